@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What learners are put through: drives learned live, changes, ten minutes, poisoned laps."""
+"""Trials of learners: drives learned live, changes, ten minutes, poisoned laps."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ CUT_OUT = 'cut out'
 """Nothing comes of the lap: what is worse than without poison for that lap is missing."""
 
 WINDOW_S, PAUSE_NS = 3.0, 1_000_000_000
-"""What the default filter sees before it tells anything, and a step after which it begins anew."""
+"""What the default filter sees before it publishes, and a step after which it starts again."""
 
 LAP, ERROR, VALID, MEAN, FILLED = range(5)
 """Columns of the ticks that ``feed`` returns."""
@@ -76,7 +76,7 @@ def feed(
     live: StreamLearner | Filter, stream: Stream, first: int, stop: int, *, positions: bool = True
 ) -> Floats:
     """
-    Feed some samples of a stream; positions of their time come after what is told of it.
+    Feed some samples of a stream; positions of their time come after its estimates.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _driven_s(stream: Stream, indices: Ints) -> Floats:
 
 
 def _truths_at(stream: Stream, indices: Ints, ends: Ints) -> Floats:
-    """Return the truth at ends of ticks that were told after some samples: (T, 2)."""
+    """Return the truth at ends of ticks that were estimated after some samples: (T, 2)."""
     low = indices.copy()
     # Between two samples mostly; not searched for, because stamps of recordings may go back.
     while (late := (stream.stamps[low] > ends) & (low > 0)).any():
@@ -186,7 +186,7 @@ def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
 
 
 def offline_accuracy(case: Case, method: str) -> dict[str, Any]:
-    """Return how a model trained on the same part follows the same drive, as the page tells it."""
+    """Return how a model trained on the same part follows the same drive, as the page states."""
     if GAUNTLET.exists():
         content = json.loads(GAUNTLET.read_text())
         kept = content['cases'].get(case.name, {}).get(method, {})
@@ -211,7 +211,7 @@ def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     beside = {each: offline.get(each) for each in ('rmse_m', 'published')}
     laps = math.floor(ticks[-1, LAP] + 0.3)
     published = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])
-    # Where a drive begins nothing can be published, however much was learned.
+    # Where a drive starts nothing can be published, however much was learned.
     filled = ticks[:, FILLED] > 0.0
     here = [(np.floor(ticks[:, LAP]) == lap) & filled for lap in range(laps)]
     curve = {

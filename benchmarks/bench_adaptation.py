@@ -9,12 +9,12 @@ gauntlet  Cases of the gauntlet with five laps or more: their training part is l
           positions, then the other part is followed with the IMU alone, beside a model trained
           offline of the same part (of docs/gauntlet.json, where it is in there).
 curve     The same drives while they are learned, before the position of each tick is given. What
-          is not told counts as the mean of all positions. The first three seconds of a drive do
-          not count: nobody who has not seen a window can tell anything.
+          is not published counts as the mean of all positions. The first three seconds of a drive
+          do not count: no filter publishes before its window is full.
 changes   After seven laps something changes for good (changed_streams.py). Errors at horizon 0,
-          told or not, lap by lap, beside a filter with what was learned before. A learner is back
-          after so many laps if that lap and the next together err at most 1.5 times as much as
-          the three before the change; of a recording, whose laps differ, at most 1.5 times as
+          published or not, lap by lap, beside a filter with what was learned before. A learner is
+          back after so many laps if that lap and the next together err at most 1.5 times as much
+          as the three before the change; of a recording, whose laps differ, at most 1.5 times as
           much as without the change, if that is more. A tenth above the frozen filter is as good.
           Once more without positions from the change on, beside the frozen filter.
 cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at

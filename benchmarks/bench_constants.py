@@ -4,7 +4,7 @@
 Rates between the hypotheses of the belief, each judged by leaving one recording or world out.
 
 Run `./run bench constants`, or name cases of the gauntlet after it. Every constant is halved and
-doubled; the map is learned anew, the drive of the gauntlet is followed, and so are its other
+doubled; the map is learned again, the drive of the gauntlet is followed, and so are its other
 roads. The loss of a case is the logarithm of the RMSE over all ticks, plus the share of ticks on
 the route that are not published, plus the share of those off it that are. What is chosen on all
 other cases is then judged by the one left out: a constant holds where that is no better than its

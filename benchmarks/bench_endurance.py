@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-A day through the filter: memory, latency and counters must be at its end as at its beginning.
+A day through the filter: memory, latency and counters must be at its end as at its start.
 
 Run `python benchmarks/bench_endurance.py`; a day of samples at 100 Hz with faults strewn in takes
 about five minutes. A line for every hour of samples. Times are those of the processor, and beside
@@ -40,7 +40,7 @@ ROW = '{:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}'
 
 @dataclass(frozen=True)
 class Hour:
-    """What one hour of samples was like: times in microseconds, memory in MB, error in metres."""
+    """Measurements of an hour of samples: times in microseconds, memory in MB, error in metres."""
 
     per_tick: float
     p50: float

@@ -5,7 +5,7 @@ The time of one filter step: one IMU sample in, eight horizons with covariances 
 
 Run `python benchmarks/bench_filter.py`. First the default, compiled and in the NumPy
 forms that run where there is no numba. Then the spectral filter; beside it, measured in the
-same run: the same step written in plain NumPy with window distances computed anew (naive), and a
+same run: the same step written in plain NumPy with window distances computed again (naive), and a
 copy of the bytes that the step has to read (the memory bound).
 """
 

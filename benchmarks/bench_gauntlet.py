@@ -4,8 +4,8 @@
 Every recording and every simulated world: errors, ellipses, other routes, moves and stops.
 
 Run `./run bench gauntlet`, or name cases after it; what `two-manifold train` makes of them by
-default is scored at every tick, whether the filter tells a position or not. The real recordings
-are looked for in `shared/recordings` beside the checkout and passed over where they are absent.
+default is scored at every tick, whether the filter publishes a position or not. The real
+recordings are read from `shared/recordings` beside the checkout and skipped where absent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gauntlet_scores import BLOCKS, run_case
 from gauntlet_tables import finite, show_all, targets_as_json
 
 LONGEST_FIRST = ('tram', 'agv', 'car', 'kart', 'kart_25hz', 'f1tenth_ipz8', 'figure_eight')
-"""Cases that would keep one process busy at the end if they began last."""
+"""Cases that would keep one process busy at the end if they started last."""
 
 
 def arguments() -> argparse.Namespace:

@@ -61,7 +61,7 @@ NOT_AT_HOME = (Status.LOST, Status.UNSURE, Status.REFUSED)
 @dataclass(frozen=True)
 class Run:
     """
-    What the filter said along a case.
+    Output of the filter along a case.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How soon and how rightly mistakes are named, and how often where there are none.
+Measure how soon and how often misconfigurations are named rightly, and how often wrongly.
 
 Run `python benchmarks/bench_naming.py`; the real recordings are looked for in `shared/recordings`
 beside the checkout and passed over where they are absent. Every known mistake is made with drives
@@ -60,8 +60,8 @@ class Drive:
         passed: Floats = (self.stamps - self.stamps[0]) * 1e-9
         return passed
 
-    def paced(self, factor: float) -> Drive:
-        """Return the same bends driven so much faster, as if gravity did not tell slopes."""
+    def faster(self, factor: float) -> Drive:
+        """Return the same bends driven so much faster, as if gravity did not show slopes."""
         stamps = self.stamps[0] + ((self.stamps - self.stamps[0]) / factor).astype(np.int64)
         samples = self.samples * [factor**2, factor**2, 1.0, factor, factor, factor]
         return Drive(f'{self.name}, speed {factor}', stamps, samples)
@@ -207,7 +207,7 @@ def show_mistakes(name: str, parts: Iterable[dict[str, Score]]) -> None:
 def show_others(name: str, cases: Iterable[Case]) -> None:
     print(f'\n{name}: named where no mistake was made, share of samples')
     for case in cases:
-        drives = [case.test, case.test.paced(0.9), case.test.paced(1.1), *case.others]
+        drives = [case.test, case.test.faster(0.9), case.test.faster(1.1), *case.others]
         for drive in drives:
             found = causes_along(case.model, drive)
             named = Counter(each for each in found if each)

@@ -58,7 +58,7 @@ def relay() -> int:
             self.create_subscription(Imu, 'imu', self.take, qos(Topics.IMU), raw=True)
 
         def take(self, raw: bytes) -> None:
-            # Both messages begin with a stamp: that of the IMU tells to what this is the answer.
+            # Both messages start with a stamp: that of the IMU shows to what this is the answer.
             self.answers.publish(self.answer[:4] + raw[4:12] + self.answer[12:])
 
     with Stopping() as stop:

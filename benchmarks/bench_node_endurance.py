@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The filter node for long: memory, latency and counters at the end as at the beginning.
+The filter node for long: memory, latency and counters at the end as at the start.
 
 Run where ROS 2 is, both or one of the two:
 
@@ -9,7 +9,7 @@ Run where ROS 2 is, both or one of the two:
     python benchmarks/bench_node_endurance.py kilohertz  # ten minutes at 1 kHz on one core
 
 Faults are strewn in, and the node has to count each under its own cause. *fastest* never sends
-more than fits into the queue of the node, which tells on `status` what it has taken; its answers
+more than fits into the queue of the node, which reports on `status` what it has taken; its answers
 come as late as that queue is long.
 """
 

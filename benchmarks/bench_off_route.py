@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How well the filter tells the trained track from another: area under the ROC curve.
+Measure how well the filter distinguishes the trained track from another: area under the ROC curve.
 
 Run `python benchmarks/bench_off_route.py`. A model of `f1tenth_ipz20` run_1 to run_6 filters
 run_7 of the same track and every run of `f1tenth_ipz8`, another track and other drivers. All

@@ -66,7 +66,7 @@ class Naive:
     """Boots & Gordon 2011, eq. 8a-f and 9a, of one sample, with BLAS for every product."""
 
     def __init__(self, learner: OnlineLearner) -> None:
-        """Begin where a learner is; U and V have a column for each direction."""
+        """Start where a learner is; U and V have a column for each direction."""
         self.left, self.right = learner.svd.left.T.copy(), learner.svd.right.T.copy()
         self.values, self.mean = learner.svd.values.copy(), learner.history_sum.copy()
         tensor = learner.moments[:-1].transpose(1, 0, 2) / self.values

@@ -53,7 +53,7 @@ BIAS = np.array([0.4, -0.4, 0.3, 0.03, -0.02, 0.04])
 """m/s^2 and rad/s: twice to three times what an IMU is off from one day to another."""
 
 GRAVITY = 9.81
-"""m/s^2, of which a sensor may tell all or nothing."""
+"""m/s^2, of which a sensor may report all or nothing."""
 
 REBUILT, ASIDE = (0.35, 0.6), 2.0
 """Part of a lap that is led elsewhere, and how far, in distances of the lane beside the route."""
@@ -62,7 +62,7 @@ REBUILT, ASIDE = (0.35, 0.6), 2.0
 @dataclass(frozen=True)
 class Change:
     """
-    What becomes different.
+    Change of the vehicle or its sensor.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ CHANGES = {
 @dataclass(frozen=True)
 class Stream:
     """
-    What a node gets, with the truth beside it.
+    Input of a node, with the truth beside it.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _rebuilt(way: Way, before: int, aside_m: float) -> Way:
 
 
 def _sensed(samples: Floats, more: Floats, begin: int, seed: int, change: Change) -> Floats:
-    """Change what the IMU tells from a sample on."""
+    """Change what the IMU reports from a sample on."""
     samples = samples.copy()
     live = samples.std(axis=0) > 0.0
     late = samples[begin:]
@@ -223,7 +223,7 @@ def _real(case: str, seed: int, change: Change) -> Stream:
         since = (imu.stamps - imu.first_stamp) * 1e-9
         here = driven + np.interp(since, motion.seconds, way)
         driven = float(here[-1])
-        # A new recording begins after a pause.
+        # A new recording starts after a pause.
         shift = offset - int(imu.stamps[0])
         offset = int(imu.stamps[-1]) + shift + PAUSE_NS
         truths = positions_at(positions, imu.stamps)

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Bags that somebody made up: are they refused in a sentence, or read, and what is left salvaged?
+Check that generated bags are refused in a sentence or read, and the rest of them salvaged.
 
     python benchmarks/fuzz_bag.py --executions 20000
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages that somebody made up: are they counted and passed over, whatever they hold?
+Check that generated messages are counted and passed over, whatever they hold.
 
     python benchmarks/fuzz_messages.py --executions 300000
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Model files that somebody made up: are they refused in a sentence, or do they run?
+Check that generated model files are refused in a sentence or run.
 
     python benchmarks/fuzz_model.py --executions 100000
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Run a function on inputs that a coverage-guided fuzzer makes up, and tell what came of it.
+Run a function on inputs that a coverage-guided fuzzer generates, and report the outcome.
 
 The fuzzer is atheris, which none of the locks has: pip install atheris. It runs in a process of
 its own with a bound on its memory, so that taking too much is a MemoryError and a finding.
@@ -49,7 +49,7 @@ def main(
     """
     Fuzz each target and print a line on it; return the number of findings.
 
-    A target is made, in the process that runs it, with what its corpus begins with.
+    A target is made, in the process that runs it, with what its corpus starts with.
     """
     if find_spec('atheris') is None:
         print('Fuzzing needs atheris, for CPython 3.11 and newer: pip install atheris')
@@ -92,7 +92,7 @@ def _run(args: argparse.Namespace, name: str) -> int:
 def _slice(name: str, folder: str, executions: int, seed: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(Path(sys.argv[0]).resolve()), '--inside', name]
     command += ['--seed', str(seed % 2**31), '--executions', str(executions)]
-    # Compiled loops are not instrumented, and without them an index out of range is told.
+    # Compiled loops are not instrumented, and without them an index out of range is reported.
     variables = {'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'} | dict(os.environ)
     return subprocess.run(
         command, cwd=folder, env=variables, stderr=subprocess.PIPE, text=True, check=False

@@ -71,7 +71,7 @@ class Drive:
     on_route : (N,) bool
         Whether the vehicle is on the trained route.
     halts
-        Where it stands for long: begin and end, as indices of samples.
+        Where it stands for long: start and end, as indices of samples.
 
     """
 
@@ -100,7 +100,7 @@ class Drive:
 @dataclass(frozen=True)
 class Case:
     """
-    What is done with one vehicle.
+    Data and trials of one vehicle.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Real:
     folders
         Under ``RECORDINGS``; of several the last is followed, and one is cut.
     cut_s
-        Where to cut one, seconds from its beginning; by default at ``SPLIT`` of it.
+        Where to cut one, seconds from its start; by default at ``SPLIT`` of it.
     lap_s
         Seconds a lap takes, from the table that comes with the recordings, or counted.
     others
@@ -196,7 +196,7 @@ def make_case(name: str, lag: str = AUTO) -> Case:
 
 def _real_case(name: str, real: Real, lag: str) -> Case:
     read = [read_recording(RECORDINGS / folder) for folder in real.folders]
-    # One setup: what the lag of the one that is followed is, the others tell better.
+    # One setup: the other recordings show the lag of the one that is followed better.
     recordings = put_in_step(read, lag)
     if len(recordings) > 1:
         training, followed = recordings[:-1], recordings[-1]
@@ -297,7 +297,7 @@ def _of_world(made: WorldDrive, name: str) -> Drive:
 
 
 def _with_halts(standing: Drive, world: World) -> Drive:
-    """Find where the vehicle stands for as long as it was told to."""
+    """Find where the vehicle stands for as long as it was made to."""
     steps = np.linalg.norm(np.diff(standing.truths, axis=0), axis=1)
     rolls = np.flatnonzero(steps > 1e-3 * world.top_speed / world.rate_hz)
     lasting = np.diff(rolls) / world.rate_hz

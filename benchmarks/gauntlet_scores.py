@@ -62,7 +62,7 @@ TURN_S = 0.3
 @dataclass(frozen=True)
 class Following:
     """
-    What a filter said of a drive.
+    Output of a filter along a drive.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def follow(model: ModelHead, drive: Drive) -> Following:
 def listen(
     push: Callable[[int, Floats], list[Estimate]], running: Callable[[], ModelHead], drive: Drive
 ) -> Following:
-    """Return what is said of a drive by somebody who may run another model later on."""
+    """Return the estimates along a drive of a filter that may run another model later on."""
     said, took, ahead = [], [], []
     for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True):
         began = time.perf_counter()
@@ -237,7 +237,7 @@ def _rms(values: Floats) -> float | None:
 
 
 def _mean_position_error(case: Case, following: Following) -> float | None:
-    """Return the error of always telling the mean of the positions that were trained on."""
+    """Return the error of always predicting the mean of the positions that were trained on."""
     streams = [each.positions.positions for each in case.training if each.positions is not None]
     middle = np.nanmean(np.concatenate(streams), axis=0)
     off = following.truths[following.known(), 0] - middle
@@ -260,7 +260,7 @@ def _along_and_across(drive: Drive, following: Following) -> tuple[Floats, Float
 
 
 def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
-    """Return how often the filter told positions while the vehicle was off the route."""
+    """Return how often the filter published positions while the vehicle was off the route."""
     following = follow(model, drive)
     grace = round(1e9 * max(GRACE_S, GRACE_LAPS * case.lap_s))
     away = _away(drive, following.stamps, grace) & following.filled

@@ -142,7 +142,7 @@ class Ground:
 
     def robot(self, model: Path, name: str, core: int | None = None) -> Robot:
         """Start a filter node, on one core only if that is given."""
-        # There are few domains, and somebody else may have taken the same one.
+        # There are few domains, and another process may have taken the same one.
         self._robots.append(Robot(self, model, f'/bench_{os.getpid()}/{name}', core))
         return self._robots[-1]
 

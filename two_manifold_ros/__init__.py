@@ -1,5 +1,5 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a lapping vehicle is, and where it will be, from its IMU alone."""
+"""Estimate and predict the position of a vehicle on a known route from its IMU."""
 
 __version__ = '0.1.0'

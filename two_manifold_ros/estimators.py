@@ -118,7 +118,7 @@ class LearnedRows:
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What the estimators here share: they embed rows X, and new rows out of sample."""
+    """Base of the estimators here: they embed rows X, and new rows out of sample."""
 
     embedding_: Floats
     n_features_in_: int
@@ -270,7 +270,7 @@ class ManifoldEmbedding(Estimator):
 
 class ManifoldKernelReduction(Estimator):
     r"""
-    What predicts responses, of all that a manifold learner finds.
+    Manifold kernel dimension reduction: coordinates of a manifold that predict responses.
 
     A learner embeds all rows, and the directions of its coordinates are found onto which those
     rows project whose responses are known (Nilsson, Sha & Jordan 2007, eq. 9, with a linear
@@ -474,13 +474,13 @@ class TwoSubspacePCA(TwoViews):
 
     @property
     def components_(self) -> Floats:
-        """What centred rows of X are multiplied with, shape (k, D_X)."""
+        """Matrix that multiplies centred rows of X, (k, D_X)."""
         components: Floats = self._first_map.T
         return components
 
     @property
     def second_components_(self) -> Floats:
-        """What centred rows of Y are multiplied with, shape (k, D_Y)."""
+        """Matrix that multiplies centred rows of Y, (k, D_Y)."""
         components: Floats = self._second_map.T
         return components
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads linear algebra may use."""
+"""Limit the number of threads that linear algebra uses."""
 
 from __future__ import annotations
 

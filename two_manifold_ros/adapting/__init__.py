@@ -3,5 +3,5 @@
 """
 Learning while driving: a stream learner, its memory, checkpoints and the hand-over of models.
 
-Begin with `stream_learner.StreamLearner`.
+Start with `stream_learner.StreamLearner`.
 """

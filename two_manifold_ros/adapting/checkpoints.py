@@ -338,7 +338,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
-    """Return the beginning of file names: that of a robot's namespace, where none is chosen."""
+    """Return the start of file names: that of a robot's namespace, where none is chosen."""
     return chosen.checkpoint_name or '_'.join([*filter(None, namespace.split('/')), 'updater'])
 
 
@@ -375,7 +375,7 @@ class Checkpointing:
     Attributes
     ----------
     resumed, resumed_samples
-        The checkpoint that was resumed, ``None`` if learning began from nothing; its samples.
+        The checkpoint that was resumed, ``None`` if learning started from nothing; its samples.
     trouble
         Why no checkpoint can be written, or the last could not be; empty if all is well.
 
@@ -392,7 +392,7 @@ class Checkpointing:
         self._clock = clock
         self._thread: Thread | None = None
         self._begun_s = clock()
-        # Samples and models of the last checkpoint that was begun.
+        # Samples and models of the last checkpoint that was started.
         self._samples, self._news = 0, (0, 0.0)
         self._written = 0
         self._kept: _Kept | None = None
@@ -414,14 +414,14 @@ class Checkpointing:
 
     @property
     def begun(self) -> str:
-        """How it began, in words."""
+        """Sentence on how the learner started: from nothing or from a checkpoint."""
         if self.resumed is None:
-            return 'begins with nothing learned'
+            return 'starts with nothing learned'
         return f'resumed at {self.resumed_samples} samples from {self.resumed.path}'
 
     @property
     def kept(self) -> str:
-        """What outlives the process, in words."""
+        """Sentence on what outlives the process."""
         if (kept := self._kept) is None:
             return 'no checkpoint was written'
         return f'checkpoint {kept.path} at {kept.samples} samples'
@@ -443,7 +443,7 @@ class Checkpointing:
         return list(self._checkpoints.skipped)
 
     def look(self, session: UpdaterSession) -> None:
-        """Begin a checkpoint if it is time, and a model or a tenth more samples were learned."""
+        """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
         samples = session.learned()['learned']
@@ -452,7 +452,7 @@ class Checkpointing:
             self.save(session)
 
     def save(self, session: UpdaterSession) -> str:
-        """Begin a checkpoint now; return why not, or an empty string."""
+        """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
         samples = session.learned()['learned']

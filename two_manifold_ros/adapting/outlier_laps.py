@@ -44,7 +44,7 @@ STEPS = 6
 """
 Windows in the length of one that are judged; each is held against those at all ticks.
 
-The cost grows with it, and where a stretch begins and ends is known to a sixth of a window.
+The cost grows with it, and where a stretch starts and ends is known to a sixth of a window.
 """
 
 LEAST_WINDOW = 4
@@ -87,7 +87,7 @@ good is learned as much later.
 """
 
 LEAST_KNOWN_LAPS = 3.0
-"""Laps with positions that are needed: where two disagree nobody knows which one is wrong."""
+"""Laps with positions that are needed: where two disagree, either may be the wrong one."""
 
 FARTHEST = 4.0
 """
@@ -132,7 +132,7 @@ class _Ticks:
 
     @property
     def laps(self) -> Floats:
-        """When each tick was, in laps, with drives far apart: (T,)."""
+        """Time of each tick in laps, with drives far apart: (T,)."""
         since = (self.stamps - self.stamps.min()) / (self.period_ns * self.per_lap)
         laps: Floats = since + self.drives * (since.max() + 2.0)
         return laps
@@ -157,11 +157,11 @@ def without_outliers(recordings: Sequence[Recording], lap_s: float) -> list[Reco
 
 def find_outliers(recordings: Sequence[Recording], lap_s: float) -> list[tuple[int, int, int]]:
     """
-    Return which stretches agree with no other lap: the recording, begin and end in ns.
+    Return which stretches agree with no other lap: the recording, start and end in ns.
 
     Every window of some ticks is held against all windows of other laps, by what the sensor felt
     and by where the vehicle was, each over what is usual among the windows nearest in position.
-    Where a drive begins there is no lap before that it could disagree with.
+    Where a drive starts there is no lap before that it could disagree with.
     """
     ticks = _lay_out(recordings, lap_s) if lap_s > 0.0 else None
     if ticks is None:
@@ -234,7 +234,7 @@ def _unlikeness(ticks: _Ticks) -> tuple[Ints, Floats]:
     windows = windows[windows % max(window // STEPS, 1) == 0]
     pairs, nearest = [], []
     for rows in np.split(windows, np.arange(BLOCK, len(windows), BLOCK)):
-        # Who knows where it was agrees with nobody who does not, and who does not neither.
+        # Compare windows with positions only with each other; those without have no distance.
         other = valid & placed & (np.abs(laps[rows, None] - laps) >= OTHER_LAPS)
         apart = felt_squares[rows, None] + felt_squares - 2.0 * felt[rows] @ felt.T
         apart = np.sqrt(np.maximum(apart, 0.0) / window)
@@ -252,7 +252,7 @@ def _unlikeness(ticks: _Ticks) -> tuple[Ints, Floats]:
     moved = np.linalg.norm(ticks.places[windows + window - 1] - ticks.places[windows], axis=1)
     if not np.isfinite(moved).any():
         return windows[:0], np.zeros(0)
-    # Who stands is alike more than who drives is.
+    # Standstill windows are more similar; leave them out of the scale.
     drives = np.isfinite(usual).all(axis=0) & (moved >= 0.5 * np.nanmedian(moved))
     if not drives.any():
         return windows[:0], np.zeros(0)

@@ -80,7 +80,7 @@ class Prequential:
 
     @property
     def seconds(self) -> float:
-        """How long what counts lasted, without gaps."""
+        """Duration of what counts, without gaps, s."""
         return self._covered_ns * 1e-9
 
     def __len__(self) -> int:

@@ -59,7 +59,7 @@ class SwapClient(Protocol):
 
 
 class Stage(Enum):
-    """How far a swap is."""
+    """Progress of a swap."""
 
     IDLE = 'idle'
     NAMING = 'naming'
@@ -87,16 +87,16 @@ class SwapProtocol:
 
     @property
     def busy(self) -> bool:
-        """Whether a swap is not over yet."""
+        """True while a swap is not over."""
         return self.stage is not Stage.IDLE
 
     def begin(self, path: str, present: str, now_s: float) -> None:
-        """Begin to run the model in the file ``path`` instead of the one in ``present``."""
+        """Start to run the model in the file ``path`` instead of the one in ``present``."""
         self._open(path, present, now_s, Stage.NAMING)
         self._client.name_next(path, self._ask())
 
     def take_back(self, path: str, present: str, now_s: float) -> None:
-        """Begin to run the previous model again, see `begin`."""
+        """Start to run the previous model again, see `begin`."""
         self._open(path, present, now_s, Stage.ASKING)
         self._client.take_back(self._ask())
 
@@ -154,7 +154,7 @@ class SwapProtocol:
 
 
 class _Running(NamedTuple):
-    """What a filter node runs: a file, how often it has swapped and the node started, and how."""
+    """State of a filter node: its file, its numbers of swaps and starts, and its options."""
 
     path: str
     swaps: str
@@ -282,7 +282,7 @@ class Promotion:
 
     @property
     def state(self) -> str:
-        """What it is doing, in plain words."""
+        """Sentence on what the hand-over is doing."""
         if self._asked is not Verdict.KEEP:
             return 'handing over' if self._asked is Verdict.HAND_OVER else 'taking back'
         if self._known is None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""When a model of a route is trained while the route is driven, and since when laps count."""
+"""Schedule of the trainings while a route is driven, and of the time from which laps count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ScheduleSettings:
     """
-    When to train, in laps where a lap is known.
+    Settings of the schedule of trainings, in laps where a lap is known.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ScheduleSettings:
         mostly lost for a moment: restarting then cost the map of rc_car 13 % of a core. With four
         parts the slot car was back five laps after a sign had turned, with two after three.
     quiet_parts
-        Parts in a row with the usual error after which a rise is over. As many as begin one: after
+        Parts in a row with the usual error after which a rise is over. As many as start one: after
         one, a filter that is lost in half of each lap would never have its model trained soon.
     lately_laps
         Laps since a rise from which a model of them alone is tried. With less nothing was met
@@ -82,7 +82,7 @@ class ScheduleSettings:
 
 
 class _Usual(NamedTuple):
-    """What was usual before errors rose; ``left_s`` is from one training to the next."""
+    """Usual values before errors rose; ``left_s`` is from one training to the next."""
 
     error_m: float
     since_s: float
@@ -93,11 +93,11 @@ class _Usual(NamedTuple):
 
 class Schedule:
     """
-    When a model is trained from a stream, and from when on the stream is learned.
+    Schedule of the trainings from a stream, and of the time from which the stream is learned.
 
     The length of the drive is the time with positions. A training is due when the drive has grown
     by a share, and once more when positions end. Where errors have risen for a lap, the drive
-    begins there: what has changed is learned as soon as a new route would be. Where they are as
+    starts there: what has changed is learned as soon as a new route would be. Where they are as
     usual again, by a new model or because a filter was just lost for a while, it goes on as if
     they had not risen.
 
@@ -120,10 +120,10 @@ class Schedule:
         self.since_ns = self.epoch_ns = 0
         self.newest_ns: int | None = None
         self.ended = False
-        # Seconds with positions at which laps began to count, and at the newest training.
+        # Seconds with positions at which laps started to count, and at the newest training.
         self._since_s = self._last_s = 0.0
         self._parts: deque[float] = deque(maxlen=self.settings.most_parts)
-        # Begin of the newest part, if its error had risen.
+        # Start of the newest part, if its error had risen.
         self._risen_ns: int | None = None
         # Before a rise that is not over, and how many parts in a row were as usual since.
         self._before: _Usual | None = None
@@ -131,12 +131,12 @@ class Schedule:
 
     @property
     def is_due(self) -> bool:
-        """Whether the drive has become long enough for a training."""
+        """Return whether the drive has become long enough for a training."""
         return self.known_s >= self.due_s
 
     @property
     def has_grown(self) -> bool:
-        """Whether it has become long enough for a training that may be the last."""
+        """Return whether the drive has become long enough for a training that may be the last."""
         settings = self.settings
         return self.known_s >= settings.first_s and self.known_s > settings.worth * self._last_s
 
@@ -161,7 +161,7 @@ class Schedule:
 
     def begin_training(self, lap_s: float, kept_s: float) -> bool:
         """
-        Note that a training begins; return whether to try a model of what came lately alone.
+        Note that a training starts; return whether to try a model of what came lately alone.
 
         ``lap_s`` is NaN if not known; drives that are kept last ``kept_s``, others are not learned
         again.
@@ -173,7 +173,7 @@ class Schedule:
 
     def count_laps(self, laps: float, lap_s: float) -> None:
         """
-        Note how many laps were driven when the last training began, and how long one takes.
+        Note how many laps were driven when the last training started, and how long one takes.
 
         A start from rest or a stop make a drive longer, but not more laps.
         """
@@ -182,7 +182,7 @@ class Schedule:
         self.due_s = self._last_s + self.settings.left_s(driven_s, lap_s)
 
     def end_training(self, since_ns: int, epoch_ns: int) -> None:
-        """Note that a model runs: ``since_ns`` as its training began, and its own ``epoch_ns``."""
+        """Note that a model runs, with ``since_ns`` of its training and its own ``epoch_ns``."""
         self._risen_ns = None
         # Where errors have risen again meanwhile, all is learned from once more.
         if since_ns == self.since_ns:

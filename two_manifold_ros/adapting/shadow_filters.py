@@ -42,14 +42,14 @@ LOST_COST = 2.0
 """
 Largest error that counts, in errors of the mean position: how far off a lost filter is, is chance.
 
-Half of it would no longer tell a poor filter from a lost one.
+Half of it would no longer distinguish a poor filter from a lost one.
 """
 
 
 @dataclass(frozen=True)
 class HandOverSettings:
     """
-    When one filter is better than another.
+    Settings of the comparison of two filters.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Side(Enum):
 
 
 class Verdict(Enum):
-    """What to do with the candidate."""
+    """Decision about the candidate."""
 
     KEEP = 'keep'
     HAND_OVER = 'hand over'
@@ -356,7 +356,7 @@ class SequentialTest:
         self.on_trial = trial
 
     def renew(self) -> None:
-        """Begin with another candidate."""
+        """Start with another candidate."""
         self._errors.forget()
         self._scores.clear()
         self._block = None
@@ -421,7 +421,7 @@ class ShadowFilter(NamedTuple):
 
 
 class FilterOptions(NamedTuple):
-    """How a filter node filters: parameters of it, in seconds and metres."""
+    """Parameters of a filter node that its filter depends on, in seconds and metres."""
 
     reorder_s: float = 0.0
     ellipse_warn_m: float = 0.0
@@ -510,7 +510,7 @@ class ShadowFilters:
     @property
     def spent(self) -> bool:
         """
-        Whether the candidate may make room for a newer one.
+        True if the candidate may make room for a newer one.
 
         It may if it does not even look better, or useful, or was not better by more than chance in
         all its time. On trial it stays, because it may have to be taken back.

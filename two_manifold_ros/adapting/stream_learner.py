@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LearnerLimits:
     """
-    What a learner holds its models to.
+    Limits that a learner holds its models to.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class LearnerLimits:
         Time without a position, or three usual steps of them if these are longer, that does not
         count as driven with positions, and in which the estimates of the filter are kept.
     caught_up_laps
-        Newest laps that a new model is shown before it may run: a lap tells where it is.
+        Newest laps that a new model filters before it may run: one lap settles where it is.
     judged_laps
         Newest laps over which its error is reported.
     better
@@ -207,17 +207,17 @@ class StreamLearner:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model runs, learned here or given."""
+        """True if a model runs, learned here or given."""
         return not isinstance(self._model, StreamHead)
 
     @property
     def has_candidate(self) -> bool:
-        """Whether a model is in training, or does not run yet."""
+        """True if a model is in training, or does not run yet."""
         return self._candidate is not None
 
     @property
     def lap_s(self) -> float:
-        """How long a lap takes, s; NaN without a model."""
+        """Duration of a lap, s; NaN without a model."""
         return lap_seconds(self._model)
 
     @property
@@ -227,7 +227,7 @@ class StreamLearner:
 
     @property
     def news(self) -> tuple[int, float]:
-        """How many models were learned, and of how many seconds the newest one."""
+        """Number of models learned, and seconds that the newest one was learned from."""
         return self.models, float(self._model.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
@@ -405,7 +405,7 @@ class StreamLearner:
             self._learn_followed()
 
     def _learn_followed(self) -> None:
-        """Begin to train from the newest laps with references, and some without."""
+        """Start to train from the newest laps with references, and some without."""
         self._followed.begin_training()
         training = self._training(self.lap_s)
         step_ns, lap_s = training.longest_step_ns, training.lap_s
@@ -421,7 +421,7 @@ class StreamLearner:
         self._begin(training)
 
     def _learn(self) -> bool:
-        """Begin to train a model from the newest laps; return whether that can be done now."""
+        """Start to train a model from the newest laps; return whether that can be done now."""
         # One that was judged just now is not to be lost.
         self._look_for_model()
         if self._candidate is not None and not self._candidate.is_judged(beside=self._runs_given):
@@ -442,7 +442,7 @@ class StreamLearner:
         drives, step_ns = self.memory.recordings(self.head), self._longest_step_ns
         schedule, newest_laps = self.schedule, self._limits.newest_laps
         if self.models:
-            # One lap more, because where they begin no other lap can be disagreed with.
+            # One lap more, because where they start no other lap can be disagreed with.
             drives = newest_part(drives, (newest_laps + 1.0) * self.lap_s, step_ns)
         trained = (drives, self._trainer, self._settings, self._position_lag, lap_s, step_ns)
         return Training(*trained, schedule.since_ns, schedule.epoch_ns, newest_laps)

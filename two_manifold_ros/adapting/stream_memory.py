@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 SEAM_NS = 10_000_000_000
-"""Step between samples after which another drive begins."""
+"""Step between samples after which another drive starts."""
 
 STEP_NS = 4_000_000
 """
@@ -178,7 +178,7 @@ class StreamMemory:
     """
     Keep the newest part of a stream, at most so many numbers.
 
-    Another drive begins where stamps go back or nothing came for `SEAM_NS`; each is a recording of
+    Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
     its own, as bags are.
 
     Parameters
@@ -202,7 +202,7 @@ class StreamMemory:
 
     @property
     def seconds(self) -> float:
-        """How long the drives that are kept lasted, together."""
+        """Duration of all drives that are kept, s."""
         return sum(each.newest - each.stamps[0] for each in self._drives) * 1e-9
 
     @property
@@ -303,7 +303,7 @@ class StreamMemory:
         """
         Return copies of all drives that have reference positions, oldest first.
 
-        Each ends where positions that the filter estimated begin, if there are such; the head
+        Each ends where positions that the filter estimated start, if there are such; the head
         gives topics, frames and origin.
         """
         found = []

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a training is made from: the newest laps that count, and laps that the filter followed."""
+"""Training data of a stream: the newest laps that count, and laps that the filter followed."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ class FollowedLaps:
 
     @property
     def seconds(self) -> float:
-        """How long was driven on laps that count, since references ended."""
+        """Duration driven on laps that count, since references ended."""
         return self._counted_ns * 1e-9
 
     def stop(self) -> None:
@@ -308,7 +308,7 @@ class FollowedLaps:
         return self._counted_ns >= least_ns
 
     def begin_training(self) -> None:
-        """Note that a training begins from all that counts."""
+        """Note that a training starts from all that counts."""
         self._learned_ns = self._counted_ns
 
     def _is_sure(self, lap_s: float) -> bool:

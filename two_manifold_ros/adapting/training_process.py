@@ -68,7 +68,7 @@ class TrainingProcess(Trainer):
         return self._process.pid if self._process is not None else None
 
     def begin(self) -> None:
-        """Start the process, which compiles what it needs while nobody waits for it."""
+        """Start the process, which compiles what it needs before the first training is due."""
         self._ready()
 
     def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:

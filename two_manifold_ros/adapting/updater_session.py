@@ -94,7 +94,7 @@ class UpdaterSession:
 
     @property
     def head(self) -> ModelHead:
-        """What is known of the stream, with the frames that the first messages named."""
+        """Head of the stream, with the frames that the first messages named."""
         return self._head
 
     @head.setter
@@ -103,7 +103,7 @@ class UpdaterSession:
 
     @property
     def stamps_on_arrival(self) -> bool:
-        """Whether messages are stamped on arrival, whatever their headers say."""
+        """True if messages are stamped on arrival, whatever their headers say."""
         return self._clock_ns is not None
 
     def fits_origin(self, *, geodetic: bool) -> bool:
@@ -118,7 +118,7 @@ class UpdaterSession:
 
     @property
     def filter(self) -> Filter:
-        """What turns samples into estimates."""
+        """Filter that turns samples into estimates."""
         return self.learner.filter
 
     @property
@@ -242,7 +242,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     horizons, path = tuple(chosen.horizons), chosen.model
     if chosen.input == 'image':
         if path:
-            msg = f'{path}: a model of an IMU tells nothing about images; leave model empty'
+            msg = f'{path}: a model trained on an IMU cannot filter images; leave model empty'
             raise InputError(msg)
         names = channel_names(chosen.image_width, chosen.image_height)
         return make_head(horizons, names=names, imu_topic=topic)
@@ -270,7 +270,7 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     )
 
     def make() -> StreamLearner:
-        # One for each learner: what one has begun ends with it, and nothing else.
+        # One for each learner: what one has started ends with it, and nothing else.
         trainer = TrainingProcess(settings.method)
         trainer.begin()
         return StreamLearner(

@@ -3,5 +3,5 @@
 """
 The commands of `two-manifold`.
 
-Begin with `main`; each sub-command is a file.
+Start with `main`; each sub-command is a file.
 """

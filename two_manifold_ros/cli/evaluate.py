@@ -216,7 +216,7 @@ HELP = (
     'Run the filter of the node over recordings, each from a cold start, and compare its '
     'positions with the recorded ones, at every horizon, beside always predicting the mean '
     'training position and beside repeating the true position of the tick. Every tick after the '
-    'first window counts, also where the node would publish nothing; along and cross '
+    'first window counts, including ticks that the node would not publish; along and cross '
     'are the errors along and across the true direction of travel.'
 )
 
@@ -259,7 +259,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest='start',
         type=seconds,
         metavar='S',
-        help='begin S seconds after the first IMU stamp; nothing older is seen',
+        help='start S seconds after the first IMU stamp; nothing older is read',
     )
     parser.add_argument(
         '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'

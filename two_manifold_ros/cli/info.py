@@ -53,7 +53,7 @@ def run(args: Namespace) -> int:
     model = load_model(args.model)
     try:
         print_model(model)
-    # What it tells of its training may be anything, and is of no matter to a filter.
+    # Its notes on the training may be anything; a filter does not use them.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         msg = (
             f'{args.model}: the model can be run, but its notes on the training cannot be read '
@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
     if not isinstance(model, TrainedModel):
-        msg = f'a {type(model).__name__} has nothing to tell of its training'
+        msg = f'a {type(model).__name__} has no notes on its training'
         raise TypeError(msg)
     summary = model.summary
     rows = [

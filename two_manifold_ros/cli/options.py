@@ -78,7 +78,7 @@ class Progress:
     Parameters
     ----------
     what
-        What is done until the first call tells, in a word or two.
+        What is done until the first call names it, in a word or two.
 
     """
 
@@ -182,8 +182,8 @@ def add_position_lag(parser: ArgumentParser) -> None:
         '--position-lag',
         type=_position_lag,
         metavar='S',
-        help='make positions S seconds earlier, because their stamps are late; auto for as much '
-        'as gyroscope and accelerometer tell (default: leave them, and say if they are late)',
+        help='make positions S seconds earlier, because their stamps are late; auto: the lag '
+        'estimated from the IMU (default: leave them, and warn if they are late)',
     )
 
 

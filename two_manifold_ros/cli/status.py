@@ -84,7 +84,7 @@ class _Board:
 
     @property
     def heard(self) -> bool:
-        """Whether any node was heard."""
+        """True if any node was heard."""
         return bool(self._table.lines(monotonic()))
 
     def hear(self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:

@@ -142,7 +142,7 @@ _EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout')
 """What a TPSR has no use for."""
 
 _ZIP = b'PK\x03\x04'
-"""How every model file begins."""
+"""How every model file starts."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,5 +3,5 @@
 """
 Other methods under the same protocol.
 
-Begin with `method.Method` and `comparing.compare`.
+Start with `method.Method` and `comparing.compare`.
 """

@@ -213,7 +213,7 @@ def compare(
     cache
         Where trials are kept between runs.
     processes
-        How many methods are run at a time. With more than one, every process compiles anew, and
+        How many methods are run at a time. With more than one, every process compiles again, and
         the caller's main module has to be importable (``multiprocessing``, method "spawn").
     progress
         Called with the last method that ended and the share done, 0 to 1.

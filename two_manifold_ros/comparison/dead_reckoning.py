@@ -69,7 +69,7 @@ def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
 
     The course rate is regressed on the live gyroscope axes; the change of speed, and speed times
     course rate, on the live accelerometer axes. So an IMU that is upside down, turned, in other
-    units, or without gravity needs no convention. What the axes cannot tell gets small weights.
+    units, or without gravity needs no convention. What the axes cannot show gets small weights.
 
     Raise ``InputError`` if all axes of either kind are dead, or the vehicle is known to move
     during less than the fewest ticks.
@@ -77,7 +77,7 @@ def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
     live = train.dataset.channels.live
     for kind, of_kind in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
         if not of_kind.any():
-            msg = f'no {kind} axis varies in training, so the IMU alone tells no motion'
+            msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
             raise InputError(msg)
     values, motion, noise_m = _pairs(train)
     # At a fifth of the usual speed the course says nothing about the heading.
@@ -120,7 +120,7 @@ def _pairs(train: TrainSplit) -> tuple[Floats, Floats, float]:
         rate = np.diff(course) / period_s
         motion = np.stack([speed, rate, np.diff(speeds) / period_s, speed * rate], axis=1)
         spans = sliding_window_view(motion, span, axis=0)
-        # The slowest tick of a span tells whether its course can be believed.
+        # The slowest tick of a span shows whether its course is reliable.
         motions.append(np.column_stack([spans[:, 0].min(axis=1), spans[:, 1:].mean(axis=2)]))
         values.append(sliding_window_view(stretch.values[1:], span, axis=0).mean(axis=2))
     noise = np.concatenate(noises)
@@ -330,10 +330,10 @@ class DeadReckoning:
 
     An extended Kalman filter takes the yaw rate and the two accelerations that ``learn_axes``
     reads from the channels, and at every tick the pseudo-measurement that wheels do not move
-    sideways. In bends that also tells the speed, because what is felt sideways is speed times
+    sideways. In bends that also gives the speed, because what is felt sideways is speed times
     yaw rate. Ahead it drives on at the present speed and yaw rate.
 
-    It drifts, since nothing ever tells the place again. A yaw rate that is wrong by b turns the
+    It drifts, since nothing ever corrects the place. A yaw rate that is wrong by b turns the
     heading by b t, and a heading wrong by a puts the place off by a times the distance driven:
     at speed v, v b t^2 / 2. With 0.01 rad/s and 3 m/s that is 1.5 m after 10 s and 54 m after
     60 s. A scale of the yaw rate that is wrong by 1 % costs 0.063 rad a lap. And a turn of which

@@ -119,7 +119,7 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
     figure = Figure(figsize=(9.0, 5.2), layout='constrained')
     axes = figure.subplots()
     seconds = np.array(comparison.horizons) / comparison.rate_hz
-    # Okabe and Ito's colours, which colour-blind people tell apart; dashes and labels help too.
+    # Okabe and Ito's colours, which colour-blind people distinguish; dashes and labels help too.
     others = itertools.cycle(
         {'color': colour, 'ls': dash, 'lw': 1.4}
         for dash in ('solid', (0, (5, 2)), (0, (1, 1)))

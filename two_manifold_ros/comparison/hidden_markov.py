@@ -310,7 +310,7 @@ class MarkovSettings:
         counted from.
     sharpness
         Power to which likelihoods are raised: below 1 where the noise of neighbouring ticks is
-        alike, so that many of them tell less than as many independent ones.
+        correlated, so that many of them weigh less than as many independent ones.
     readout
         ``'ridge'``, or ``'mean'`` for the mean position of each state.
 
@@ -368,7 +368,7 @@ class HiddenMarkov:
     """
     An HMM over symbols, filtered forward, its positions read from the state.
 
-    It is made as strong as it gets. Its states begin as pieces of the track, because EM from
+    It is made as strong as it gets. Its states start as pieces of the track, because EM from
     random tables was measured to end at 0.6 to 1.0 times the error of the mean position.
     Emissions are shared with alike symbols, because each symbol is seen but a few times in each
     state.

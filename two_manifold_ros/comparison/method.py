@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a method of a comparison is, and the two that learn next to nothing."""
+"""Interface of a method of a comparison, and the two methods that learn next to nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class TrainSplit:
     """
-    What every method learns from.
+    Training data that every method learns from.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class SampledSegment(Segment):
 @dataclass(frozen=True)
 class Predictions:
     """
-    What a method predicts along a segment of T ticks.
+    Predictions of a method along a segment of T ticks.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Method(Protocol):
 
     @property
     def sees_positions(self) -> bool:
-        """Whether it is given positions of what it filters; from others they are hidden."""
+        """True if the method sees positions of what it filters; others do not."""
 
     def fit(self, train: TrainSplit) -> FittedMethod:
         """Learn from the training part; raise ``InputError``, which says why, if it cannot."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What methods predicted, scored on the same ticks: the result of a comparison.
+Result of a comparison: predictions of several methods, scored on the same ticks.
 
 ``Comparison.to_json`` gives one object, without wall times, so that two runs give the same bytes::
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Trial:
     """
-    What one method predicted on the test segments of a plan.
+    Predictions of one method on the test segments of a plan.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class ScoredSegment:
 
     @property
     def has_truth(self) -> bool:
-        """Whether any prediction can be scored."""
+        """True if any prediction can be scored."""
         return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
 
 
@@ -189,7 +189,7 @@ def _check_fit(train: TrainSplit, followed: Recording) -> None:
 @dataclass(frozen=True)
 class Plan:
     """
-    What every method learns from, and what it is tested on.
+    Training and test data of a comparison.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ most for learning. Half as much makes errors depend on single laps."""
 
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
     """
-    Learn from the beginning of one recording and follow its last share.
+    Learn from the start of one recording and follow its last share.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def _plan(
 @dataclass(frozen=True)
 class SlotCarProtocol:
     """
-    How a slot car is learned and followed; the numbers of the paper unless others are given.
+    Protocol by which a slot car is learned and followed; by default with the numbers of the paper.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class SlotCarProtocol:
     farthest
         Ticks ahead to predict; every fewer number is predicted too.
     learned_ticks, followed_ticks, all_ticks
-        Learned from at the beginning, followed at the end, and in the whole run.
+        Learned from at the start, followed at the end, and in the whole run.
     extents
         Predictions are made after the fewest to the most of these ticks were filtered.
 

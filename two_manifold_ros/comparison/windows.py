@@ -65,7 +65,7 @@ class TrainingWindows:
 
 
 class NearestSettings(NamedTuple):
-    """How many windows are averaged, and how many ticks are in a window."""
+    """Numbers of windows that are averaged, and of ticks in a window."""
 
     neighbours: int
     window: int
@@ -209,7 +209,7 @@ def measurement_update(weights: Floats, distances: Floats, temperature: float) -
 @dataclass(frozen=True)
 class BeliefSettings:
     """
-    Settings of a belief filter; the defaults are a start that is seldom far off.
+    Settings of a belief filter; the defaults are a start that is rarely far off.
 
     Parameters
     ----------

@@ -3,5 +3,5 @@
 """
 Run the filter over recordings and score it.
 
-Begin with `evaluate.evaluate`.
+Start with `evaluate.evaluate`.
 """

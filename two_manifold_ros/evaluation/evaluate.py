@@ -107,7 +107,7 @@ def run_filter(
     seconds: list[float] = []
     for estimate, took in estimates_along(live, recording, progress):
         seconds.append(took)
-        # After a reset the window fills anew; only the first filling is passed over.
+        # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
             kept.append(estimate)
     withheld = [estimate for estimate in kept if not estimate.valid]
@@ -206,7 +206,7 @@ class HorizonScore:
 @dataclass(frozen=True)
 class Evaluation:
     """
-    What a model reached on recordings: a score for each horizon.
+    Scores of a model on recordings, one for each horizon.
 
     For each recording there are its run and the true positions (T, H, 2), NaN where unknown.
     Positions that no speed of the drive explains are ``left_out``: nothing is compared with them.
@@ -224,12 +224,12 @@ class Evaluation:
 
     @property
     def published(self) -> int:
-        """How many of these had a valid estimate."""
+        """Number of these ticks that had a valid estimate."""
         return sum(int(np.count_nonzero(run.published)) for run in self.runs)
 
     @property
     def withheld(self) -> Counter[str]:
-        """How many of these had none, by cause."""
+        """Number of these ticks that had none, by cause."""
         return sum((run.withheld for run in self.runs), start=Counter())
 
     def describe_withheld(self) -> str:

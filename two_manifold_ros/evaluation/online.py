@@ -37,12 +37,12 @@ AFTERWARDS = 0
 @dataclass(frozen=True)
 class Row:
     """
-    What one learner, or what stands beside it (``offline`` or ``mean``), reached on one lap.
+    Result of one learner, or of ``offline`` or ``mean`` beside it, on one lap.
 
     Parameters
     ----------
     lap, seconds
-        Number from 1, ``AFTERWARDS`` for all after the positions ended; and when it begins.
+        Number from 1, ``AFTERWARDS`` for all after the positions ended; and when it starts.
     rmse_m, median_m, published
         Errors over all looks, valid or not, metres, and the share with a valid estimate.
 
@@ -140,7 +140,7 @@ def learning_curve(
         try:
             model = train_model(stream.part(begin_s), settings)
         except InputError:
-            # Of less than a lap no model can be made; that is what the learners begin with.
+            # Of less than a lap no model can be made; that is what the learners start with.
             continue
         live = Filter(model)
         found, valid = stream.follow(live, mean, (begin_s - stream.lap_s, end_s))

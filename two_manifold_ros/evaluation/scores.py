@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ErrorSummary:
     """
-    How far predictions were off.
+    Summary of the errors of predictions.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ErrorSummary:
 @dataclass(frozen=True)
 class Score(ErrorSummary):
     """
-    How far predictions were off: the summary itself is over those that are published.
+    Summary of errors; the fields of the base class are over published predictions only.
 
     Parameters
     ----------

@@ -3,5 +3,5 @@
 """
 The experiments of the papers behind `two-manifold reproduce`.
 
-Begin with `experiment`.
+Start with `experiment`.
 """

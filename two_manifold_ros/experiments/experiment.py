@@ -38,7 +38,7 @@ Axes: TypeAlias = Any
 
 
 class Colour(str, Enum):
-    """Okabe and Ito's colours, which colour-blind people tell apart, and a grey for the given."""
+    """Okabe and Ito's colours, which colour-blind people distinguish, and a grey for the given."""
 
     BLUE = '#0072B2'
     VERMILION = '#D55E00'
@@ -138,7 +138,7 @@ def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:
 
 @dataclass(frozen=True)
 class Attempt:
-    """How the run of an experiment ended: its claims and wall-clock time, or an error."""
+    """Outcome of an experiment: its claims and wall-clock time, or an error."""
 
     experiment: Experiment
     seconds: float
@@ -147,12 +147,12 @@ class Attempt:
 
     @property
     def passed(self) -> bool:
-        """Whether it came to an end and every claim passes."""
+        """True if the experiment ended and every claim passes."""
         return not self.error and all(claim.passed for claim in self.claims)
 
     @property
     def score(self) -> str:
-        """How many of the claims pass, or that it broke off."""
+        """Number of claims that pass, or a note that the experiment broke off."""
         if self.error:
             return 'broke off'
         return f'{sum(claim.passed for claim in self.claims)} of {len(self.claims)}'

@@ -142,7 +142,7 @@ def best_mixture(coordinates: Floats, x: Floats) -> float:
 
 @dataclass(frozen=True)
 class SquareSettings:
-    """How much is run in the square, and how strictly it is judged."""
+    """Settings of the runs in the square, and limits that they are judged by."""
 
     points: int  # in the square
     bursts: Bursts
@@ -359,7 +359,7 @@ def _draw_sphere(first: Draw, seen: Floats, isotropic: Floats) -> Figure:
 
 @dataclass(frozen=True)
 class SlowSettings:
-    """How much is run of the slow and fast system, and how strictly it is judged."""
+    """Settings of the runs of the slow and fast system, and limits that they are judged by."""
 
     recordings: int = 100
     points: int = 20  # taken from each recording
@@ -419,7 +419,7 @@ class Recorded:
 
     @property
     def points(self) -> Floats:
-        """What is seen at each point: (n, 2)."""
+        """Observations of the points: (n, 2)."""
         return self.stretches[:, self.stretches.shape[1] // 2]
 
 

@@ -141,7 +141,7 @@ def noisy_on_torus(count: int, seed: int) -> TorusPoints:
 
 @dataclass(frozen=True)
 class TorusSettings:
-    """How much is run on a torus, and how strictly it is judged."""
+    """Settings of the runs on a torus, and limits that they are judged by."""
 
     side: int = 31  # points of the grid along each angle; as many in all are drawn at random
     eigenvectors: int = 50  # in which the response is found
@@ -307,7 +307,7 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
 
 @dataclass(frozen=True)
 class SphereSettings:
-    """How much is run on the globe, and how strictly it is judged."""
+    """Settings of the runs on the globe, and limits that they are judged by."""
 
     rows: int = 44  # of the grid
     columns: int = 72

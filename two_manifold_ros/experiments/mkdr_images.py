@@ -148,7 +148,7 @@ def principal_coordinates(rows: Floats, kept: float = 0.999) -> Floats:
 
 @dataclass(frozen=True)
 class ImageSettings:
-    """How much is run on pictures, and how strictly it is judged."""
+    """Settings of the runs on pictures, and limits that they are judged by."""
 
     pictures: int = 1_000
     eigenvectors: int = 100  # in which the turn is found

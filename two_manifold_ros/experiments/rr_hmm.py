@@ -92,7 +92,7 @@ def codes_of(symbols: Ints) -> Ints:
 
 class WordFeatures:
     """
-    Indicators of the words of 1 to ``LENGTH`` symbols that a test begins or a history ends with.
+    Indicators of the words of 1 to ``LENGTH`` symbols that a test starts or a history ends with.
 
     Short words are seen often and long ones say more; one length alone does worse with few
     samples or with many. Each is scaled so that all lengths weigh the same for a fair coin. The
@@ -211,7 +211,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run, and how strictly it is judged."""
+    """Settings of the runs, and limits that they are judged by."""
 
     samples: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)  # symbols of a sequence
     single: tuple[int, ...] = (1_000, 10_000)  # the first of these, also learned one by one: slow

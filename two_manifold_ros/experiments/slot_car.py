@@ -65,7 +65,7 @@ so is what the kernel alone does.
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run, and how strictly it is judged."""
+    """Settings of the runs, and limits that they are judged by."""
 
     cars: tuple[int, ...] = (0, 1, 2, 3, 4)  # seeds of the simulated cars
     protocol: SlotCarProtocol = SLOT_CAR  # ticks that are learned from and followed

@@ -96,12 +96,12 @@ def hidden_markov(
     """
     Train an HMM of some states over symbols by EM until it converges, in ``passes`` at most.
 
-    EM begins at states that are clusters of short windows: from random tables it was measured to
+    EM starts at states that are clusters of short windows: from random tables it was measured to
     end near the mean.
     """
     codebook = learn_codebook(training, symbols, seed=0)
     seen = codebook.symbols(training)
-    # The shape of 11 ticks says in which state the tick in their middle begins.
+    # The shape of 11 ticks says in which state the tick in their middle starts.
     ticks = 11
     count = len(training) - ticks + 1
     rows = _windows(training, ticks).rows(np.arange(count))
@@ -191,7 +191,7 @@ class StreamLearner:
             self._follow(self.learner.fold(), waiting, self._seen - 2)
 
     def _take(self, tick: int, stream: Floats, observations: Floats) -> None:
-        """Learn the tick whose next test begins with the newest window."""
+        """Learn the tick whose next test starts with the newest window."""
         line, room = self._line, len(self._line)
         self._ahead[self.learner.waiting] = stream[tick : tick + self._horizons].ravel()
         waiting = self.learner.waiting + 1
@@ -293,7 +293,7 @@ class Course:
 
     @property
     def protocol(self) -> Protocol:
-        """How the test part is scored."""
+        """Protocol by which the test part is scored."""
         return Protocol.fitting(len(self.test), self.window)
 
     def held_out(self, share: float) -> Course:
@@ -350,7 +350,7 @@ def make_course(recording: Recording, training_share: float) -> Course:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run, and how strictly it is judged."""
+    """Settings of the runs, and limits that they are judged by."""
 
     measurements: int = 3_000  # of the simulated slot car
     stream: StreamSettings = field(default_factory=StreamSettings)

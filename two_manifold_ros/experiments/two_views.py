@@ -197,7 +197,7 @@ def draw_pairs(count: int, width: float, noise: float, seed: int) -> Pairs:
 
 @dataclass(frozen=True)
 class RollSettings:
-    """How much is embedded, and in how many dimensions."""
+    """Number and dimensions of the embeddings."""
 
     points: int = 5_000  # pairs that are learned from
     new_points: int = 1_000  # pairs that are embedded out of sample

@@ -141,7 +141,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run, and how strictly it is judged."""
+    """Settings of the runs, and limits that they are judged by."""
 
     frames: int = 11_000
     width: int = 160  # pixels, a multiple of 8

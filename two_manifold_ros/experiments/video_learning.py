@@ -52,7 +52,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class FilmSettings:
-    """How a film is turned into features and learned from."""
+    """Settings that turn a film into features and learn from them."""
 
     window: int  # frames of a test and of a history
     window_features: int  # random features of a window, D

@@ -3,5 +3,5 @@
 """
 The live filter: one IMU sample in, estimates with a status out.
 
-Begin with `filter.Filter`; `status` lists every status and cause.
+Start with `filter.Filter`; `status` lists every status and cause.
 """

@@ -60,7 +60,7 @@ class Estimate:
         Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
         number above is not finite or a covariance not positive definite.
     off_route
-        Probability that the vehicle is off the trained route; NaN where the filter cannot tell.
+        Probability that the vehicle is off the trained route; NaN where the filter has none.
     places : (m, 3), optional
         x, y and chance of the modes of the position, see `PositionModes`; only now and then, as
         the filter was asked, and only of a route belief.
@@ -85,7 +85,7 @@ class Estimate:
 
     @property
     def valid(self) -> bool:
-        """Whether the estimate may be published; then every number of it is finite."""
+        """True if the estimate may be published; then every number of it is finite."""
         return self.status in USABLE
 
 
@@ -209,7 +209,7 @@ def _prior_ellipse_m(model: ModelHead) -> float:
     if isinstance(model, RouteModel) or (
         isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
     ):
-        # The calibration may well say less than the spread: a belief may err but seldom far.
+        # The calibration may give less than the spread: a belief may err often but rarely by much.
         calibrated = half_axis(make_tick_filter(model).read()[1][0])
     return min((each for each in (whole, calibrated) if each > 0.0), default=math.inf)
 

@@ -90,7 +90,7 @@ class SampleGate:
 
     @property
     def jumped(self) -> bool:
-        """Whether the newest sample jumped, so that the next one decides what that means."""
+        """True if the newest stamp jumped, so that the next one decides what that means."""
         return self._gate.waiting > 0
 
     @property

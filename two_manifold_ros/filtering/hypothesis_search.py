@@ -202,7 +202,7 @@ class RecentWindow:
 
     @property
     def full(self) -> bool:
-        """Whether a whole window was seen."""
+        """True if a whole window was seen."""
         return self.count >= self._width
 
     @property
@@ -256,7 +256,7 @@ class ReversedRoute:
     are laid over the training with the time stretched or pressed as it fits best, and compared
     with how well they fit read forwards. It is found if the logarithm of the cost over the usual
     one is above ``forward_cost`` forwards, below ``backward_cost`` backwards, and lower backwards
-    by ``gain``: on other tracks that is .3 at most, and seldom below .5 for the slot car driven
+    by ``gain``: on other tracks that is .3 at most, and rarely below .5 for the slot car driven
     the other way round.
 
     ``stretch`` parts are laid over the training at once. Only with an IMU anything is found.
@@ -273,7 +273,7 @@ class ReversedRoute:
         self._each = max(1, round(watched_ticks(model) / PARTS))
         self._mean = model.channels.mean[self._channels]
         self._scale = model.channels.scale[self._channels]
-        # Of longer trainings the beginning is used: some laps are enough.
+        # Of longer trainings the start is used: some laps are enough.
         self._learned = _parts(model.series[bends, : 2_000 * self._each].T, self._each)
         able = model.channels.of_imu and bends.any() and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf

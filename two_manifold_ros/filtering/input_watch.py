@@ -180,7 +180,7 @@ class SensorFaults:
         if still.min() > self._all_still_ns:
             words = (
                 f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
-                f'repeats itself, start it anew'
+                f'repeats the same sample; restart it'
             )
             return Finding('stuck', words, refuses=True)
         which = np.flatnonzero(still > self._still_ns)
@@ -289,7 +289,7 @@ class InputWatch:
         self._worn: Finding | None = None
 
     def goes_on(self, stamp_ns: int) -> bool:
-        """Whether a sample with this stamp belongs to the stream, with no gap nor jump back."""
+        """Return whether a sample with this stamp follows without a gap or a jump back."""
         newest = self._newest
         return newest is not None and -JUMP_BACK_NS < stamp_ns - newest <= self._max_gap
 

@@ -83,8 +83,8 @@ def _all(mean_force: Floats) -> Iterator[Misconfiguration]:
     )
     yield Misconfiguration('sensors_exchanged', words, np.ones(6), np.zeros(6), (3, 4, 5, 0, 1, 2))
     words = 'the route looks driven the other way round: drive it as in training'
-    # What turned left turns right then, in reversed order. Forward acceleration may have either
-    # sign: what went up goes down, but where the driver slows down is for him to choose.
+    # Left bends become right bends, in reversed order. Forward acceleration may have either sign:
+    # slopes change sign; braking points do not transfer.
     for forward in (1.0, -1.0):
         factors = np.array([forward, -1.0, 1.0, 1.0, 1.0, -1.0])
         yield Misconfiguration('wrong_way', words, factors, np.zeros(6), backwards=True)

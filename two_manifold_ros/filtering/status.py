@@ -14,7 +14,7 @@ from two_manifold_ros.ticks.novelty import NOVEL, NOVEL_WARN
 
 class Status(Enum):
     """
-    What a filter is doing.
+    State of a filter.
 
     Only ``TRACKING`` and ``UNSURE`` give estimates that may be used. A filter by itself is
     never ``WAITING`` once it was fed and never has ``NO_DATA``: these two need a clock, which only
@@ -39,19 +39,19 @@ USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 
 
 CAUSES = {
-    'waiting': 'no sample came yet',
+    'waiting': 'no sample received yet',
     'filling': '{seen} of {window} ticks',
     'converging': (
         'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m: the position on the '
         'route is not resolved yet; drive on'
     ),
     'not_useful': (
-        'the errors of what was learned are not below those of the mean position; drive more '
-        'laps with positions'
+        'the RMSE of the model is not below that of the mean position; drive more laps with '
+        'positions'
     ),
     'numerics': (
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '
-        'filter, and please report it'
+        'filter and report the bug'
     ),
     'gap': (
         'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'
@@ -65,10 +65,10 @@ CAUSES = {
         'usual): compare units, mounting and route'
     ),
     'innovation_warn': (
-        'the last {contradictions} observations contradict the model: look whether the vehicle '
+        'the last {contradictions} observations contradict the model: check that the vehicle '
         'drives as in training'
     ),
-    'restarted': ('the belief diverged and was restarted; unsure until it is confirmed; drive on'),
+    'restarted': 'the belief diverged and was restarted; unsure until it is confirmed; drive on',
     'diverged': (
         'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m (ellipse_error_m): if the '
         'vehicle was moved, drive on along the trained route'
@@ -86,12 +86,12 @@ CAUSES = {
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
     'unmodelled_motion': (
-        'the vehicle does what training never saw, with a probability of {unlike:.0%}: drive on, '
-        'as on the trained route'
+        'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '
+        'on, as on the trained route'
     ),
     'innovation': (
-        'one observation after the other contradicts the model, {contradictions} by now: compare '
-        'units, mounting and route, or train again'
+        '{contradictions} observations in a row contradict the model: compare units, mounting and '
+        'route, or train again'
     ),
 }
 """
@@ -114,7 +114,7 @@ class Finding:
     words
         What is wrong and what helps, one sentence without a full stop.
     refuses
-        Whether nothing may be believed as long as it is so; otherwise estimates are unsure.
+        True if estimates are withheld while the finding holds; otherwise they are unsure.
 
     """
 
@@ -125,7 +125,7 @@ class Finding:
 
 class TickDiagnostics(NamedTuple):
     """
-    What a tick showed.
+    Measurements of one tick that its status depends on.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class TickDiagnostics(NamedTuple):
 
     @property
     def novel(self) -> bool:
-        """Whether a full window is unlike the training; an unknown novelty is."""
+        """True if a full window is unlike the training, or its novelty is unknown."""
         return self.window_full and not self.novelty <= NOVEL
 
 

@@ -71,7 +71,7 @@ class Successor:
 
     @property
     def prepared(self) -> bool:
-        """Whether the thread has ended, with a filter or with a ``failure``."""
+        """True if the thread has ended, with a filter or with a ``failure``."""
         return not self._thread.is_alive()
 
     @property
@@ -82,7 +82,7 @@ class Successor:
 
     @property
     def tracks(self) -> bool:
-        """Whether its newest estimate might be published."""
+        """True if its newest estimate might be published."""
         latest = self.latest
         return latest is not None and latest.valid
 
@@ -119,7 +119,7 @@ class Successor:
             work()
         except InputError as error:
             self.failure = str(error)
-        # It must neither end in a thread where nobody hears of it, nor stop the running filter.
+        # An error must neither end the thread unreported nor stop the running filter.
         except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
             self.failure = f'{type(error).__name__}, please report it: {error}'
             self.details = traceback.format_exc()

@@ -3,7 +3,7 @@
 """
 The filters over ticks: of the spectral model (belief, window, read-out) and of a route.
 
-The filter of a route tells input that no place on any road can bring about by the mean of the
+The filter of a route recognises input that no place on any road can cause by the mean of the
 newest window: other units, missing gravity, a sensor on its side.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class UpdateResult:
     """
-    What one observation did.
+    Result of one measurement update.
 
     Parameters
     ----------

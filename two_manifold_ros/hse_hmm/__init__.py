@@ -3,5 +3,5 @@
 """
 The Hilbert-space-embedded HMM on two-manifold states, and its read-outs.
 
-Begin with `two_manifold.couple`, `tables.build_tables`, `belief.Belief`, `readout`.
+Start with `two_manifold.couple`, `tables.build_tables`, `belief.Belief`, `readout`.
 """

@@ -183,7 +183,7 @@ class Belief:
         self.start()
 
     def start(self, state: Floats | None = None) -> None:
-        """Begin at a state, or at the prior [1, 0, ..., 0] of the form mathematics (3.4)."""
+        """Start at a state, or at the prior [1, 0, ..., 0] of the form mathematics (3.4)."""
         if state is None:
             self.state[:] = 0.0
             self.state[0] = 1.0

@@ -78,7 +78,7 @@ def stabilised(weights: Floats, states: Floats) -> Floats:
 @dataclass(frozen=True)
 class Tables:
     r"""
-    What the HMM needs of its training ticks.
+    Tables of the training ticks that the HMM is learned from.
 
     .. math:: \omega = Q b \quad\text{(weights on the training ticks)}, \qquad
               b^+ = X^\top \omega

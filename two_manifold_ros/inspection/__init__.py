@@ -3,5 +3,5 @@
 """
 Inspect a recording before training: rates, gaps, dead channels, unit errors, lag, laps.
 
-Begin with `inspecting.inspect`.
+Start with `inspecting.inspect`.
 """

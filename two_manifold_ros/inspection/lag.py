@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 FURTHEST_S = 2.0
 """Lags that are searched, to both sides: of a camera or receiver and its driver, not of clocks
-that nobody set. Twice as far, one curve of a short track looks like the next; half as far leaves
-slow cameras out."""
+that were never set. Twice as far, one curve of a short track looks like the next; half as far
+leaves slow cameras out."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SensorLag:
 
     @property
     def usable(self) -> bool:
-        """Whether the sensor explains the motion and the lag is known to a tenth of a second."""
+        """True if the sensor explains the motion and the lag is known to a tenth of a second."""
         return self.explained >= 0.36 and self.error_s <= 0.1
 
 
@@ -155,7 +155,7 @@ class Lag:
     def __str__(self) -> str:
         """Return the lag in words."""
         if self.seconds is None:
-            return 'behind or ahead of those of the IMU, nobody can tell'
+            return 'behind or ahead of those of the IMU by an unknown time'
         side = 'behind' if self.seconds >= 0 else 'ahead of'
         return f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s) {side} those of the IMU'
 
@@ -242,7 +242,7 @@ def _clearest(found: list[SensorLag]) -> SensorLag:
     """
     Return the lag of a sensor at the smoothing at which it errs least.
 
-    A smoothing over which the bends of the track are lost explains less and tells nothing.
+    A smoothing over which the bends of the track are lost explains less and shows no lag.
     """
     best = max(each.explained for each in found)
     fair = [each for each in found if each.explained >= 0.95 * best]
@@ -335,9 +335,9 @@ def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
     if lag.seconds is None:
         yield info(
             'offset_unknown',
-            'Whether IMU and positions are in step cannot be published, because neither gyroscope '
+            'The time offset between IMU and positions is unknown, because neither gyroscope '
             'nor accelerometer follows the course: record straights and curves for more than '
-            'ten seconds if you want to know.',
+            'ten seconds to measure it.',
         )
     elif lag.exceeds(least_s):
         yield warning('time_offset', _late(lag))

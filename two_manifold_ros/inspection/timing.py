@@ -207,7 +207,7 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
         yield warning(
             f'{code}_backward',
             f'{timing.backward} {word} stamps go back in time: late messages are {late}, '
-            f'and a larger step back begins a new part{parts}; check that no clock was set and '
+            f'and a larger step back starts a new part{parts}; check that no clock was set and '
             f'no bag looped while recording.',
         )
     if timing.wild:

@@ -64,10 +64,10 @@ INTERRUPTION_WORDS = {
     'gap': 'no usable message came for {span}: look at the driver and its cable',
     'stepped_ahead': (
         'the stamps stepped ahead by {span} while hardly any time passed: a clock was '
-        'set, or another recording began'
+        'set, or another recording started'
     ),
     'stepped_back': (
-        'the stamps stepped back by {span}: a clock was set, or a recording began anew'
+        'the stamps stepped back by {span}: a clock was set, or a recording started again'
     ),
 }
 """Why the filter restarted or coasted, by cause; see ``format_duration``."""
@@ -93,8 +93,8 @@ class TopicHealth:
     received
         Whether any message came since activation.
     publishers, elsewhere
-        Publishers of the topic; other topics that are published as its type, where nobody ever
-        published this one.
+        Publishers of the topic; other topics that are published as its type, where this one never
+        had a publisher.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
 
@@ -112,7 +112,7 @@ class TopicHealth:
 
     @property
     def heard(self) -> bool:
-        """Whether messages come."""
+        """True if messages come."""
         return self.received and self.silence_s <= self.timeout_s
 
 
@@ -196,7 +196,7 @@ class Snapshot:
     trouble
         Why the node is not configured; empty if it is.
     managed
-        Whether somebody else configures and activates it.
+        Whether another node configures and activates it.
     active, enabled
         Whether the lifecycle and the service let it publish.
     shared_outputs
@@ -260,12 +260,12 @@ class InputLimits:
 
 class Assessment(NamedTuple):
     """
-    How a node is, and why.
+    Health of a node: level, status, cause and reason.
 
     Parameters
     ----------
     level
-        Whether somebody has to act.
+        Whether the operator has to act.
     status
         What the node is doing; ``None`` if it is unconfigured, inactive or disabled.
     cause
@@ -370,7 +370,7 @@ def assess_silence(topic: TopicHealth, clock: str = '') -> Assessment | None:
         return Assessment(Level.WARN, Status.WAITING, 'waiting', why)
     elif not topic.publishers:
         cause = 'no_publisher'
-        reason = f'nobody publishes it; remap {topic.sensor.lower()} to the topic of the driver'
+        reason = f'it has no publisher; remap {topic.sensor.lower()} to the topic of the driver'
         if topic.elsewhere:
             reason += f', {" or ".join(topic.elsewhere)}'
     elif clock:

@@ -77,7 +77,7 @@ class ImageValues:
         """
         order = {b'\x00\x00': '>', b'\x00\x01': '<'}.get(raw[:2])
         if order is None:
-            msg = f'an image begins with {raw[:4].hex()}, which is not plain CDR'
+            msg = f'an image starts with {raw[:4].hex()}, which is not plain CDR'
             raise InputError(msg)
         reader = _Reader(raw, order)
         seconds, nanoseconds = reader.numbers('iI')

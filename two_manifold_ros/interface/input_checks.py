@@ -185,7 +185,7 @@ class InputMonitor:
         found = dict(complaints)
         if arrivals is not None and arrivals.frame != arrivals.newest_frame:
             words = (
-                f'messages on {self._topic} began in frame {arrivals.frame!r} and are now in '
+                f'messages on {self._topic} started in frame {arrivals.frame!r} and are now in '
                 f'{arrivals.newest_frame!r}, whose axes may be others: call reset if that is meant'
             )
             found = {'frame_changed': words, **found}

@@ -263,7 +263,7 @@ class ModelSwap:
     def _busy(self) -> str:
         if self.session.successor is None:
             return ''
-        return f'{self._wanted} is being made ready: call again when that is over.'
+        return f'{self._wanted}: swap in progress; retry when it has finished.'
 
     def _prepare(
         self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool

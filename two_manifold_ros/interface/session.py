@@ -185,7 +185,7 @@ class Session:
 
     @property
     def tracks(self) -> bool:
-        """Whether the newest estimate may be published."""
+        """True if the newest estimate may be published."""
         return self.latest is not None and self.latest.valid
 
     def take(self, raw: bytes) -> list[Estimate] | None:

@@ -74,10 +74,10 @@ def diagnostics_message(
     stamp_ns
         Nanoseconds.
     name, hardware
-        The node, and what tells its robot from others.
+        The node, and what distinguishes its robot from others.
     level, why
-        Whether somebody has to act, and one sentence: what the node is doing, or why nothing is
-        published.
+        Whether the operator has to act, and one sentence: what the node is doing, or why nothing
+        is published.
     values
         Numbers and words in the order to show; numbers that are not finite become ``unknown``.
 
@@ -100,7 +100,7 @@ def as_text(value: float | str) -> str:
 
 
 class _Heard(NamedTuple):
-    """What a node said of itself last, and when."""
+    """Newest report of a node about itself, and its time."""
 
     level: str
     status: str
@@ -114,7 +114,7 @@ class _Heard(NamedTuple):
 
 class StatusTable:
     """
-    What every node says of itself whose diagnostics have the keys ``status`` and ``cause``.
+    Table of the newest reports of all nodes whose diagnostics have ``status`` and ``cause``.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _rate(values: Mapping[str, str], key: str) -> float | None:
 
 
 def capitalised(sentence: str) -> str:
-    """Return a sentence with a capital, unless it begins with a name, which stays as it is."""
+    """Return a sentence with a capital, unless it starts with a name, which stays as it is."""
     # A file, a topic or a parameter; or a file with blanks in its name, which a colon follows.
     if re.match(r'\S*[/\\_]|\S*\.\S*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:', sentence):
         return sentence
@@ -259,7 +259,7 @@ class ThrottledLog:
         self._state = ''
 
     def note(self, cause: str, sentence: str, now_s: float) -> None:
-        """Take a cause that somebody else has logged already."""
+        """Take a cause that has been logged elsewhere already."""
         self._said_s[cause] = now_s
         begun_s = self._present[cause].begun_s if cause in self._present else now_s
         self._present[cause] = _Present(begun_s, sentence, said=True)

@@ -3,5 +3,5 @@
 """
 Manifold learners: windows, or any points, to low-rank centred coordinates.
 
-Begin with the protocols in `learner`; `selection` lists the learners by name.
+Start with the protocols in `learner`; `selection` lists the learners by name.
 """

@@ -103,7 +103,7 @@ class LocalMetric:
 
 
 class MetricSource(Protocol):
-    """Where the local metric of a set of points comes from."""
+    """Source of the local metric of a set of points."""
 
     def measure(self, samples: Samples) -> LocalMetric:
         """Return the metric at every point; refuse points that do not fit or do not move."""
@@ -336,7 +336,7 @@ class Steps:
     """
     Pairs of near points, each pair both ways, and each point with itself.
 
-    ``begins`` (n + 1,) is where the pairs of each point begin, ``targets`` (e,) are the other
+    ``begins`` (n + 1,) is where the pairs of each point start, ``targets`` (e,) are the other
     points, increasing; ``places`` (e, r) their coordinates in the frame of the point, ``squared``
     (e,) the mean of the squared distances that the two see, and ``radii`` (n,) the squared
     distances of the points to the last of their neighbours.

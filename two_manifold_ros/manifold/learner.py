@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every manifold learner is given, and what it returns."""
+"""Protocols of manifold learners: what each is given, and what it returns."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class PointSet:
 
 class Response(Protocol):
     """
-    What a new point is to the training points: numbers that its coordinates are linear in.
+    Relation of a new point to the training points; its coordinates are linear in the numbers.
 
     A response is a frozen dataclass whose fields are an ``int``, a ``float``, ``Ints`` or
     ``Floats`` and not called ``table`` or ``offset``, so that a model file can hold it.

@@ -3,5 +3,5 @@
 """
 Models and their file.
 
-Begin with `head.ModelHead`; `model_file` saves and loads.
+Start with `head.ModelHead`; `model_file` saves and loads.
 """

@@ -34,7 +34,7 @@ _NUMBERS = 'biuf'
 
 
 class UnfitError(ValueError):
-    """What is wrong with the content of a file, as the middle of a sentence."""
+    """Error about the content of a file, worded as the middle of a sentence."""
 
 
 def refuse(cause: str) -> NoReturn:
@@ -50,7 +50,7 @@ def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
     reader cannot use.
     """
     cause = error if isinstance(error, UnfitError) else otherwise
-    return InputError(f'{path}: the model is refused: {cause}; copy it again or train it anew')
+    return InputError(f'{path}: the model is refused: {cause}; copy it again or train again')
 
 
 def write_container(

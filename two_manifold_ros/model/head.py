@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every model that can be filtered with has, and the checks that all models share."""
+"""Head of a model: the fields that every filter needs, and the checks that all models share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Bounds:
     """
-    What a filter can take; a trained model comes nowhere near.
+    Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
     Beyond these a filter would take memory or time that no file warrants, divide by what
     underflows, or stop at a number that does not fit where it has to go.
@@ -164,7 +164,7 @@ class ModelHead(ABC):
         if self.period_ns != round(1e9 / self.rate_hz):
             refuse('its rate and the length of its tick disagree')
         if self.horizons[:1] != (0,) or list(self.horizons) != sorted(set(self.horizons)):
-            refuse('its horizons do not begin with 0 and increase')
+            refuse('its horizons do not start with 0 and increase')
         if self.horizons[-1] * self.period_ns > BOUNDS.horizon_ns:
             refuse('its last horizon is more than a day ahead')
         check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, count)

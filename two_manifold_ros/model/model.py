@@ -249,7 +249,7 @@ def _check_ranges(route: Route) -> None:
         for name in names.split():
             check_range(f'route.{name}', getattr(route, name), least, most)
     if not (route.states[:, 0] == 1.0).all():
-        refuse('the states of its route do not begin with the constant')
+        refuse('the states of its route do not start with the constant')
 
 
 def _check_ways(route: Route) -> None:

@@ -124,7 +124,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if form not in _FORMATS or version != VERSION:
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads version '
-            f'{VERSION}; train it anew'
+            f'{VERSION}; train again'
         )
         raise InputError(msg)
     try:
@@ -190,7 +190,7 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     """
     Return a part of that kind, taking its numbers and arrays out of both tables.
 
-    The names of its arrays begin with ``where``, such as ``route.``. An error of almost any type
+    The names of its arrays start with ``where``, such as ``route.``. An error of almost any type
     says that something is missing, left over in ``numbers``, or of another type.
     """
     values = {}

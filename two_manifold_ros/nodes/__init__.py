@@ -3,5 +3,5 @@
 """
 ROS 2 nodes: subscriptions, publishers, services, parameters, lifecycle.
 
-Begin with `filter_node`; nothing outside this folder imports rclpy.
+Start with `filter_node`; nothing outside this folder imports rclpy.
 """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DISCOVERY_S = 3.0
-"""How long publishers are waited for; where a network needs longer, nobody is heard."""
+"""Time to wait for publishers; on a network that needs longer, no node is heard."""
 SETTLED_S = 1.0
 """All publishers are taken to be discovered if no other one was for so long."""
 

@@ -81,7 +81,7 @@ def declare(
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(check)
-    # ROS passes over what nobody declares. It has no public way to ask for what was given.
+    # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
     if stray:
         node.get_logger().warning(stray)
@@ -189,7 +189,7 @@ class GuardedNode(Node):
 
     @property
     def hardware_id(self) -> str:
-        """Name of the computer and the namespace, which tell one robot from another."""
+        """Name of the computer and the namespace, which distinguish one robot from another."""
         return f'{socket.gethostname()}{self.get_namespace().rstrip("/")}'
 
     @property
@@ -280,7 +280,7 @@ class SensorTopic:
         return monotonic() - self._begun_s
 
     def listen(self, take: Callable[[bytes], object]) -> None:
-        """Subscribe; last of all, for messages pile up as long as nobody takes them."""
+        """Subscribe; last of all, because messages queue up until they are taken."""
 
         def on_message(raw: bytes) -> None:
             self.received_s = monotonic()
@@ -357,7 +357,7 @@ class LiveReference:
     msgtype
         Its type; empty while it is not known.
     problem
-        Why it cannot be subscribed; empty if it is, or if nobody publishes it.
+        Why it cannot be subscribed; empty if it is, or if it has no publisher.
 
     """
 

@@ -101,7 +101,7 @@ class FilterNode(BackgroundNode):
         self._status.note('unconfigured', self._trouble)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to use the IMU."""
+        """Start to use the IMU."""
         self._active = True
         self._imu.wait()
         self._restart('activated')

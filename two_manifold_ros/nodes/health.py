@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 EXPECTED = {
     '', 'configuring', 'disabled', 'filling', 'inactive', 'learning', 'converging', 'waiting',
 }  # fmt: skip
-"""Causes that are part of a start or of somebody's wish, and worth no warning."""
+"""Causes that are part of a start or of a request by the operator, and need no warning."""
 
 
 def change_key(live: Filter, arrivals: Arrivals) -> object:
@@ -72,7 +72,7 @@ def update_monitor(
 @dataclass(frozen=True)
 class Report:
     """
-    What a node reports about itself.
+    Report of a node about itself.
 
     Parameters
     ----------

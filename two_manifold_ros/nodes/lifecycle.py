@@ -57,13 +57,13 @@ class Work:
 
     @property
     def done(self) -> bool:
-        """Whether the thread has ended."""
+        """True if the thread has ended."""
         return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
             self.made = self._make()
-        # Nobody else ever hears of it.
+        # The error is reported nowhere else.
         except BaseException as error:  # noqa: BLE001 - reported where the transition ends
             self.error = error
         # What loading took beside what it made: some megabytes, and a node runs for days.
@@ -113,7 +113,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
 
     @property
     def is_configuring(self) -> bool:
-        """Whether the transition *configure* goes on."""
+        """True while the transition *configure* goes on."""
         return self._work is not None
 
     def configure(self, *, activate: bool = False) -> None:
@@ -151,7 +151,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         if error is None:
             try:
                 self.complete(made)
-            # Nobody would ever hear of it, and the transition would never end.
+            # Otherwise the error is lost and the transition never ends.
             except Exception as raised:  # noqa: BLE001 - reported below
                 error = raised
         if error is None:

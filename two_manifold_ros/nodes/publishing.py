@@ -231,10 +231,10 @@ class EstimatePublishers:
         return {topic.name: each.topic_name for topic, each in self._publishers.items()}
 
     def publish(self, estimate: Estimate) -> None:
-        """Publish an estimate on every topic that somebody listens to."""
+        """Publish an estimate on every topic that has subscribers."""
         for topic in topics_of(estimate):
             publisher = self._publishers[topic]
-            # Building a message for nobody costs more than the filter itself.
+            # Building a message without a subscriber costs more than the filter itself.
             if not publisher.get_subscription_count():
                 continue
             fields = BUILDERS[topic.name](estimate, self.model, self._frames)

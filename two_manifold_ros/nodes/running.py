@@ -115,7 +115,7 @@ def run(
     finishing: bool = False,
 ) -> int:
     """
-    Create a node, spin it until it or somebody else ends it, and return the exit status.
+    Create a node, spin it until it ends or is stopped, and return the exit status.
 
     Parameters
     ----------

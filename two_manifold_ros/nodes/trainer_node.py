@@ -150,7 +150,7 @@ class TrainerNode(GuardedNode):
         chosen = declare(
             self,
             TrainerParameters,
-            locked=lambda: 'the training has begun' if self._job is not None else '',
+            locked=lambda: 'the training has started' if self._job is not None else '',
         )
         check_target(chosen.model)
         settings = training_settings(vars(chosen))
@@ -169,7 +169,7 @@ class TrainerNode(GuardedNode):
 
     @property
     def finished(self) -> bool:
-        """Whether the model is written."""
+        """True if the model is written."""
         return self._job is not None and self._job.model is not None
 
     def destroy_node(self) -> None:
@@ -184,7 +184,7 @@ class TrainerNode(GuardedNode):
         check_target(chosen.model)
         settings = training_settings(vars(chosen))
         if self._live is None:
-            msg = 'the training from bags has begun by itself'
+            msg = 'the training from bags has started by itself'
             raise InputError(msg)
         recording = self._live.recording(use_receive_time=chosen.use_receive_time)
         self.get_logger().info('Training from what was recorded')
@@ -206,7 +206,7 @@ class TrainerNode(GuardedNode):
         if self._job is not None:
             response.message = f'{self._why}; restart the node for another training'
             if not self._job.done:
-                response.message = 'the training has begun already'
+                response.message = 'the training has started already'
             return response
         try:
             self._start_training()
@@ -214,7 +214,7 @@ class TrainerNode(GuardedNode):
             response.message = str(error)
             return response
         response.success = True
-        response.message = f'{self._why}; the training has begun'
+        response.message = f'{self._why}; the training has started'
         return response
 
     def _on_timer(self) -> None:
@@ -269,7 +269,7 @@ class TrainerNode(GuardedNode):
             self.exit_status = 0
 
     def _fail(self, reason: str) -> None:
-        """End, or go on recording if somebody is there to call finish again."""
+        """End, or go on recording if ``finish`` can be called again."""
         chosen = read(self, TrainerParameters)
         self._level, self._why, self._values = Level.ERROR, reason, {}
         if self._said != reason:
@@ -287,5 +287,5 @@ class TrainerNode(GuardedNode):
 
 
 def _is_unattended(chosen: TrainerParameters) -> bool:
-    """Return whether nobody is there to call finish again after a failure."""
+    """Return whether ``finish`` cannot be expected to be called again after a failure."""
     return bool(chosen.bags) or chosen.record_seconds > 0

@@ -139,8 +139,8 @@ class UpdaterNode(GuardedNode):
         if checkpointing is not None:
             if checkpointing.trouble:
                 logger.error(checkpointing.trouble)
-            farewell = f'Stopped; {checkpointing.kept}'
-            logger.info(farewell)
+            stop_message = f'Stopped; {checkpointing.kept}'
+            logger.info(stop_message)
 
     def _make_session(self) -> UpdaterSession:
         chosen = self._chosen
@@ -165,14 +165,14 @@ class UpdaterNode(GuardedNode):
     def _log_settings(self) -> None:
         chosen, checkpointing = self._chosen, self._checkpointing
         topics = {**self._estimates.topics, f'{ADAPTING}{Topics.STATUS.name}': self._status.topic}
-        kept, heir = 'No checkpoints', 'hands over to nobody'
+        kept, hand_over = 'No checkpoints', 'hand-over disabled'
         if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
             if checkpointing.trouble:
                 kept = 'No checkpoint can be written'
             kept += f', {checkpointing.begun}'
         if self._promoter is not None:
-            heir = f'hands better models over to {chosen.filter_node}'
+            hand_over = f'hands better models over to {chosen.filter_node}'
         what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(chosen)]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
@@ -185,7 +185,7 @@ class UpdaterNode(GuardedNode):
             topics_line(topics),
             f'Frames: positions in {self._frames.track}, velocities in {self._frames.child}',
             limits_line(self._session.filter.limits, chosen.input_timeout_s),
-            f'{kept}; {heir}',
+            f'{kept}; {hand_over}',
         ):
             self.get_logger().info(line)
 
@@ -319,7 +319,7 @@ class FilterClient:
     node
         Node that asks.
     name
-        Name of the filter node; in the same namespace if it does not begin with a slash.
+        Name of the filter node; in the same namespace if it does not start with a slash.
 
     """
 

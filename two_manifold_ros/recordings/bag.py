@@ -283,7 +283,7 @@ def _types(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what
 
 
 def _plain(raw: bytes) -> bytes:
-    # No CDR header begins like a zstd frame, so the metadata need not say what is compressed.
+    # No CDR header starts like a zstd frame, so the metadata need not say what is compressed.
     return unpack(raw, 'zstd') if raw[:4] == _ZSTD_FRAME else raw
 
 

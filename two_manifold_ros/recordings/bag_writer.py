@@ -138,7 +138,7 @@ class BagWriter:
         Raises
         ------
         ValueError
-            If a field or type is unknown, or the topic was begun with another type.
+            If a field or type is unknown, or the topic was started with another type.
 
         """
         self.write_raw(topic, msgtype, stamp_ns, self._builder.serialise(msgtype, message))

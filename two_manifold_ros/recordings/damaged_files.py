@@ -64,7 +64,7 @@ class SavedTopic(NamedTuple):
 
 class SalvagedFile:
     """
-    What can still be read of a file, in the form of a reader of `rosbags`.
+    Readable part of a damaged file, in the form of a reader of `rosbags`.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
             return [], 0.0
         plain = BytesIO(content)
         records.extend(StreamReader(plain, skip_magic=True).records)
-    # Without a checksum, only its times tell that a message is not made of wrong bytes.
+    # Without a checksum, only its times show that a message is not made of wrong bytes.
     first, last = chunk.message_start_time, chunk.message_end_time
     kept = [
         each for each in records if not isinstance(each, Message) or first <= each.log_time <= last

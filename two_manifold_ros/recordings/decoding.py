@@ -75,7 +75,7 @@ def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     layout = _CDR.get(raw[:2])
     if layout is None:
         msg = (
-            f'An Imu message begins with {raw[:4].hex()}, which is not plain CDR: record it '
+            f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
             f'again with a middleware that uses CDR.'
         )
         raise InputError(msg)
@@ -122,7 +122,7 @@ _MOST_FRAMES = 10
 
 
 class Collected:
-    """What was gathered of one topic."""
+    """Messages gathered from one topic."""
 
     def __init__(self, path: Path, topic: Topic, decode: Decode) -> None:
         self.path = path

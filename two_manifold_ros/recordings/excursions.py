@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Which positions of a drive no speed of it explains.
+Find positions of a drive that no speed of the drive explains.
 
 A satellite receiver between houses or a localisation that takes one corner for another gives a
 position, or a few in a row, that are far from those before and after, which agree with each other.
@@ -74,7 +74,7 @@ Where each position is anywhere, 100,000 of them take two seconds.
 @dataclass(frozen=True)
 class Reach:
     """
-    How far the positions of a drive may be apart, whatever the vehicle did in between.
+    Largest distances between positions of a drive that the motion of the vehicle can explain.
 
     Parameters
     ----------
@@ -196,12 +196,12 @@ class _Drive:
 
     @property
     def took(self) -> Floats:
-        """How long each step took, seconds: (m - 1,)."""
+        """Duration of each step, seconds: (m - 1,)."""
         return self.began[1:] - self.ended[:-1] + self.held[:-1]
 
     @property
     def metres(self) -> Floats:
-        """How long each step is: (m - 1,)."""
+        """Length of each step, metres: (m - 1,)."""
         lengths: Floats = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
         return lengths
 

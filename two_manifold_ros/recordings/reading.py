@@ -53,7 +53,7 @@ _LONGEST_LIST = 12
 
 @dataclass(frozen=True)
 class Role:
-    """What a topic is wanted for: its word in sentences, its types and its option."""
+    """Role of a topic in a recording: its name in sentences, its types and its option."""
 
     word: str
     msgtypes: tuple[str, ...]
@@ -142,7 +142,7 @@ def _listed(topics: Sequence[Topic]) -> str:
 @dataclass(frozen=True)
 class ReadingOptions:
     """
-    What to read of a bag, and how.
+    Topics and period to read from a bag, and how to read them.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What was read from a bag: an IMU stream and, for training, a stream of positions."""
+"""Recording read from a bag: an IMU stream and, for training, a stream of positions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ImuStream:
 
     @property
     def of_imu(self) -> bool:
-        """Whether the samples are those of an IMU, in its units."""
+        """True if the samples are those of an IMU, in its units."""
         return self.names == IMU_CHANNELS
 
     @property
@@ -159,12 +159,12 @@ class PositionStream:
 
     @cached_property
     def usable(self) -> Bools:
-        """Which positions are finite, on earth, and explained by a speed of the drive: (M,)."""
+        """Flags of positions that are finite, on earth, and explained by some speed: (M,)."""
         return explained(self.stamps, self.positions)
 
     @property
     def left_out(self) -> Bools:
-        """Which positions no speed of the drive explains, see `explained`: (M,)."""
+        """Flags of positions that no speed of the drive explains, see `explained`: (M,)."""
         return usable_places(self.positions) & ~self.usable
 
     def select(self, mask: Bools) -> PositionStream:

@@ -3,7 +3,7 @@
 """
 Find the files of a bag, and unpack the compressed ones.
 
-A bag that comes by mail may declare what it likes.
+Bags are untrusted input: sizes and metadata are bounded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOT_NEEDED = re.compile(
 
 class Metadata(NamedTuple):
     """
-    What is said of a bag.
+    Metadata of a bag.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_metadata(path: Path) -> Metadata:
     try:
         information = _information(path)
         paths = information['relative_file_paths']
-        # Before version 4 the paths began with the folder's name.
+        # Before version 4 the paths started with the folder's name.
         names = [_text(each).rsplit('/', 1)[-1] for each in paths]
     # On foreign bytes a reader of YAML raises almost anything, RecursionError too.
     except Exception as error:
@@ -386,7 +386,7 @@ def _wrong_kind(file: Path) -> str:
         )
     if not start.startswith(_MAGIC[file.suffix]):
         return (
-            f'{file} does not begin like a {file.suffix} file, so it is something else or '
+            f'{file} does not start like a {file.suffix} file, so it is something else or '
             f'damaged: check where it came from and copy it again.'
         )
     return ''

@@ -3,13 +3,22 @@
 """
 Belief over where the vehicle is: on the route at a place and a speed ratio, or elsewhere.
 
-A Bayes filter over ``HYPOTHESES``. On the route the vehicle drives as usual, stands, or drives at
-free motion: it pulls away, brakes, slides, does what training never contained. Its forward
-acceleration alone measures how far it gets meanwhile; what it observes says nothing of the place.
-Off the route is a road made of the same pieces in another order: any place may follow any other.
-On the route that predicts worse than the route itself, by the pieces that do not end; on another
-road it predicts better. Elsewhere the vehicle does anything, at no place. Only the likelihood of
-the observations decides between all of them.
+A Bayes filter over ``HYPOTHESES``, between which the likelihood of the observations decides:
+
+=============  =========================================  =====================================
+hypothesis     motion                                     likelihood
+=============  =========================================  =====================================
+on, on new     along the map, near the usual speed        of the place; new: without slow means
+free motion    along the map, by forward acceleration     of no place: the largest of standing,
+                                                          low speed and any road
+stands         none                                       of standing
+off, off new   as on, to any next place after a piece     of the place, as on
+elsewhere      at no place                                as in free motion
+=============  =========================================  =====================================
+
+In free motion the vehicle pulls away, brakes, slides or moves as it never did in training. Off the
+route is a road made of the same pieces in another order: on the route it predicts worse than the
+route itself, by the pieces that do not end; on another road it predicts better.
 """
 
 from __future__ import annotations
@@ -179,7 +188,7 @@ class RouteBelief:
         self.start()
 
     def start(self) -> None:
-        """Start at the beginning of a drive or anywhere, rolling or standing."""
+        """Start where drives start or anywhere, rolling or standing."""
         self._age = 0
         self.offsets.start()
         route = self._route
@@ -193,7 +202,8 @@ class RouteBelief:
         self.ratios[:, STANDS] = 0.0
         self.spreads[:] = route.ratio_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
-        # Until the vehicle stands, training tells what its accelerometer reads at rest.
+        # Until the vehicle stands, its accelerometer is taken to read at rest what it read in
+        # training.
         resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
         self._carry[:] = resting, 0.0, 1.0
         self._active[:] = np.arange(places)

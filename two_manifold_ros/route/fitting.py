@@ -89,7 +89,7 @@ def fit(
     Calibrate the covariances, and score what was followed.
 
     None where the drives are too short to leave a part out, or no position of them is known. The
-    ``observations`` and ``tracks`` are those of the `passes`; nobody can know yet where it is in
+    ``observations`` and ``tracks`` are those of the `passes`. The position is not known yet in
     the first ticks of each stretch, ``lead``, which are not scored.
     """
     parts = parts_to_follow(passes, observations, tracks, lead)

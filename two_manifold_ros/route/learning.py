@@ -54,9 +54,9 @@ class Tuning:
     durations
         Mean times between switches of hypotheses.
     ratio_memories
-        Memories of the observations until a speed ratio is forgotten: within bends drivers differ
-        anew. With half and twice no error of those tried changes by more than 7 %, but for the
-        simulated car's: 38 m (27) with twice.
+        Memories of the observations until a speed ratio is forgotten: drivers differ again within
+        each bend. With half and twice no error of those tried changes by more than 7 %, except
+        the simulated car's: 38 m (27) with twice.
     free_variance
         Variance that free motion gains in a second: the error of the forward acceleration, a
         tenth of the usual speed. With a quarter of it and four times as much the simulated kart at
@@ -70,7 +70,7 @@ class Tuning:
     fastest_move
         Times the usual speed that a tick may reach; faster vehicles move by as much.
     begins_rolling, begins_standing
-        Shares of vehicles that start, rolling or standing, where a drive of the training began so:
+        Shares of vehicles that start, rolling or standing, where a training drive started so:
         a route has its pit, garage or depot; the rest starts anywhere. With .9 and .99 of the
         second the simulated karts err by 3.1 and 2.5 m, and 3.7 and 3.1 m (2.5 and 3.2), others by
         up to 10 % more or less, and starts on the way by 3 % at most. With .8 of the first
@@ -198,7 +198,7 @@ class _Learner:
         self.beside, self.wide = self._smoother((1.0, 0.5, 0.1)), self._smoother((1.0, 1.0, 1.0))
         steady = kept & (np.abs(self.ratios) < LARGEST_LOG_RATIO)
         middle = np.median(np.abs(self.ratios[steady])) if steady.any() else 0.0
-        # No IMU tells a smaller one from the usual speed.
+        # No IMU distinguishes a smaller one from the usual speed.
         self.ratio_spread = max(1.4826 * float(middle), 0.02)
         # A lap that stops or flees is no lap at another speed.
         self.usual = kept / (1.0 + (self.ratios / (3.0 * self.ratio_spread)) ** 4)
@@ -302,7 +302,7 @@ class _Learner:
         return np.where(stops, LIMITS.fastest, bound)
 
     def beginnings(self) -> Floats:
-        """Return the probabilities that a drive begins at each place, see ``Route``: (2, P)."""
+        """Return the probabilities that a drive starts at each place, see ``Route``: (2, P)."""
         places, tuning = self.passes.places, self.tuning
         first = np.diff(places.segments, prepend=-1) != 0
         stands = self.passes.starts[first] > 0.0

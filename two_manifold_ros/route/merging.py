@@ -140,8 +140,8 @@ def _walk(
     """
     Return the stretches of known positions of a track, in steps of the local spacing.
 
-    A stretch ends where positions leap, too: nobody drove along the line from one to the other. A
-    short leap may be a bend that was seen late, and makes few places.
+    A stretch ends where positions jump, too: the vehicle did not drive along the line between
+    them. A short jump may be a bend that was seen late, and makes few places.
     """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
@@ -305,7 +305,7 @@ def merge_steps(
     nodes, headings : (n, 2), lengths : (n,)
         Of the steps, in metres.
     first : (n,) bool
-        Whether a step begins a stretch of known positions.
+        Whether a step starts a stretch of known positions.
     radius
         Farthest that a visit may lie to the side, metres; half as much more along the map.
     same_pass

@@ -23,7 +23,7 @@ HYPOTHESES = (*PLACED, 'elsewhere')
 """All hypotheses; elsewhere, on no known road, there is no place."""
 
 JUMPED = ('on new', 'off', 'off new')
-"""Hypotheses that may begin at any place from one tick to the next (uniform restart)."""
+"""Hypotheses that may start at any place from one tick to the next (uniform restart)."""
 
 ROWS = len(PLACED)
 ON, ON_NEW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
@@ -126,7 +126,7 @@ class Route:
     means, slopes : (P, f)
         Usual whitened features of a place, and what they gain per unit of log-ratio.
     new_whitening : (d, d), new_means, new_slopes : (P, d)
-        The same of the observation alone, whatever its slow means.
+        The same of the observation alone, regardless of its slow means.
     new_level
         Log-density at the centre of the observation alone, less that given its slow means.
     noise : (P,)
@@ -162,7 +162,7 @@ class Route:
     rest, other
         Densities of an observation given its slow means, standing and on any road.
     rest_alone
-        Density of an observation of a standing vehicle, whatever its slow means.
+        Density of an observation of a standing vehicle, regardless of its slow means.
     rest_means, other_means
         Densities of the slow means, standing and on any road.
     slow
@@ -181,7 +181,7 @@ class Route:
     states : (P, k)
         Mean two-manifold state at each place, the constant first.
     beginnings : (2, P)
-        Probabilities that a drive begins at each place, rolling and standing; all sum to one.
+        Probabilities that a drive starts at each place, rolling and standing; all sum to one.
     shifts : (d,)
         Standard deviation of a channel's offset from one day to another; 0 where unknown.
     stops : (2, P)

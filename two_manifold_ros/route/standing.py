@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""When a vehicle stands, by its positions, and how fast it usually is when it does not."""
+"""Find standstills of a vehicle from its positions, and its usual speed in between."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
             break
         windows = sliding_window_view(track, width, axis=0)
         extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
-        # Where positions leap about, or laps take a second or two, no speed tells who stands.
+        # Where positions jump, or laps take a second or two, speed does not show standstill.
         stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
         # Every tick of such a window.
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
@@ -100,7 +100,7 @@ def _ticks_to_come(track: Floats, near: float) -> int:
 
 
 def stretches_of(flags: Bools) -> list[tuple[int, int]]:
-    """Return begin and end of each stretch of flags (T,)."""
+    """Return the start and end of each stretch of flags (T,)."""
     edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 

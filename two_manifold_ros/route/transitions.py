@@ -48,10 +48,10 @@ class Durations:
         is: two minutes. With 1,000 for the latter other roads pass for the route half as often,
         and a vehicle that is back is recognised a second later.
     own, own_lasts, elsewhere_lasts
-        Until a vehicle takes free motion (brakes, stops, slides, is pushed); until one that
-        has is off the route; and that one is off on no known road. With 20 for the second a pit
-        lane passes for the route: the slot car's on 94 % of its ticks, the figure of eight's on
-        76 %.
+        Until a vehicle changes to free motion (brakes, stops, slides, is pushed); until one in
+        free motion leaves the route; and that a vehicle stays on no known road. With 20 for the
+        second a pit lane passes for the route: the slot car's on 94 % of its ticks, the figure of
+        eight's on 76 %.
     gather
         Until a vehicle whose speed ratio is the usual one drives as usual. With half and twice the
         stop of ipz19 errs by .36 and .57 m (.42), the start of ridge_car by 25 and 16 m (18),

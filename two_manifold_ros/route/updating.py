@@ -230,7 +230,7 @@ def log_placeless(
     """
     Return log-likelihoods of an observation (d,) after slow means (m,) at no known place.
 
-    Slow means begin with the ``first`` observation.
+    Slow means start with the ``first`` observation.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def log_placeless(
     rest_means, other_means = of_means.logs
     lasting = persistence * other_means
     stands = rest_alone + lasting
-    # The first observation has no slow means: they begin with it.
+    # The first observation has no slow means: they start with it.
     if not first:
         stands = max(stands, rest + persistence * rest_means)
     moves = max(slow, other_road) + lasting

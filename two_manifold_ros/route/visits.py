@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the vehicle observed at each visit of a place, how fast it was, and where it got to."""
+"""Observations of the vehicle at each visit of a place, its speed, and where it got to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ The shorter predicts the next observation, the longer carries what is off on thi
 """
 
 SETTLED = 2.0
-"""Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
+"""Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
 
 RATIO_PLACES = 8
 """
@@ -76,7 +76,7 @@ class Forward:
 @dataclass(frozen=True)
 class Passes:
     """
-    What each of V visits of a place observed, and where it led to.
+    Observations of each of V visits of a place, and the places reached from there.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def lay_out(
     warm = round(SETTLED * max(memories_s) / period_s)
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in places.standing])
-    # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
+    # Drives often start at rest, before slow means have settled: there is nothing to settle to.
     rest = [
         each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
     ]
@@ -271,7 +271,7 @@ def _gears_of_reversing(places: Places) -> Floats:
     turns[:-1] = opposed & (runs[1:] == runs[:-1])
     votes = np.zeros(len(places))
     edges = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(runs)]
-    # Which gear a stretch begins in is known from the longer ones that visited its places.
+    # Which gear a stretch starts in is known from the longer ones that visited its places.
     for begin, end in sorted(itertools.pairwise(edges), key=lambda each: each[0] - each[1]):
         gears = 1.0 - 2.0 * (np.cumsum(turns[begin:end]) % 2)
         known = np.sign(votes[visited[begin:end]])
@@ -289,8 +289,9 @@ def learn_forward(
     Regress the accelerations of the training on the observations.
 
     With the forward acceleration the belief knows how far a vehicle gets that pulls away from a
-    standstill or brakes where nobody did. It is zero if positions show no acceleration. Parameters
-    are those of `lay_out`, and the ``signs`` of the speed at each tick (T,), 1 where not given.
+    standstill or brakes where no training drive did. It is zero if positions show no acceleration.
+    Parameters are those of `lay_out`, and the ``signs`` of the speed at each tick (T,), 1 where
+    not given.
     """
     signs = [np.ones(len(each)) for each in tracks] if signs is None else signs
     best = Forward(np.zeros(observations[0].shape[1]), 0.0, 0.0)
@@ -355,7 +356,7 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
             if after == len(visits):
                 continue
             following = visits[after]
-            # A run of known positions begins with a visit, also one that begins at rest.
+            # A run of known positions starts with a visit, also one that starts at rest.
             first = int(np.searchsorted(places.runs, places.runs[following]))
             if begin <= at_first and not unknown[: int(places.times[following])].any():
                 starts[first] += end - begin

@@ -3,5 +3,5 @@
 """
 Vehicles on their routes, as IMU samples and positions with the truth.
 
-Begin with `worlds` and `slot_car`.
+Start with `worlds` and `slot_car`.
 """

@@ -77,7 +77,7 @@ def simulate(
         raise InputError(msg)
     if goal < 1:
         what = 'laps' if samples is None else 'samples'
-        msg = f'The slot car was asked for {goal} {what}: laps and samples begin at 1.'
+        msg = f'The slot car was asked for {goal} {what}: laps and samples start at 1.'
         raise InputError(msg)
     car = SlotCar(settings)
     taken: list[SlotCarSample] = []

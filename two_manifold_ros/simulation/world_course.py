@@ -40,7 +40,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Ride:
-    """Where a vehicle is at equal steps of time."""
+    """Positions of a vehicle at equal steps of time."""
 
     way: Way
     times: Floats  # (T,), seconds
@@ -55,7 +55,7 @@ class Ride:
 
     @property
     def on_route(self) -> Bools:
-        """Whether the vehicle is on the trained route at each time: (T,)."""
+        """Flags of the times at which the vehicle is on the trained route: (T,)."""
         node = np.searchsorted(self.way.distances, self.distances)
         return np.asarray(~self.way.away[node.clip(max=len(self.way.away) - 1)])
 
@@ -133,7 +133,7 @@ def ride(
     limits[stands > 0.0] = 0.0
     speeds = _reachable(world, way, limits)
     times, distances = _timed(way, speeds, stands, step_s)
-    # Nobody brakes or accelerates at once: this takes the edges off the acceleration.
+    # No vehicle brakes or accelerates at once: this takes the edges off the acceleration.
     eased = gaussian_filter1d(distances, world.ease_s / step_s, mode='nearest')
     eased = eased[: len(eased) - int(4.0 * world.ease_s / step_s) - 1]
     times = times[: len(eased)]
@@ -165,7 +165,7 @@ def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
         outline.append(point - cut * before + arc)
     closed = np.concatenate([*outline, outline[0][:1]])
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
-    # It begins amid the first straight.
+    # It starts in the middle of the first straight.
     begin = 0.5 * (lengths[len(outline[0]) - 1] + lengths[len(outline[0])])
     even = begin + np.linspace(0.0, lengths[-1], NODES, endpoint=False)
     columns = [np.interp(even, lengths, column, period=lengths[-1]) for column in closed.T]
@@ -323,7 +323,7 @@ def _stands(world: World, way: Way, random: np.random.Generator) -> Floats:
 
 
 def _merged(stands: Floats) -> Floats:
-    """Merge a stop with those a node or two behind it: nobody starts just to stop again."""
+    """Merge a stop with those a node or two behind it: no driver starts just to stop again."""
     merged = np.zeros(len(stands))
     last = -3
     for node in np.flatnonzero(stands).tolist():

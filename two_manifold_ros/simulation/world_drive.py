@@ -247,7 +247,7 @@ def _laps_needed(
     if least < 0 or not 0.0 < (seconds or 1.0) < math.inf:
         msg = (
             f'A drive in {world.name} was asked for day {day}, seed {seed}, {laps} laps and '
-            f'{seconds} s: days and seeds begin at 0, laps at 1, and seconds are above 0.'
+            f'{seconds} s: days and seeds start at 0, laps at 1, and seconds are above 0.'
         )
         raise InputError(msg)
     if seconds is None:
@@ -259,5 +259,5 @@ def _laps_needed(
 
 
 def _stamps(times: Floats, day: int) -> Ints:
-    """Return stamps in nanoseconds of times in seconds since the drive began."""
+    """Return stamps in nanoseconds of times in seconds since the drive started."""
     return START_STAMP_NS + day * 86_400_000_000_000 + np.round(1e9 * times).astype(np.int64)

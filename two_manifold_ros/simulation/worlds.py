@@ -54,9 +54,9 @@ class PositionGrade:
 
 @dataclass(frozen=True)
 class Habits:
-    """How lines, speeds and detours are drawn; shares are of a lap unless said otherwise."""
+    """Distributions of lines, speeds and detours; shares are of a lap unless stated otherwise."""
 
-    eased: float = 0.004  # share over which a bend begins and ends, as roads have transitions
+    eased: float = 0.004  # share over which a bend starts and ends, as roads have transitions
     joined: float = 0.002  # share over which one leg of a drive goes over into the next
     line_knots: float = 12.0  # independent choices of the line in a lap: one for each bend or so
     bend_knots: float = 20.0  # and of the speed: one for its entry and one for its exit

@@ -21,7 +21,7 @@ NOVEL = 2.0**0.75
 """
 Novelty score above which no estimate is believed: three quarters of the way to another route.
 
-On held-out runs the trained route seldom lies above it, 10 % faster and slower laps included,
+On held-out runs the trained route rarely lies above it, 10 % faster and slower laps included,
 and other routes mostly do. Half of it would refuse the trained route, of which 1 is typical, and
 twice of it would pass other routes, of which 2 is.
 """
@@ -36,7 +36,7 @@ SMALLEST_RATIO = 1e-4
 @dataclass(frozen=True)
 class NoveltyAnchors:
     """
-    What is typical for training, against which the newest windows are held.
+    Typical values of training, with which the newest windows are compared.
 
     Parameters
     ----------

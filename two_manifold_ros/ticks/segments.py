@@ -63,7 +63,7 @@ class Channels:
 
     @property
     def of_imu(self) -> bool:
-        """Whether the samples are those of an IMU, in its units."""
+        """True if the samples are those of an IMU, in its units."""
         return self.names == IMU_CHANNELS
 
     @property

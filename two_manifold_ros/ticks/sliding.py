@@ -29,7 +29,7 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    The window of w = ``width`` ticks begins at ``position``, at least 1, of the ``stream`` (d, L);
+    The window of w = ``width`` ticks starts at ``position``, at least 1, of the ``stream`` (d, L);
     ``series`` (d, N) is that of training.
     """
     last = distances.size - 1
@@ -117,7 +117,7 @@ class SlidingWindow:
 
     @property
     def full(self) -> bool:
-        """Whether a whole window has been seen."""
+        """True if a whole window has been seen."""
         return self.count >= self._width
 
     def clear(self) -> None:

@@ -35,7 +35,7 @@ or the bag jumped back and everything restarts.
 
 
 class Verdict(Enum):
-    """What one stamp means for the stream; the values are names of counters."""
+    """Meaning of one stamp for the stream; the values are names of counters."""
 
     ACCEPT = 'accepted'
     START = 'starts'
@@ -114,7 +114,7 @@ class JumpGate(Generic[Item]):
 
     @property
     def waiting(self) -> int:
-        """How many samples are held back: one or none."""
+        """Number of samples that are held back: one or none."""
         return 0 if self._waiting is None else 1
 
     def push(self, stamp: int, item: Item, counters: Counter[str]) -> list[tuple[int, Item]]:
@@ -173,7 +173,7 @@ class Stretches:
     kept : (K,)
         Indices of the stamps that are used, increasing.
     begins : (S,)
-        At which of those a new stretch begins: the first, and each after a gap or a jump back.
+        At which of those a new stretch starts: the first, and each after a gap or a jump back.
     wild : (W,)
         Indices of the stamps that jumped alone.
     counts
@@ -189,7 +189,7 @@ class Stretches:
 
     @property
     def first_is_alone(self) -> bool:
-        """Whether no other stamp goes on from the first, as none does from a wild one later."""
+        """True if no other stamp follows the first, as none follows a wild stamp later."""
         return len(self.begins) > 1 and int(self.begins[1]) == 1
 
     def main_course(self, counted: Bools | None = None) -> Bools:
@@ -405,7 +405,7 @@ def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, 
     """
     Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
 
-    The (N,) stamps, ns, increase strictly; the first tick begins at the first one.
+    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
     """
     count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
     means = np.empty((count, samples.shape[1]))
@@ -433,7 +433,7 @@ class TickAverager:
 
     @property
     def tick_began(self) -> int:
-        """Stamp at which the running tick began, ns."""
+        """Stamp at which the running tick started, ns."""
         return int(self._clock[1]) - self._period
 
     def start(self, stamp: int, sample: Floats) -> None:

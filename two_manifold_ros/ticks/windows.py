@@ -124,7 +124,7 @@ def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
     Returns
     -------
     series : (d, N), begins : (s + 1,) int64
-        Contiguous, one row a channel; where each segment begins in it, and N.
+        Contiguous, one row a channel; where each segment starts in it, and N.
 
     """
     begins = np.concatenate([[0], np.cumsum([len(segment) for segment in segments])])

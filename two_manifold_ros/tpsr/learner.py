@@ -58,7 +58,7 @@ class Triples:
 @dataclass(frozen=True)
 class LearnerSettings:
     """
-    How a TPSR is learned from a stream.
+    Settings for learning a TPSR from a stream.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class ObservationCovariance:
     The ridge should grow with the number of samples n, because it is the ratio of the two that
     decides whether a filter is stable (mathematics, section 5). That would be an update of full
     rank; so the inverse has the ridge of its last computation, decayed like everything. It is
-    computed anew when that is off by a tenth, or after 512 samples, so that rounding errors do
+    computed again when that is off by a tenth, or after 512 samples, so that rounding errors do
     not add up.
 
     Parameters
@@ -78,7 +78,7 @@ class ObservationCovariance:
             self.refresh()
 
     def refresh(self) -> None:
-        """Compute the inverse anew from the sum."""
+        """Compute the inverse again from the sum."""
         self.since = 0
         size = len(self.total)
         # Below the second, rounding could make the sum indefinite.

@@ -260,7 +260,7 @@ class ThinSvd:
 
 class WholeSvd:
     r"""
-    The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed anew at each fold.
+    The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed again at each fold.
 
     Attributes
     ----------

@@ -3,5 +3,5 @@
 """
 Recordings and settings to a model, validated on drives left out.
 
-Begin with `train.train_model`.
+Start with `train.train_model`.
 """

@@ -5,7 +5,7 @@ Recordings to training segments: ticks at one rate, scaled channels, no standsti
 
 The spectral filters learn on a clock that runs only while the vehicle drives; ours, and no part
 of the papers. Windows of one place differ by how long the vehicle stood there before, so that a
-state of forty numbers has to tell places and lengths of stops. With stops left out one place has
+state of forty numbers has to show places and lengths of stops. With stops left out one place has
 one window.
 """
 
@@ -364,7 +364,7 @@ def take_out(
     Split segments into parts to fit, those of at most two windows dropped, and held-out blocks.
 
     The cuts are for each segment its blocks in order: end of the fit before it, first tick of the
-    block and the one after its last, begin of the fit after it. An empty block is not held.
+    block and the one after its last, start of the fit after it. An empty block is not held.
     """
     fit: list[Segment] = []
     held: list[Segment] = []

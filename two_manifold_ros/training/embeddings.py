@@ -7,7 +7,7 @@ From the embeddings the tables of an HMM of any number of states follow at once,
 manifold learner and a coupling of two manifolds, or through random features and the online
 spectral algorithm of Boots and Gordon (2011).
 
-Positions of training ticks that nobody saw are estimated from the windows around them.
+Unknown positions of training ticks are estimated from the windows around them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Embeddings(ABC):
     """
     Coordinates of past and future windows, from which tables of any number of states follow.
 
-    The series (d, N) are standardised observations end to end, and segments begin at ``begins``
+    The series (d, N) are standardised observations end to end, and segments start at ``begins``
     (s + 1,); the notes are sentences for the user.
     """
 
@@ -276,9 +276,9 @@ def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnch
     """
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
-    Each window of an even sample is compared with those that begin at least two windows before or
+    Each window of an even sample is compared with those that start at least two windows before or
     after it, as if its surroundings had not been driven. So every lap is held out once, which
-    tells more than one or a few held-out blocks. The same windows with their halves swapped stand
+    shows more than one or a few held-out blocks. The same windows with their halves swapped stand
     for another route: bends that occur, in an order that does not. With ``spliced`` windows whose
     second half is that of any other stand for it too, if they are less alike: where a window is
     nearly a lap, swapped halves are the route itself.
@@ -379,7 +379,7 @@ def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
     r"""
     Embed windows with the training ticks in their middle, in several ways.
 
-    A filter has only the past; here the future is known too, and together they tell places apart
+    A filter has only the past; here the future is known too, and together they distinguish places
     that either alone confuses. Coordinates are scaled by :math:`1 / \lambda` of the graph
     Laplacian and not by its root, so that position, where little is known of it, follows those
     that vary slowly. They are (n, m), of the training ticks.

@@ -99,11 +99,11 @@ class TrainingJob:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, with a ``model`` or with a ``failure``."""
+        """True if the job has ended, with a ``model`` or with a ``failure``."""
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Wait until the model is written if that has begun, or see that it never begins."""
+        """Wait until the model is written if that has started, or see that it never starts."""
         # For good: a thread that a process leaves behind while it writes leaves half a file.
         self._writing.acquire()
 

@@ -110,12 +110,12 @@ class TrainingSettings:
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
             shown = ','.join(map(str, ahead))
-            msg = f'horizons {shown!r} must begin with 0 and increase'
+            msg = f'horizons {shown!r} must start with 0 and increase'
             raise InputError(msg)
 
     @property
     def imputes_positions(self) -> bool:
-        """Whether positions are estimated where none is known."""
+        """True if positions are estimated where none is known."""
         return self.readout == 'mkdr'
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every training checks before it learns, and what its model says of it."""
+"""Checks that every training makes before it learns, and the summary that its model carries."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> Tr
 
     Each costs up to four times as much as the one before, so that it ends when errors on the
     quarters of the drives, held out in turn, stop to fall. A shorter one is taken where they are
-    much less than with the longer one: long ones tell other routes and wrong beliefs more surely.
+    much less than with the longer one: long ones show other routes and wrong beliefs more surely.
     Then fewer ticks are taken if that is not clearly worse: where they are much shorter than what
     is observed changes, the windows nearest to one are those just before and after it on the same
     lap, and the manifold does not learn what laps have in common.

@@ -248,7 +248,7 @@ def _train_route(
     progress('following each part of the drives on the map of the others', 0.4)
     tuning = usual_tuning(settings)
     fitted = None
-    # Of a place that nothing else has seen no map can tell.
+    # A place visited once cannot be validated.
     if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
         # Estimates of positions are learned from, but nothing is judged by them.
         truths = [each.truths for each in dataset.segments]
@@ -343,7 +343,7 @@ def choose_stretches(
     while open_ := [index for index in range(len(parts)) if fits(index)]:
         best = max(open_, key=lambda index: len(visits[index] - seen))
         if not visits[best] - seen:
-            # All that can be seen was: begin another round.
+            # All that can be seen was: start another round.
             seen = set()
             best = max(open_, key=lambda index: len(visits[index]))
         chosen.append(best)

@@ -47,7 +47,7 @@ ORDER = {
     ),
     'tpsr': ('bandwidth_factor', 'states', 'window', 'rate_hz', 'observation', 'ridge'),
 }  # fmt: skip
-"""Settings tuned, by method: the most telling first, and before them the cheapest to try."""
+"""Settings tuned, by method: those that matter most first, after those cheapest to try."""
 
 SCALES: dict[str, tuple[float, ...]] = {
     'sharpness': (0.05, 0.1, 0.2, 0.4, 0.8),
@@ -75,7 +75,7 @@ on other ticks than the rest, those near a measured position, so that errors do 
 """
 
 USUAL_TRIALS = 12
-"""About a minute for ten minutes of recording; coupling and dimension come later and tell less."""
+"""About a minute for ten minutes of recording; coupling and dimension come later and gain less."""
 
 
 def steps_around(
@@ -138,7 +138,7 @@ def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> froz
 
 
 class Tried(NamedTuple):
-    """What settings reached, and the best until then; where the search starts none."""
+    """Result of some settings, and the best until then; where the search starts there is none."""
 
     outcome: Outcome
     rival: TrainingSettings | None

@@ -120,7 +120,7 @@ class HeldTime:
     """
     Spans of time, so that trials at different rates and windows are scored on the same drive.
 
-    Each span is the beginning and end of a block, ns, at the beginning of which errors do not
+    Each span is the start and end of a block, ns, at the start of which errors do not
     count for ``settle_ns``. There are so many laps in them, of a median time.
     """
 
