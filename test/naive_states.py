@@ -52,7 +52,7 @@ def naive_judgement(
     usable = before in {Status.TRACKING, Status.UNSURE}
     nowhere = Status.LOST if knew(said) else Status.LOCALISING
     unknown = math.isnan(signs.novelty) or signs.novelty > 1.68
-    unfamiliar = signs.window_full and unknown
+    novel = signs.window_full and unknown
     # A vehicle that stands contradicts nothing, and confirms nothing.
     moving = [each.accepted for each in history if not each.standing]
     rejected = moving[::-1].index(True) if True in moving else len(moving)
@@ -60,9 +60,9 @@ def naive_judgement(
     cured = before is Status.REFUSED and not signs.finding
     rules = [
         (not signs.window_full and not refilling, Status.FILLING),
-        (signs.finding and (signs.finding.refuses or unfamiliar), Status.REFUSED),
+        (signs.finding and (signs.finding.refuses or novel), Status.REFUSED),
         (math.isnan(signs.ellipse_m), nowhere),
-        (unfamiliar or rejected >= 10 or signs.off_route > 0.5, Status.LOST),
+        (novel or rejected >= 10 or signs.off_route > 0.5, Status.LOST),
         (signs.ellipse_m > limits.error_m, nowhere),
         (refilling and not signs.window_full and cured, nowhere),
         (not signs.window_full and not usable, before),
@@ -76,7 +76,7 @@ def naive_judgement(
 
 
 def knew(said: Sequence[Status]) -> bool:
-    """Return whether it was anywhere, or lost, since its window last began to fill."""
+    """Return whether it was anywhere, or lost, since its window last started to fill."""
     fillings = [i for i, each in enumerate(said) if each is Status.FILLING]
     since = said[fillings[-1] + 1 :] if fillings else said
     return any(each in {Status.TRACKING, Status.UNSURE, Status.LOST} for each in since)

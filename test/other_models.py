@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tolerant(model: Model) -> Model:
-    """Return a model that finds nothing strange, so that it is never silent."""
+    """Return a model to which nothing is novel, so that it is never silent."""
     novelty = replace(model.novelty, own=0.0, other=0.0, squared=1e6)
     return replace(model, novelty=novelty)
 

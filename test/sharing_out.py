@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How `pytest -n 2 --dist loadfile` shares the tests out: what takes longest begins first.
+Order and process of the tests under `pytest -n 2 --dist loadfile`: the longest starts first.
 
 Names of tests stay as they are, and the order of a run in one process does, too.
 """
@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
-"""Folders that one process takes as a whole: what their files share is dear."""
+"""Folders that one process takes as a whole: what their files share is expensive."""
 
 FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
-"""What has to begin early, or it would be left over at the end, when nobody else has work."""
+"""What has to start early, or it would be left over at the end, when no other process has work."""
 
 
 def rank(nodeid: str) -> int:
@@ -49,6 +49,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:  # noqa
         def _split_scope(self, nodeid: str) -> str:
             return share_of(nodeid)
 
-    # Otherwise what has most tests would begin.
+    # Otherwise what has most tests would start.
     config.option.loadscopereorder = False
     return Sharing(config, log)

@@ -164,7 +164,7 @@ def test_a_folder_inside_one_that_others_can_replace_is_refused(tmp_path: Path) 
     (tmp_path / 'open').chmod(0o777)
     with pytest.raises(OSError, match='other users could write'):
         open_folder(tmp_path / 'open' / 'ours')
-    # As in /tmp: there nobody can replace what is somebody else's.
+    # As in /tmp: there no user can replace files of another user.
     (tmp_path / 'open').chmod(0o1777)
     open_folder(tmp_path / 'open' / 'ours')
 
@@ -244,12 +244,12 @@ def test_only_the_folders_used_last_are_kept(
         place.mkdir(parents=True, mode=0o700)
         os.utime(place, (1e9 - age, 1e9 - age))
     (tmp_path / 'compiled').chmod(0o700)
-    (tmp_path / 'compiled' / 'of somebody else').mkdir()
+    (tmp_path / 'compiled' / 'of another user').mkdir()
     folder = compilation.Store().folder
     assert folder is not None
-    kept = {path.name for path in folder.parent.iterdir()} - {'of somebody else'}
+    kept = {path.name for path in folder.parent.iterdir()} - {'of another user'}
     assert kept == {folder.name} | {f'{age:024x}' for age in range(GENERATIONS - 1)}
-    assert (folder.parent / 'of somebody else').is_dir()
+    assert (folder.parent / 'of another user').is_dir()
 
 
 def test_the_folder_is_where_the_system_wants_it(

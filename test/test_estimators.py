@@ -304,7 +304,7 @@ def test_manners_of_scikit_learn(estimator: TwoSubspacePCA) -> None:
         copy.transform(first)
     with pytest.raises(NotFittedError):
         copy.transform_second(second)
-    # In a pipeline the second view is what is to be told.
+    # In a pipeline the second view is what is to be predicted.
     pipeline = make_pipeline(StandardScaler(), copy, LinearRegression()).fit(first, second)
     assert pipeline.score(first, second) > 0.6
     name = type(estimator).__name__.lower()

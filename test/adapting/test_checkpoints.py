@@ -174,7 +174,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_header_that_somebody_made_up_is_skipped(
+def test_an_invented_header_is_skipped(
     header: dict[str, object], tmp_path: Path
 ) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': FORMAT, **header}, {})
@@ -197,7 +197,7 @@ def test_a_name_in_use_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> N
 
 
 def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
-    """But neither those of another name, whose writer may live, nor what is nobody's."""
+    """But neither those of another name, whose writer may live, nor files of no writer."""
     others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
     for name in ['.car.000002.npz.abcdefgh', *others]:
         (tmp_path / name).touch()

@@ -26,7 +26,7 @@ def estimate(second: int, x: float, y: float, *, valid: bool = True, cause: str 
 
 
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
-    """Return errors of the last ``span`` seconds: of who told, of the mean, and the share told."""
+    """Return errors of the last ``span`` seconds, of the mean, and the published share."""
     squares, usual, shares = [], [], []
     for index, (place, guess, valid) in enumerate(rows):
         before = [each[0] for each in rows[:index]]

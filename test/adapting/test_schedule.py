@@ -59,7 +59,7 @@ def test_looks_follow_as_the_drive_grows_as_long_as_no_lap_is_known() -> None:
 
 @pytest.mark.parametrize('rest_s', [0.0, 5.0])
 def test_models_are_trained_at_turns_and_later_more_rarely(rest_s: float) -> None:
-    """Laps count from where the first one would have begun without a rest."""
+    """Laps count from where the first one would have started without a rest."""
     schedule = Schedule()
     driven(schedule, 1.2 * LAP_S + rest_s)
     schedule.begin_training(math.nan, schedule.known_s)

@@ -310,7 +310,7 @@ def track(ticks: int) -> Floats:
 def drive(
     test: SequentialTest, truth: Floats, said: tuple[Floats | None, Floats | None], first: int = 1
 ) -> None:
-    """Let two filters tell the truth and an error (ticks, 2) each, or nothing."""
+    """Let two filters estimate the truth and an error (ticks, 2) each, or nothing."""
     ahead = np.array(HORIZONS)
     for tick in range(len(truth) - max(HORIZONS)):
         stamp = (first + tick) * PERIOD
@@ -493,7 +493,7 @@ def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
 def test_a_candidate_is_not_blamed_for_beginning_late(
     begins_s: float, slot_car_laps: Laps, tpsr_model: Model
 ) -> None:
-    """Both are the same model; the one has filtered for long, the other begins now."""
+    """Both are the same model; the one has filtered for long, the other starts now."""
     model = displaced(tpsr_model, 0.0)
     shadows = begin(model, model)
     follow(shadows, slot_car_laps[0], begins_s)

@@ -47,7 +47,7 @@ def run() -> SlotCarRun:
 
 
 class Recorder(Trainer):
-    """Trains in the thread that asks, after telling the test what from."""
+    """Trains in the thread that asks, after showing the test its input."""
 
     def __init__(self, before: Callable[[Sequence[Recording]], object] = lambda _: None) -> None:
         self.before = before
@@ -93,7 +93,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 class Learned(NamedTuple):
-    """What a learner told and did on the first laps, and has saved then."""
+    """Output of a learner on the first laps, and what it has saved then."""
 
     learner: StreamLearner
     published: list[Estimate]
@@ -111,7 +111,7 @@ def learned() -> Learned:
 
 @pytest.fixture
 def kept(learned: Learned) -> Saved:
-    """What a learner of some laps has saved."""
+    """State saved by a learner of some laps."""
     return learned.saved
 
 
@@ -121,7 +121,7 @@ def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     return learner
 
 
-def test_from_nothing_it_tells_positions_after_some_laps_and_goes_on_alone(
+def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(
     learned: Learned,
 ) -> None:
     learner = restored(learned.saved)
@@ -154,7 +154,7 @@ def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept
     assert f'{seconds:.0f} s of it without positions' in str(learning_values(again)['learning'])
     published = feed(again, LEARNED + 5 * lap // 2, LEARNED + 3 * lap, reference=False)
     assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
-    # Beside what is, what the filter told is worth nothing.
+    # Where references exist, estimates of the filter are not used.
     trained_on.clear()
     feed(learner, LEARNED + 5 * lap // 2, LEARNED + 4 * lap)
     assert learner.memory.followed(HEAD) == []
@@ -353,7 +353,7 @@ def test_late_positions_are_put_in_step(kept: Saved) -> None:
         if index % 2 == 0:
             learner.add_reference(stamp + late_ns, *run().positions[index, :2].tolist())
     assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
-    # What was told is held against where the vehicle was then.
+    # An estimate is compared with where the vehicle was at its stamp.
     assert learning_values(learner)['error_m'] < 0.1
 
 
@@ -502,7 +502,7 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept: Saved) -
     )
     assert {each.cause for each in before} == {'not_useful'}
     assert not any(each.valid for each in before)
-    # What would have been told stays there, for whoever judges it.
+    # The withheld estimate stays there, for the comparison.
     assert np.isfinite([each.positions for each in before]).all()
     assert all(each.valid for each in after)
     # A reset lifts it as well.

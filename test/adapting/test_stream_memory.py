@@ -152,7 +152,9 @@ def test_nothing_can_be_saved_and_restored_as_well() -> None:
     assert len(again) == 1
 
 
-@pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places', 'followed', 'own_places'])
+@pytest.mark.parametrize(
+    'name', ['stamps', 'samples', 'fixes', 'places', 'followed', 'own_places']
+)
 def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
     memory = filled(60)
     memory.add_followed(STEP * 60, 0.0, 0.0)

@@ -148,7 +148,7 @@ def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
     parent.kill()
     parent.join()
     for _ in range(500):
-        # Where nobody waits for it, it stays as a zombie.
+        # Where no parent waits for it, it stays as a zombie.
         if not Path(f'/proc/{child}').exists() or state_of(child) == 'Z':
             return
         sleep(0.02)

@@ -141,7 +141,7 @@ def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
     estimates = feed(learned, drive, slice(begin, begin + 300), later_ns=later_s * 10**9)
     assert learned.counts()['resets'] == 1
     assert learned.learner.reference.counters['jumps_back'] == (not later_s)
-    # One window fills anew.
+    # One window fills again.
     assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
     assert learned.learned()['learned'] >= before
 
@@ -256,7 +256,7 @@ def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> Non
     head = stream_head(chosen(learner=learner, model=str(model_path)), '/imu')
     assert head.frame_id == load_model(model_path).frame_id
     assert isinstance(head, TrainedModel)
-    with pytest.raises(InputError, match='a model of an IMU tells nothing about images'):
+    with pytest.raises(InputError, match='a model trained on an IMU cannot filter images'):
         stream_head(chosen(model=str(model_path), input='image'), '/image')
     with pytest.raises(InputError, match='none'):
         stream_head(chosen(model='none.npz'), '/imu')
@@ -311,7 +311,7 @@ def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
 
 
 def test_each_learner_of_a_map_trains_in_a_process_of_its_own() -> None:
-    """To go on with another one ends what the one before has begun, and nothing else."""
+    """To go on with another one ends what the one before has started, and nothing else."""
     values = chosen(learner='map')
     make = learner_maker(values, stream_head(values, '/imu'))
     before, after = make(), make()

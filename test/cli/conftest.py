@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep progress from being told however busy the machine is."""
+    """Keep progress from being printed however busy the machine is."""
     monkeypatch.setattr('two_manifold_ros.cli.options.PATIENCE_S', 600.0)
 
 

@@ -182,7 +182,7 @@ def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
         ('--jobs 0', '--jobs 0 runs nothing'),
         ('--share 1.5', 'between 0 and 1'),
         ('--share 0.02', 'the part to follow has no stretch longer than a window'),
-        ('--horizons 5,10', 'must begin with 0'),
+        ('--horizons 5,10', 'must start with 0'),
         ('--horizons now', 'must be whole numbers of ticks'),
         ('--protocol slot-car --share 0.2 --rate 5', 'leave out --share, --rate'),
         ('--protocol slot-car', 'needs 300 s'),

@@ -34,7 +34,7 @@ def test_the_json_is_the_header(model_file: Path, capsys: pytest.CaptureFixture[
     assert json.loads(captured.out) == header_of(model_file)
 
 
-def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
+def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
     slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = text_of(slot_car_model, tmp_path / 'm', capsys)
@@ -125,7 +125,7 @@ def test_the_lag_of_the_bags_and_what_was_undone(
     assert words in text_of(model, tmp_path / 'm', capsys)
 
 
-def test_a_summary_that_tells_nothing_is_no_traceback(
+def test_an_unreadable_summary_is_no_traceback(
     slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')

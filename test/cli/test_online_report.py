@@ -28,7 +28,7 @@ def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
     command = ['evaluate', '--online', str(slot_car_bag), '--positions-until', '80%']
     assert main([*command, '--until', '20', '--figure', str(figure)]) == 0
     text = capsys.readouterr().out
-    for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'in metres'):
+    for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
         assert words in text
     assert str(figure) in text
     assert figure.read_bytes().startswith(b'\x89PNG')

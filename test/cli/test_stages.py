@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo tells while it runs."""
+"""Progress lines of the demo."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_the_topics_asked_for_are_read(
     ('options', 'words'),
     [
         ('--horizons 0,a', "--horizons '0,a' must be whole numbers of ticks such as 0,10,50"),
-        ('--horizons 5', "horizons '5' must begin with 0 and increase"),
+        ('--horizons 5', "horizons '5' must start with 0 and increase"),
         ('--horizons 0,9999', 'no position is known 9999 ticks after any training tick'),
         ('--rate 500', 'runs at 10.0 Hz, slower than the 500 Hz asked for'),
         ('--rate nan', 'a rate of nan Hz is outside'),
@@ -234,7 +234,7 @@ def test_wrong_units_are_warned_of_on_standard_error(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What comes out of a training on g and deg/s may be what somebody wants, but hardly is."""
+    """A training on g and deg/s may be intended, but hardly is."""
     recording = read_recording(str(slot_car_bag)).between(None, 15.0)
     scale = np.array([1 / 9.81] * 3 + [180 / np.pi] * 3)
     in_g = type(recording)(

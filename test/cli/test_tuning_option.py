@@ -41,7 +41,7 @@ def long_bag(
 
 
 class Trials:
-    """Made-up errors, lower with less persistence; a trial is interrupted when told so."""
+    """Made-up errors, lower with less persistence; a trial is interrupted on request."""
 
     def __init__(self) -> None:
         self.tried: list[TrainingSettings] = []

@@ -33,7 +33,7 @@ def wander(seed: int, ticks: int) -> Segment:
 
 
 def circle(seed: int, ticks: int, lap: int = 40) -> Segment:
-    """Return laps of the unit circle; the channels tell the phase, with a little noise."""
+    """Return laps of the unit circle; the channels show the phase, with a little noise."""
     phase = 2 * np.pi * np.arange(ticks) / lap
     harmonics = [np.cos(phase), np.sin(phase), np.cos(2 * phase), np.sin(2 * phase)]
     values = np.stack([*harmonics, np.cos(3 * phase), np.sin(3 * phase)], axis=1)
@@ -59,7 +59,7 @@ def without_positions(segment: Segment) -> Segment:
 
 
 def check_causal(fitted: FittedMethod, segment: Segment, now: int) -> None:
-    """Change what comes after a tick: what was told up to it stays the same bits."""
+    """Change what comes after a tick: predictions up to it stay the same bits."""
     values, positions = segment.values.copy(), segment.positions.copy()
     values[now + 1 :] += np.random.default_rng(7).normal(size=values[now + 1 :].shape)
     positions[now + 1 :] += 100.0

@@ -44,7 +44,7 @@ class Fixed:
 
 @dataclass
 class Repeater(Fixed):
-    """What the segment says about positions, which should be nothing unless it is told."""
+    """Positions that a method sees of the segment: none unless it is given them."""
 
     def predict(self, segment: Segment) -> Predictions:
         return Predictions(np.repeat(segment.positions[:, None], self.horizons, axis=1))

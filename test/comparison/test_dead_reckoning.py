@@ -211,7 +211,7 @@ def test_a_circle_is_followed_within_centimetres(rate: float, speed: float) -> N
 
 @pytest.mark.parametrize('bias', [0.01, -0.02])
 def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
-    """Heading b t, and sideways v b t^2 / 2, after the positions are no longer told."""
+    """Heading b t, and sideways v b t^2 / 2, after the positions are no longer given."""
     segment = biased(steady(220, 0.0, 2.0), bias)
     course = exact((1e-3, 0.5, 0.5)).predict(segment)
     since = PERIOD_S * (len(segment) - TOLD / 2)

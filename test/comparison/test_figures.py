@@ -39,7 +39,7 @@ def compared(ellipse_plan: Plan) -> Comparison:
     """Return a comparison with a failure, two methods with states, and an error of zero."""
     methods = [
         Failing('broken', error=InputError('why')),
-        Repeater('sees_positions', sees_positions=True),
+        Repeater('seeing', sees_positions=True),
         Fixed('one', states=True),
         Fixed('other', (1.0, 1.0), states=True),
     ]
@@ -101,11 +101,11 @@ def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Co
     lines = caption_of(compared, 100.0).splitlines()
     assert len(lines) == 2
     assert 'not what the method predicts' in lines[0]
-    assert lines[1] == 'Without a state, so not shown: the sees_positions'
+    assert lines[1] == 'Without a state, so not shown: the seeing'
     _, published, one, _ = compared.results
     shown = replace(published, linear=one.linear)
     lines = caption_of(replace(compared, results=(shown, one)), 100.0).splitlines()
-    assert lines[1:] == ['Given true positions on the way: the sees_positions']
+    assert lines[1:] == ['Given true positions on the way: the seeing']
     assert len(caption_of(replace(compared, results=(one,)), 100.0).splitlines()) == 1
     narrow = caption_of(compared, 5.0).splitlines()
     assert len(narrow) > 2

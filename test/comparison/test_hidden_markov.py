@@ -230,7 +230,7 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
 
 
 def test_a_drive_may_begin_anywhere() -> None:
-    """EM learns where the recording began, which says nothing of the next one."""
+    """EM learns where the recording started, which says nothing of the next one."""
     learning = Learning(train_of(circle(0, 300)))
     assert learning.tables(6, 20).start.max() > 0.99
     fitted = FittedHiddenMarkov(learning, replace(FEW, passes=20))
@@ -269,8 +269,8 @@ def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
 
 def test_input_unlike_any_in_training_still_gives_positions() -> None:
     train = train_of(circle(0, 400), window=10)
-    strange = replace(wander(1, 50), values=1e6 * wander(1, 50).values)
-    predicted = HiddenMarkov(states=(6,)).fit(train).predict(strange)
+    novel = replace(wander(1, 50), values=1e6 * wander(1, 50).values)
+    predicted = HiddenMarkov(states=(6,)).fit(train).predict(novel)
     assert np.isfinite(predicted.positions).all()
     assert np.isfinite(predicted.states).all()
 

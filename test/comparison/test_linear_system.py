@@ -191,8 +191,8 @@ def naive(
     vectors, strengths, _ = np.linalg.svd(published @ weight, full_matrices=False)
     observability = vectors[:, :order] * np.sqrt(strengths[:order])
     before = np.linalg.pinv(observability) @ published
-    told_later = project(hankel[(i + 1) * d :], hankel[: (i + 1) * d])
-    after = np.linalg.pinv(observability[:-d]) @ told_later
+    later = project(hankel[(i + 1) * d :], hankel[: (i + 1) * d])
+    after = np.linalg.pinv(observability[:-d]) @ later
     wanted = np.concatenate([after, future[:d]])
     system = wanted @ before.T @ np.linalg.inv(before @ before.T)
     system[:order] = stabilised(system[:order])
@@ -248,8 +248,8 @@ def test_as_another_library_says() -> None:
     their_form = innovation_form(system.a, system.c, noise[np.ix_(order, order)])
     np.testing.assert_allclose(form.innovation, their_form.innovation, atol=0.02)
     published = form.filter(measured) @ form.output.T
-    told_by_other = their_form.filter(measured) @ their_form.output.T
-    assert np.std(published - told_by_other) < 0.02 * np.std(published)
+    by_other = their_form.filter(measured) @ their_form.output.T
+    assert np.std(published - by_other) < 0.02 * np.std(published)
 
 
 def test_columns_may_come_in_chunks() -> None:
@@ -348,7 +348,7 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:
 @pytest.mark.parametrize(
     ('method', 'segment', 'window', 'states', 'block_rows'),
     [
-        # As many states as block rows can tell apart, at most.
+        # As many states as block rows can distinguish, at most.
         (KalmanFilter(states=20, block_rows=3), circle(0, 400), 5, 12, 3),
         # As many block rows as there are windows for, or as their limit allows.
         (KalmanFilter(states=5), wander(0, 100), 16, 5, 8),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def graded(
     plan: Plan, valid: np.ndarray | None = None, **positions: np.ndarray | Failure
 ) -> Comparison:
-    """Grade methods by what they tell along the only test; all withhold alike."""
+    """Grade methods by their predictions along the only test; all withhold alike."""
     kept = None if valid is None else (valid,)
     trials: dict[str, Trial | Failure] = {
         name: published if isinstance(published, Failure) else Trial((published,), None, {}, kept)
@@ -128,8 +128,8 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
     assert comparison.scored[2] == 0
     assert comparison.to_json()['methods'][0]['scores'][2] == dict.fromkeys(
         [
-            'rmse_m', 'median_m', 'p95_m', 'p99_m', 'along_rmse_m', 'cross_rmse_m', 'published_share',
-            'published_rmse_m',
+            'rmse_m', 'median_m', 'p95_m', 'p99_m', 'along_rmse_m', 'cross_rmse_m',
+            'published_share', 'published_rmse_m',
         ]
     )  # fmt: skip
 

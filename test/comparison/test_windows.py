@@ -149,7 +149,7 @@ def test_as_by_the_forward_algorithm(window: int, power: int) -> None:
 
 
 def test_the_estimate_at_a_tick_is_of_that_tick() -> None:
-    """Shown the train itself, the filter tells the very position of each tick and of h later."""
+    """On the training data itself, the filter predicts the exact position now and h later."""
     train = train_of(circle(0, 120), horizons=(0, 2, 7))
     settings = BeliefSettings(window=3, temperature=1e-3, jump=1e-4)
     published = FittedBelief(train, settings).predict(train.dataset.segments[0]).positions

@@ -148,7 +148,7 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     assert content['samples']['received'] == len(laps.imu.stamps)
 
 
-def strange(recording: Recording) -> Recording:
+def novel(recording: Recording) -> Recording:
     """Turn the IMU over and give its accelerations in g."""
     samples = recording.imu.samples * [-0.1, 0.1, -0.1, 1.0, -1.0, -1.0]
     return replace(recording, imu=replace(recording.imu, samples=samples))
@@ -158,7 +158,7 @@ def strange_for_a_while(recording: Recording) -> Recording:
     """Do that from 10 s on, for 8 s."""
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) * 1e-9
     spoilt = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
-    samples = np.where(spoilt, strange(recording).imu.samples, recording.imu.samples)
+    samples = np.where(spoilt, novel(recording).imu.samples, recording.imu.samples)
     return replace(recording, imu=replace(recording.imu, samples=samples))
 
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_compared_is_refused(
 def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
-    found = evaluate(slot_car_model, [strange(laps)])
+    found = evaluate(slot_car_model, [novel(laps)])
     assert found.published == 0
     assert found.ticks == len(laps.imu.stamps) - 1 - 19
     for each in found.scores:
@@ -393,7 +393,7 @@ def test_for_a_position_that_is_none_the_mean_stands(
 def test_only_the_first_filling_of_the_window_is_left_out(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
-    """After a gap longer than a window the filter starts anew, and that counts."""
+    """After a gap longer than a window the filter starts again, and that counts."""
     elapsed = (laps.imu.stamps - laps.imu.stamps[0]) * 1e-9
     parted = replace(laps, imu=laps.imu.select((elapsed < 5.0) | (elapsed > 9.0)))
     run = run_filter(slot_car_model, parted, silent)
@@ -433,7 +433,7 @@ def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
 def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
-    found = evaluate(slot_car_model, [strange(laps), laps])
+    found = evaluate(slot_car_model, [novel(laps), laps])
     assert [bool(run.published.any()) for run in found.runs] == [False, True]
     alone = evaluate(slot_car_model, [laps]).scores[0].model
     both = found.scores[0].model

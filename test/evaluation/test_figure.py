@@ -65,13 +65,13 @@ def test_what_was_withheld_is_drawn_apart(
         run, published=np.zeros_like(run.published), withheld=Counter({'gap': len(run.published)})
     )
     published = replace(run, withheld=Counter())
-    for name, each in (('parted', parted), ('nothing', nothing), ('published', published)):
+    for name, each in (('parted', parted), ('nothing', nothing), ('whole', published)):
         draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
     drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
     colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}
     assert colours['parted'] == (True, True)
-    assert colours['published'] == (False, True)
+    assert colours['whole'] == (False, True)
     assert colours['nothing'][0]
     # matplotlib draws a marker for each estimate of a kind.
     dots = {name: text.count('<use ') for name, text in drawn.items()}
-    assert dots['parted'] > dots['published']
+    assert dots['parted'] > dots['whole']

@@ -76,7 +76,7 @@ def test_one_message_for_each_valid_estimate(
 ) -> None:
     written = write(slot_car_model, short, tmp_path / 'bag')
     valid = [each for each in estimates_of(slot_car_model, short) if each.valid]
-    # Ten ticks a second, of which every other one tells the places.
+    # Ten ticks a second, of which every other one shows the places.
     others = {'particles': sum(each.tick % 2 == 0 for each in valid), 'diagnostics': 8}
     assert written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
     counts = {topic: len(rows) for topic, rows in messages_of(tmp_path / 'bag').items()}

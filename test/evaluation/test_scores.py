@@ -35,7 +35,7 @@ def scored(
     published: np.ndarray | None = None,
     directions: np.ndarray | None = None,
 ) -> Score:
-    """Score with unit ellipses, everything told and travel to the east unless given."""
+    """Score with unit ellipses, everything published and travel to the east unless given."""
     count = len(errors)
     return score(
         errors,

@@ -150,7 +150,7 @@ def one_wild(seconds: float) -> Change:
 
 
 def played_again(seconds: float) -> Change:
-    """Begin the bag anew: the same messages as so long before, stamps and all."""
+    """Start the bag again: the same messages as so long before, stamps and all."""
 
     def apply(stretch: Stretch, drive: HealthyDrive) -> Stretch:
         begin_s = (stretch[0].taken_ns - drive.begin_ns) / SECOND_NS - seconds

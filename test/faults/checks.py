@@ -64,7 +64,7 @@ def _silence(trial: Trial) -> Iterator[str]:
 
 
 def _unnoticed(trial: Trial) -> int:
-    """Count positions that were told as sure and are wrong."""
+    """Count positions that were published as sure and are wrong."""
     sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
     usual_m = trial.drive.usual_error
     return sum(not _right(each, _place(trial, each), usual_m) for each in sure)
@@ -72,7 +72,7 @@ def _unnoticed(trial: Trial) -> int:
 
 def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
     if unnoticed > trial.fault.blind:
-        yield f'{unnoticed} positions were told as sure and are wrong, not {trial.fault.blind}'
+        yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
 
 
 def _right(published: Told, place: np.ndarray | None, usual_m: float) -> bool:

@@ -52,14 +52,14 @@ class Fault:
     rule
         What our nodes do about it, in words.
     says
-        Status and cause that have to be told; either may be empty, which is any.
+        Status and cause that have to be reported; either may be empty, which is any.
     within_s
-        Time in which they have to be told, seconds; 0 where there is nothing to tell.
+        Time in which they have to be reported, seconds; 0 where there is nothing to report.
     recovers
         Ticks after the end of the fault in which the node has to track again, as well as before;
         ``None`` where it cannot.
     blind
-        Ticks in which a position may be told as sure and be wrong until the fault is noticed.
+        Ticks in which a position may be published as sure and be wrong until the fault is noticed.
 
     """
 
@@ -90,9 +90,9 @@ class StreamFault(Fault):
     may_count
         Counters of which it does not matter.
     words
-        Part of the sentence that has to be told.
+        Part of the sentence that has to be reported.
     counter
-        Counter by which the fault shows, where it does no harm that would be told.
+        Counter by which the fault shows, where it does no harm that would be reported.
     lane
         Which kind of node serves it, see ``lanes.py``.
     pace_hz
@@ -101,7 +101,7 @@ class StreamFault(Fault):
     batch
         Messages that are sent at once, where they are paced.
     silent_s
-        Real time after the faulty stretch in which nothing is sent, unless the fault is told
+        Real time after the faulty stretch in which nothing is sent, unless the fault is reported
         sooner.
 
     """
@@ -140,7 +140,7 @@ class Outcome:
     detected_s
         Time until it was named, seconds; ``None`` if it was not.
     unnoticed
-        Positions that were told as sure and were wrong.
+        Positions that were published as sure and were wrong.
     recovered
         Ticks until it tracked again; ``None`` if it did not.
     error_ratio

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     at_ns
         When it is sent, on the clock of the drive.
     taken_ns
-        When it was taken on the drive, which tells where the car was; ``None`` if it was not
+        When it was taken on the drive, which shows where the car was; ``None`` if it was not
         taken in our car.
     stamp_ns
         What its header says.
@@ -78,7 +78,7 @@ class HealthyDrive:
         self._errors[[not each.valid for each in estimates]] = np.nan
 
     def between(self, begin_s: float, end_s: float) -> list[Sample]:
-        """Return the samples of a part of the drive, both ends in seconds from its begin."""
+        """Return the samples of a part of the drive, both ends in seconds from its start."""
         begin, end = (round(each * RATE_HZ) for each in (begin_s, end_s))
         assert 0 <= begin <= end <= len(self.run.stamps_ns)
         stamps = self.run.stamps_ns[begin:end].tolist()

@@ -52,8 +52,8 @@ def updater_in_trouble(machine: Machine) -> tuple[float, ...]:
     _leave_room(updater, ROOM)
     drive.send(0.0, 14.0)
     begin_s = monotonic()
-    drive.until(lambda values: 'checkpoint_trouble' in values, 'the trouble to be told')
-    told_s = monotonic() - begin_s
+    drive.until(lambda values: 'checkpoint_trouble' in values, 'the trouble to be reported')
+    reported_s = monotonic() - begin_s
     assert 'File too large' in drive.values['checkpoint_trouble']
     assert drive.level == 1
     learned = int(drive.values['samples_learned'])
@@ -73,7 +73,7 @@ def updater_in_trouble(machine: Machine) -> tuple[float, ...]:
     again = _updater(machine, folder)
     again.until_said('resumed at ')
     assert not begun.exists()
-    return told_s, monotonic() - begin_s
+    return reported_s, monotonic() - begin_s
 
 
 def _updater(machine: Machine, folder: Path) -> Process:

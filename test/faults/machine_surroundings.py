@@ -46,7 +46,7 @@ def in_poor_surroundings(machine: Machine) -> tuple[float, ...]:
     for node, any_of, others in (
         (
             lonely,
-            ('nobody publishes it',),
+            ('it has no publisher',),
             [
                 'No network interface is up, not even loopback',
                 'No log file is written, because HOME is not set',

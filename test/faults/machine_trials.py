@@ -47,7 +47,7 @@ FUNCTIONS = (
 """
 The trials.
 
-Each returns for each of its faults the seconds until it was told, or until the end.
+Each returns for each of its faults the seconds until it was reported, or until the end.
 """
 
 

@@ -58,11 +58,11 @@ def on_the_wire(machine: Machine) -> tuple[float, ...]:
     machine.model.write_bytes(given.read_bytes())
     served, talk = machine.served(), machine.talk()
     _offers_anything(talk)
-    told_s = _asks_for_more(served, talk)
+    reported_s = _asks_for_more(served, talk)
     _drive(served, machine, 0.0, 5.0)
     _hangs(served, talk, machine)
     _changes_file(served, talk, machine, given)
-    return told_s, 0.0, 0.0
+    return reported_s, 0.0, 0.0
 
 
 def _offers_anything(talk: Talk) -> None:
@@ -73,7 +73,7 @@ def _offers_anything(talk: Talk) -> None:
 
 
 def _asks_for_more(served: ServedNode, talk: Talk) -> float:
-    """Subscribe with qualities that nobody offers, and return when it was told."""
+    """Subscribe with qualities that no publisher offers, and return when it was reported."""
     longest_s = 0.0
     for policy, quality in {'DURABILITY': DURABLE, 'DEADLINE': PROMPT}.items():
         begin_s = monotonic()

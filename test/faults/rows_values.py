@@ -37,7 +37,7 @@ AFTER_LOOKS = 60
 The same where it was named what was wrong.
 
 The window leaves it behind (20), four looks at it, five ticks apart, agree that it is good (20),
-and the better status is believed (10); a look or two may find even a healthy window strange.
+and the better status is believed (10); a look or two may find even a healthy window novel.
 """
 
 SOON = {'within_s': 1.0, 'recovers': 1, 'says': (TRACKING, '')}

@@ -35,19 +35,19 @@ IN_FLIGHT = 40
 """Messages that may be on their way: their ticks are fewer than what publishers keep."""
 
 CLOSE, CLOSEST = 20, 5
-"""The same where it matters after how many of them something is told, or only counted."""
+"""The same where it matters after how many of them something is published, or only counted."""
 STATUS_HZ = 100.0
 OTHERS = {
     'position': PoseWithCovarianceStamped,
     'predicted_path': PathMessage,
     'latent_state': Float64MultiArray,
 }
-"""Heard beside odometry, which tells all that is judged."""
+"""Heard beside odometry, which has all that is judged."""
 
 CLOCK_EVERY = 5
 MATCHED_S = 2.0
 PROBE_NS = 1_000_000 * 10**9
-"""So far back that the filter starts anew after it."""
+"""So far back that the filter starts again after it."""
 
 CODE = {'': OUTSIDE, **{status.value: code for status, code in CODES.items()}}
 
@@ -71,7 +71,7 @@ class Word(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What it told in numbers on `status`, after how many messages."""
+    """Numbers of the node on `status`, after how many messages."""
 
     received: int
     numbers: dict[str, float]
@@ -262,6 +262,6 @@ class ServedNode:
     def _on_odometry(self, raw: bytes) -> None:
         self._check(raw)
         message = deserialize_message(raw, Odometry)
-        assert message.child_frame_id == self._frame, 'somebody else is in this domain'
+        assert message.child_frame_id == self._frame, 'another process is in this domain'
         self._heard += 1
         self.estimates.append(message)

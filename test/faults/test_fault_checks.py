@@ -96,7 +96,7 @@ def not_finite(trial: Trial) -> Trial:
     return replace(trial, not_finite=1)
 
 
-def told_while_lost(trial: Trial) -> Trial:
+def published_while_lost(trial: Trial) -> Trial:
     late = trial.published[0]._replace(after=150)
     return replace(trial, published=[*trial.published, late])
 
@@ -174,9 +174,9 @@ def dead(trial: Trial) -> Trial:
     [
         (ill_before, "before the fault it said 'lost'"),
         (not_finite, 'not finite'),
-        (told_while_lost, "while it said 'lost'"),
-        (sure_and_wrong, '1 positions were told as sure and are wrong, not 0'),
-        (sure_and_wrong_by_little, '1 positions were told as sure and are wrong, not 0'),
+        (published_while_lost, "while it said 'lost'"),
+        (sure_and_wrong, '1 positions are published as sure and wrong, not 0'),
+        (sure_and_wrong_by_little, '1 positions are published as sure and wrong, not 0'),
         (named_otherwise, 'it never said'),
         (named_in_other_words, 'it never said'),
         (named_late, 'after 0.38 s, not within 0.3 s'),

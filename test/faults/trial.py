@@ -57,10 +57,10 @@ class Trial:
     begin, end
         As above.
     words, looks
-        What the node said of itself and told in numbers; ``received`` counts the messages of this
+        Status of the node in words and in numbers; ``received`` counts the messages of this
         trial. The first of each is from before it.
-    told
-        What it published; ``after`` so many messages.
+    published
+        Positions that it published; ``after`` so many messages.
     silence_s
         On the clock of `monotonic`, when the faulty stretch had been sent.
     not_finite
@@ -84,7 +84,7 @@ class Trial:
 
     @property
     def numbers_before(self) -> Mapping[str, float]:
-        """What it told in numbers before the fault."""
+        """Numbers of its status before the fault."""
         return [look.numbers for look in self.looks if look.received <= self.begin][-1]
 
     def statuses(self, after: int) -> set[str]:
@@ -102,7 +102,7 @@ class Trial:
         return max(0, round((last.at_ns - self.sent[begin].at_ns) / TICK_NS))
 
     def seconds_after(self, received: int) -> float:
-        """Return how long after the begin of the fault so many messages are, on the drive."""
+        """Return how long after the start of the fault so many messages are, on the drive."""
         last = self.sent[min(max(received, 1), len(self.sent)) - 1]
         return max(0.0, (last.at_ns - self.sent[self.begin].at_ns) / 1e9)
 
@@ -162,7 +162,7 @@ def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[T
     published, after = [], 0
     for message in estimates:
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        # A tick is told once a sample is there that is as late as its end, not much later.
+        # A tick is published once a sample is there that is as late as its end, not much later.
         due = stamp + late_ns
         enders = (i for i in range(after, len(sent)) if 0 <= sent[i].stamp_ns - due < NEXT_NS)
         after = next(enders, len(sent))

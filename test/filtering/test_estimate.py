@@ -121,7 +121,7 @@ def test_they_are_reported_as_often_as_asked(
 def test_they_are_where_the_position_is_once_it_is_found(
     slot_car_model: RouteModel, stream: Stream
 ) -> None:
-    # Not where the drives began, which says where it is before anything is observed.
+    # Not where the drives started, which says where it is before anything is observed.
     found = feed(Filter(slot_car_model, 5.0), stream[65:])
     first, later = found[0].places, [each for each in found[40:] if each.places is not None]
     assert first is not None
@@ -148,7 +148,7 @@ WINDOW = 3
 
 @dataclass(frozen=True, kw_only=True)
 class OtherModel(ModelHead):
-    """A model of a kind that nobody knows, over ten pixels."""
+    """A model of an unknown kind, over ten pixels."""
 
     @property
     def states(self) -> int:

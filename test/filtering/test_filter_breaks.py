@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gaps, jumps back, resets: when the filter goes on, and when it starts anew."""
+"""Gaps, jumps back, resets: when the filter goes on, and when it starts again."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_gap_while_the_window_fills(slot_car_model: RouteModel, stream: Stream
 def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
     slot_car_model: RouteModel, stream: Stream
 ) -> None:
-    """What is then told is right: where the vehicle is now, not where it was by the new clock."""
+    """The next position is right: where the vehicle is now, not where it was by the new clock."""
     step = 4 * PERIOD + PERIOD // 2
     dense = [(stamp + part * PERIOD // 4, sample) for stamp, sample in stream for part in range(4)]
     live, other = Filter(slot_car_model), Filter(slot_car_model)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where estimates lie, what is familiar, and what is refused."""
+"""Places of estimates, novelty of the input, and rejected input."""
 
 from __future__ import annotations
 

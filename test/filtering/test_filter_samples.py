@@ -184,8 +184,8 @@ def test_an_axis_that_the_model_does_not_use_may_hold_anything(
     settings = TrainingSettings(window=20, horizons=(0, 5), states=20)
     model = train_model([replace(laps, imu=replace(laps.imu, samples=samples))], settings)
     assert 'angular_velocity.y' not in model.live_channels
-    strange = [(stamp, [*sample[:4], np.nan, sample[5]]) for stamp, sample in stream]
-    found = feed(Filter(model), strange)
+    broken = [(stamp, [*sample[:4], np.nan, sample[5]]) for stamp, sample in stream]
+    found = feed(Filter(model), broken)
     assert bits(found) == bits(feed(Filter(model), stream))
     assert found[-1].valid
 
@@ -244,9 +244,9 @@ def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
     assert live.waiting == 0
     assert live.counters['wild_stamp'] == 1
     assert live.counters['received'] == 51 == live.counters['used'] + 1
-    anew = [(stamp - SECOND, sample) for stamp, sample in stream[:80]]
-    found = feed(live, anew)
-    assert bits(found) == bits(feed(Filter(slot_car_model), anew)[: len(found)])
+    again = [(stamp - SECOND, sample) for stamp, sample in stream[:80]]
+    found = feed(live, again)
+    assert bits(found) == bits(feed(Filter(slot_car_model), again)[: len(found)])
 
 
 def test_any_sample_may_end_a_tick_while_a_jump_waits(

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The spectral filter restarts a belief that went astray, and stands while the vehicle does."""
+"""The spectral filter restarts a belief that diverged, and stands while the vehicle does."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model:
 
 
 def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: Stream) -> None:
-    """Started anew at every tick, the filter still agrees with the one that never was."""
+    """Restarted at every tick, the filter still agrees with the one that never was."""
     restarted = feed(Filter(replace(spectral_model, state_bound=1e-9)), stream)
     usual = feed(Filter(spectral_model), stream)
     apart = [

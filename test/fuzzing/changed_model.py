@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody could write into a model file: a header and arrays with changes."""
+"""Contents of hostile model files: a header and arrays with changes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever bytes come as messages are counted, and nothing that is not finite is told of them."""
+"""Messages of any bytes are counted, and no number published after them is not finite."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def test_a_window_unlike_all_of_training_says_nothing(
 def test_the_next_observation_decides_between_the_two(
     recollection: Recollection, belief: Belief, series: np.ndarray, states: np.ndarray
 ) -> None:
-    """As if both hypotheses were updated alone and weighed by how well they foretold it."""
+    """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     believed = belief.weights.copy()
     for observation in series[:, 7 : 7 + WIDTH].T:
         recollection.push(observation)

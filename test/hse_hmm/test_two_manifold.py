@@ -101,7 +101,7 @@ def test_couplings_span_the_same_at_full_rank() -> None:
 
 
 def test_what_each_coupling_does_with_loudness() -> None:
-    """Of two hidden signals the first is told well, the second is loud in both views."""
+    """Of two hidden signals the first is predicted well, the second is loud in both views."""
     rng = np.random.default_rng(4)
     hidden = rng.normal(size=(5000, 2))
     second = (hidden + [0.1, 1.0] * rng.normal(size=(5000, 2))) * [1.0, 5.0]

@@ -117,7 +117,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
 }
 WORDS = {
     'waiting': 'waiting for the first IMU message on /imu',
-    'no_publisher': 'no IMU message on /imu for 3.0 s: nobody publishes it; remap imu',
+    'no_publisher': 'no IMU message on /imu for 3.0 s: it has no publisher; remap imu',
     'silent': 'no data: no IMU message on /imu for 3.0 s: its publisher is there but silent',
     'wrong_type': 'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
     'in_g': '(99 out_of_range): wrong units',
@@ -224,7 +224,7 @@ def test_a_camera_is_called_a_camera() -> None:
         'topic': '/image',
     }
     silent = assess(snapshot(received=False, silence_s=3.0, **camera))
-    assert 'no image message on /image for 3.0 s: nobody publishes it; remap image' in silent.why
+    assert 'no image message on /image for 3.0 s: it has no publisher; remap image' in silent.why
     wrong = assess(snapshot(received=False, publishers=DRIVER, **camera))
     assert wrong.cause == 'wrong_type'
     assert 'not as sensor_msgs/msg/Image' in wrong.why

@@ -141,8 +141,8 @@ def test_what_comes_while_it_loads_is_not_missed(
     bench.swap.start(str(other_path))
     bench.go(20)
     assert bench.swap.state == 'loading'
-    assert 'is being made ready' in bench.swap.start(str(other_path))
-    assert 'is being made ready' in bench.swap.take_back()
+    assert 'swap in progress' in bench.swap.start(str(other_path))
+    assert 'swap in progress' in bench.swap.take_back()
     bench.go(30)
     loading.set()
     bench.join()
@@ -288,11 +288,11 @@ def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
 def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     bench: Bench, other: Model, tmp_path: Path
 ) -> None:
-    # To this one everything is strange.
-    strange = replace(other, novelty=replace(other.novelty, own=-20.0, other=-19.0))
-    save_model(strange, tmp_path / 'strange.npz')
+    # To this one everything is novel.
+    novel = replace(other, novelty=replace(other.novelty, own=-20.0, other=-19.0))
+    save_model(novel, tmp_path / 'novel.npz')
     bench.go(300)
-    bench.swap.start(str(tmp_path / 'strange.npz'))
+    bench.swap.start(str(tmp_path / 'novel.npz'))
     bench.join()
     bench.go(5 * 39)
     assert bench.swap.state == 'waiting'
@@ -302,7 +302,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     assert bench.gaps().max() == 1.0
     # Without one that tracks there is nothing to lose.
     bench.session.reset('a test')
-    bench.swap.start(str(tmp_path / 'strange.npz'))
+    bench.swap.start(str(tmp_path / 'novel.npz'))
     bench.join()
     bench.go(1)
     assert bench.swap.swaps == 1

@@ -137,7 +137,7 @@ def test_a_state_that_another_one_replaces_is_not_reported_to_be_over(
 ) -> None:
     for second, state in enumerate(('unsure', 'lost', 'unsure', 'lost')):
         log.update({state: state}, second, state)
-    # What came back too soon to be warned of again is told once, lest the log end with another.
+    # What came back too soon to be warned of again is logged once, lest the log end with another.
     assert said == ['W unsure', 'W lost', 'I After 1.0 s of lost, now: unsure']
     said.clear()
     log.update({'lost': 'lost'}, 40.0, 'lost')

@@ -15,7 +15,7 @@ def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
     Return the parameters of every node that a launch file describes.
 
     As in launch itself there is one table of configurations: an argument's default counts only
-    where nobody has set that name before, an including file included.
+    where that name has not been set before, by an including file either.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def test_pieces_are_joined_and_said(name: str) -> None:
         first = np.abs(
             np.corrcoef(embedding.coordinates[:, 0], np.arange(2 * COUNT) < COUNT)[0, 1]
         )
-        assert first > 0.9, 'the first coordinate does not tell the pieces apart'
+        assert first > 0.9, 'the first coordinate does not separate the pieces'
 
 
 def test_too_few_points(name: str) -> None:

@@ -147,7 +147,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 def test_a_truncated_file(share: float, path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    said = 'the model is refused: it is damaged or no model file; copy it again or train it anew'
+    said = 'the model is refused: it is damaged or no model file; copy it again or train again'
     assert said in refusal(path)
 
 

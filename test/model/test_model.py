@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Spectral models that would lead a filter astray are refused."""
+"""Spectral models that would make a filter diverge are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NAN = float('nan')
         ('readout.factors', lambda array: 0.0 * array, 'readout.factors holds 0'),
     ],
 )
-def test_what_would_lead_a_filter_astray(
+def test_what_would_make_a_filter_diverge(
     name: str,
     value: Any,  # noqa: ANN401 - of any kind
     words: str,
@@ -95,7 +95,7 @@ def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
         ('gains', 0, 0.0, 'gains holds 0'),
         ('noise', 3, 0.0, 'noise holds 0'),
         ('factors', 1, 0.0, 'factors holds 0'),
-        ('states', (2, 0), 0.5, 'the states of its route do not begin with the constant'),
+        ('states', (2, 0), 0.5, 'the states of its route do not start with the constant'),
         ('targets', (2, 0, 1), float('nan'), 'targets holds numbers that are not finite'),
         ('covariances', (2, 1), -np.eye(2), 'covariances are no covariances'),
         ('begins', 1, 0, 'begins does not count the ways of each place'),
@@ -178,9 +178,9 @@ def test_no_array_of_a_map_may_have_another_shape(
         ('window', 0, 'window holds 0, which is not within'),
         ('window', 10**6, 'starts holds'),
         ('window', 10**9, 'window would take'),
-        ('horizons', [], 'its horizons do not begin with 0 and increase'),
-        ('horizons', [0, 9, 5], 'its horizons do not begin with 0 and increase'),
-        ('horizons', [5, 9], 'its horizons do not begin with 0 and increase'),
+        ('horizons', [], 'its horizons do not start with 0 and increase'),
+        ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
+        ('horizons', [5, 9], 'its horizons do not start with 0 and increase'),
         ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
         ('horizons', [0, 5], 'readout.targets has the shape'),
         ('channels.names', ['x'] * 5, 'channel'),

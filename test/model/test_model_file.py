@@ -103,7 +103,7 @@ def test_every_kind_of_model_has_a_file(
         assert 0.0 < np.linalg.norm(warm) < model.state_bound
 
 
-def test_the_header_tells_people_what_it_is(slot_car_model: RouteModel, tmp_path: Path) -> None:
+def test_the_header_is_readable(slot_car_model: RouteModel, tmp_path: Path) -> None:
     save_model(slot_car_model, tmp_path / 'model')
     header = header_of(tmp_path / 'model')
     published = {
@@ -116,7 +116,7 @@ def test_the_header_tells_people_what_it_is(slot_car_model: RouteModel, tmp_path
 
 def test_a_part_that_no_file_knows(spectral_model: Model) -> None:
     class Foreign:
-        """A read-out of somebody else."""
+        """A read-out of another package."""
 
     with pytest.raises(TypeError, match='Foreign has no form in the model file'):
         encode(replace(spectral_model, readout=Foreign()))
@@ -180,7 +180,7 @@ def test_a_header_that_makes_no_sense(
 ) -> None:
     sentence = refusal('spectral', name, value)
     assert f'the model is refused: {words}' in sentence
-    assert sentence.endswith('; copy it again or train it anew')
+    assert sentence.endswith('; copy it again or train again')
 
 
 @BOTH_KINDS

@@ -22,7 +22,7 @@ drive, model_path = driven_model.drive, driven_model.model_path
 
 @pytest.fixture(scope='session')
 def domain() -> Iterator[str]:
-    """A ROS domain of our own, so that nobody else's robot is driven by a test."""
+    """A ROS domain of our own, so that no other robot is driven by a test."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     patch = pytest.MonkeyPatch()
     number = str(free_domains(1)[0])

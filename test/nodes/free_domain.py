@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""ROS domains in which nobody is yet, and which are nobody else's until this process ends."""
+"""ROS domains without participants, claimed until this process ends."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _claims: list[socket.socket] = []
 
 def free_domains(count: int) -> list[int]:
     """
-    Return different domains, at random, so that nobody else's robot is driven by a test.
+    Return different domains, at random, so that no other robot is driven by a test.
 
-    They are claimed: nobody who asks here gets one again, in this process or in another one that
-    runs tests on this machine, whether somebody is in it at the moment or not.
+    They are claimed: no call returns one again, in this process or in another one that runs tests
+    on this machine, whether it has participants at the moment or not.
     """
     drawn = random.SystemRandom().sample(range(1, HIGHEST + 1), HIGHEST)
     found: list[int] = []
@@ -32,7 +32,7 @@ def free_domains(count: int) -> list[int]:
 
 
 def is_free(domain: int) -> bool:
-    """Tell whether nobody on this machine has the port of the first in a domain (RTPS 9.6.1.1)."""
+    """Return whether the port of the first participant of a domain is free (RTPS 9.6.1.1)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(('', 7400 + 250 * domain + 10))

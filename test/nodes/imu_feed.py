@@ -49,7 +49,7 @@ def connect(talk: Talk, health: Health) -> Publisher:
     """Return a publisher of imu from which the node has heard already.
 
     That our side has matched says nothing about the node's side, and a sample that is sent before
-    is lost. The probes lie so far back that the filter starts anew after them.
+    is lost. The probes lie so far back that the filter starts again after them.
     """
     publisher = talk.publisher(Imu, 'imu')
     probe = Imu()

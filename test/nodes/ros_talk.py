@@ -62,7 +62,7 @@ class NodeProcess:
     def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
         given = [f'{key}:={value}' for key, value in parameters.items()]
         pairs = [part for each in given for part in ('-p', each)]
-        # Not a pipe: one that nobody reads would stop a node that logs much.
+        # Not a pipe: one that is not read would stop a node that logs much.
         self._output = TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
             [

@@ -204,13 +204,13 @@ def test_models_are_swapped_under_load(
     driving.name_next(tmp_path / 'other.npz')
     assert driving.call(Trigger, 'filter_node/swap_model').success
     driving.until(lambda: len(paths[-1].poses) == 4, 'the other model ran')
-    driving.until(lambda: health.values['swaps'] == '1', 'diagnostics told it')
+    driving.until(lambda: health.values['swaps'] == '1', 'diagnostics reported it')
     assert health.values['model'] == str(tmp_path / 'other.npz')
     assert 'swap_trouble' not in health.values
 
     assert driving.call(Trigger, 'filter_node/take_back_model').success
     driving.until(lambda: len(paths[-1].poses) == 3, 'the first model ran again')
-    driving.until(lambda: health.values['swaps'] == '2', 'diagnostics told it')
+    driving.until(lambda: health.values['swaps'] == '2', 'diagnostics reported it')
     assert health.values['model'] == str(model_path)
 
     kinds = [len(path.poses) for path in paths]

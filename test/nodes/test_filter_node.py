@@ -127,7 +127,7 @@ def test_silence_and_wrong_types_have_a_reason(
 ) -> None:
     start('filter_node', '-r', 'imu:=driver/data', model=model_path, input_timeout_s=0.3)
     health = Health(talk)
-    health.until('nobody publishes it; remap imu')
+    health.until('it has no publisher; remap imu')
     spare = talk.node.create_publisher(Imu, 'spare', 1)
     health.until('remap imu to the topic of the driver, /spare')
     talk.node.destroy_publisher(spare)

@@ -27,7 +27,7 @@ LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost
 
 
 class Bench:
-    """A publisher of the status of a node that is as it is told to be, without ROS around it."""
+    """A publisher of the status of a node in a given state, without ROS around it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0

@@ -109,7 +109,7 @@ def test_without_rviz_the_filter_runs_on(
     if 'rviz2' in get_packages_with_prefixes():
         pytest.skip('rviz2 is installed, and would open a window')
     get_logger('onboard.launch.py').addHandler(caplog.handler)
-    printed, statuses = run('onboard', 'nobody publishes', model=model_path, rviz='true')
+    printed, statuses = run('onboard', 'it has no publisher', model=model_path, rviz='true')
     assert 'no IMU message on /imu' in printed
     assert statuses == {'filter_node': 0}
     assert [each.levelname for each in caplog.records] == ['WARNING']

@@ -111,7 +111,7 @@ def test_it_answers_while_it_loads(talk: Talk, node: SlowNode) -> None:
         assert node.state == 'configuring'
     talk.until(lambda: len(numbers) > 3, 'status')
     assert {message.data[2] for message in numbers} == {OUTSIDE}
-    # Nothing else may begin, nor change what it is configured with.
+    # Nothing else may start, nor change what it is configured with.
     assert not any(map(node.change, (CONFIGURE, ACTIVATE, CLEANUP, 99)))
     assert not talk.call(Trigger, 'filter_node/reset').success
     assert not talk.call(Trigger, 'filter_node/swap_model').success
@@ -145,7 +145,7 @@ def test_a_shutdown_does_not_wait_for_it(
     talk.until(configured.done, 'the answer to who configured')
     assert not configured.result().success
     assert node.state == 'finalized'
-    # What the thread makes belongs to nobody now.
+    # What the thread makes has no owner now.
     node.let_go_on()
     Health(talk).until('shut down by a lifecycle transition')
     assert node.state == 'finalized'

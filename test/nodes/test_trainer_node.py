@@ -197,7 +197,7 @@ SILENT = 3.0
 
 
 class StandIn:
-    """The IMU's topic as it is told to be."""
+    """The IMU's topic in a given state."""
 
     name = '/imu'
 

@@ -321,7 +321,7 @@ LEARNING = {
 
 
 class Words:
-    """What each node told about itself last."""
+    """Newest status of each node."""
 
     def __init__(self, talk: Talk) -> None:
         self._messages = talk.listen(DiagnosticArray, 'diagnostics')
@@ -381,7 +381,7 @@ def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
 
 @pytest.fixture
 def old_model(tmp_path: Path) -> Path:
-    """Return a model of the track that finds nothing strange, so that it is never silent."""
+    """Return a model of the track to which nothing is novel, so that it is never silent."""
     recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
     path = tmp_path / 'old.npz'
     save_model(tolerant(small_tpsr(recording, HORIZONS)), path)
@@ -411,12 +411,12 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
     lap.moved = np.zeros(3)
     lap.until(lambda: words.of('filter_node', 'swaps') == '2', 'it was taken back')
     assert words.of('filter_node', 'model') == str(old_model)
-    # Diagnostics tell of it at once, before its first estimate.
+    # Diagnostics report it at once, before its first estimate.
     lap.until(lambda: len(gaps_at_swaps(states)) == 2, 'it was heard again')
 
     assert np.diff(stamps_of(positions)).min() > 0
     # The old model is never silent. The other one, when it is taken back, may just find something
-    # unfamiliar; the old one then takes over at once, and fills its window in view.
+    # novel; the old one then takes over at once, and fills its window in view.
     assert gaps_at_swaps(states)[0] <= 2 * TICK_NS
     for name in ('filter_node', 'updater_node'):
         assert words.of(name, 'callback_errors') == '0'

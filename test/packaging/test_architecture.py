@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of the house is true; run this file to write its list of files anew."""
+"""The list of files in docs/architecture.md is true; run this file to write it again."""
 
 from __future__ import annotations
 

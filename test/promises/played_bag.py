@@ -32,7 +32,7 @@ Heard: TypeAlias = 'dict[str, list[bytes]]'
 @dataclass
 class Pass:
     """
-    What one node said while the bag was played once.
+    Output of one node while the bag was played once.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Player:
     Attributes
     ----------
     first_words
-        Numbers that each node told on `status` before anything was sent.
+        Numbers that each node published on `status` before anything was sent.
 
     """
 
@@ -129,7 +129,7 @@ class Player:
         for topic in KINDS:
             if topic != 'particles':
                 self._talk.until(lambda topic=topic: len(heard[topic]) >= said, topic)
-        # Fewer of these come, nobody knows how many.
+        # Fewer of these come; how many is unknown.
         self._rest(0.2)
         played.heard = {topic: settled(topic, messages) for topic, messages in heard.items()}
 

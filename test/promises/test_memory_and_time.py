@@ -81,7 +81,7 @@ def test_what_a_node_holds_does_not_grow(
             counts = session.counts()
             held.append(bytes_held(session))
     assert held[1] < held[0] + SLACK
-    # Whatever comes, nobody makes up the name of another counter.
+    # No input adds the name of another counter.
     assert set(counts) <= {*COUNTS, *FURTHER}
     refused = sum(counts[cause] for cause in COUNTS[COUNTS.index('restarts') + 1 :])
     assert counts['received'] == counts['used'] + counts['waiting'] + refused

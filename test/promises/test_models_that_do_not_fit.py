@@ -3,7 +3,7 @@
 """
 Promise 8: a model that does not fit is refused in one readable sentence.
 
-What is refused is held by the tests of each check; here it is how: one line, that begins with the
+What is refused is held by the tests of each check; here it is how: one line, that starts with the
 file, says what is wrong and ends with what helps.
 """
 

@@ -3,7 +3,7 @@
 """
 Promise 2: nothing is published before the state is valid, and validity itself is published.
 
-Nor after it has ceased to be valid: a gap, a jump or a reset is such a beginning too.
+Nor after it has ceased to be valid: a gap, a jump or a reset is such a start too.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_a_file_of_another_kind(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize('name', ['a.mcap', 'a.db3', 'a.bag', 'a.mcap.zstd'])
 def test_a_text_file_with_the_name_of_a_bag(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('not found\n')
-    assert 'does not begin like a' in refusal(tmp_path / name)
+    assert 'does not start like a' in refusal(tmp_path / name)
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])

@@ -62,5 +62,5 @@ def test_padding_behind_the_message_changes_nothing() -> None:
 
 def test_an_encapsulation_that_aligns_otherwise_is_refused() -> None:
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [0.0] * 6))
-    with pytest.raises(InputError, match=r'begins with 00070000, which is not plain CDR'):
+    with pytest.raises(InputError, match=r'starts with 00070000, which is not plain CDR'):
         decode_imu_cdr(b'\x00\x07\x00\x00' + raw[4:])

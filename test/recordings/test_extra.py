@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot without rosbags is told what to install, and needs mcap for damaged bags alone."""
+"""Without rosbags an error names what to install; mcap is needed for damaged bags alone."""
 
 from __future__ import annotations
 

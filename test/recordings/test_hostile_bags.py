@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bags that somebody made to take memory, time or what is none of theirs are refused."""
+"""Bags made to exhaust memory or time, or to read other files, are refused."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_paths_in_the_metadata_lead_nowhere_else(
 
 
 def test_metadata_that_is_a_bomb(tmp_path: Path) -> None:
-    """Lists of lists of lists, which are short when written and endless when told."""
+    """Nested aliases of lists, which expand exponentially."""
     lines = ['a0: &a0 [x, x]'] + [f'a{n}: &a{n} [*a{n - 1}, *a{n - 1}]' for n in range(1, 60)]
     lines += ['rosbag2_bagfile_information:', '  relative_file_paths: *a59']
     (tmp_path / 'metadata.yaml').write_text('\n'.join(lines))

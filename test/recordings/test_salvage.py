@@ -151,7 +151,7 @@ def test_a_record_of_an_impossible_length_costs_what_is_behind_it(
     content = bytearray(file_of(bag).read_bytes())
     chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
     content[chunks[4].begin - 4] = 200
-    # As long as the list of chunks is there, nobody asks how long one says it is.
+    # As long as the list of chunks is there, the length that a chunk states is not read.
     file_of(bag).write_bytes(content[:-30])
     count, words = saved(bag)
     assert 30 <= count < 40
@@ -185,7 +185,7 @@ def unvouched(
 
 
 def spoil_message(bag: Path, number: int, place: int, value: int) -> None:
-    """Change a byte of a message of the first chunk, counted from the begin of its record."""
+    """Change a byte of a message of the first chunk, counted from the start of its record."""
     content = bytearray(file_of(bag).read_bytes())
     chunk = next(each for each in records(bytes(content), 8) if each.code == CHUNK)
     # Its head is 40 bytes long where nothing is packed.

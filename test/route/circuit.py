@@ -11,7 +11,7 @@ import numpy as np
 PERIOD_S = 0.1
 LAP_TICKS = 160
 CHANNELS = 4
-"""Three that tell the place, and the forward acceleration in units of ``PULL``."""
+"""Three that show the place, and the forward acceleration in units of ``PULL``."""
 
 PULL = 2.0
 """m/s^2."""

@@ -80,7 +80,7 @@ def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
 
 
 def assert_consistent(belief: RouteBelief) -> None:
-    """What is told is the sums of the arrays, and they are probabilities."""
+    """The estimate is the sums of the arrays, and they are probabilities."""
     chances = belief.chances
     assert chances.min() >= 0.0
     total = chances.sum() + belief.elsewhere

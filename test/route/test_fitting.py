@@ -126,7 +126,7 @@ def test_what_is_followed_has_no_part_in_its_map(
 def test_only_so_many_ticks_are_followed(
     laps: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stretch at the beginning of each part."""
+    """A stretch at the start of each part."""
     monkeypatch.setattr(fitting, 'MOST_TICKS', 800)
     parts = fitting.parts_to_follow(passes, [laps.observations], [laps.track], LEAD)
     assert [len(seen) for seen, _, _ in parts] == [200] * FOLDS
@@ -138,7 +138,7 @@ def test_only_so_many_ticks_are_followed(
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     laps: Drive, passes: Passes, fitted: Fitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is wrong while it is told to be elsewhere says nothing of a drive."""
+    """An error while the vehicle is believed elsewhere does not count."""
     run = fitting.follow
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -97,7 +97,7 @@ def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
 
 @pytest.fixture(scope='module')
 def station(laid_out: Callable[..., Passes]) -> Route:
-    """Return a route on every lap of which drives stopped for four seconds at its beginning."""
+    """Return a route on every lap of which drives stopped for four seconds at its start."""
     ratios = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
     passes = laid_out(Circuit().drive(np.tile(ratios, 8), seed=4))
     return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
@@ -128,7 +128,7 @@ def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks: int, station:
     assert missed.max() < 4.0 * TICK_M
     assert doubt[stands].max() < 0.05
     assert doubt[stands].max() < 0.5 * elsewhere[stands].max()
-    # Above a half nothing would be told.
+    # Above a half nothing would be published.
     assert doubt.max() < 0.5
 
 
@@ -209,7 +209,7 @@ def test_another_road_from_the_start(kind: str, belief: RouteBelief) -> None:
 
 
 def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
-    """And it is over when it is over, at the place where it began."""
+    """And it is over when it is over, at the place where it started."""
     shaken = 3.0 * np.random.default_rng(0).normal(size=(15, CHANNELS))
     for observation in shaken:
         settled.update(observation)
@@ -220,12 +220,12 @@ def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
 
 
 def test_a_standing_vehicle_is_reported_from_the_start(laid_out: Callable[..., Passes]) -> None:
-    """Where one stood when the training began."""
+    """A vehicle stands where one stood when the training started."""
     belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
     drive = Circuit().drive(np.full(50, -np.inf), seed=24)
     missed = followed(belief, drive)
     assert standing(belief) > 0.9 * belief.on_route > 0.0
-    # Most drives begin there, and no pit is known off the route.
+    # Most drives start there, and no pit is known off the route.
     assert missed[-1] < 10.0 * TICK_M
 
 
@@ -241,7 +241,7 @@ def learned(passes: Passes) -> Route:
 
 
 def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(laid_out: Callable[..., Passes]) -> None:
-    """From where drives of the training began; off the route it would be as likely."""
+    """From where drives of the training started; off the route it would be as likely."""
     belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
     missed = followed(belief, pulling_away(seed=2, laps=1))
     # At the usual speed it would be 15 ticks ahead when it gets there.

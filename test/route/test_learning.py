@@ -60,7 +60,7 @@ def test_levels_and_what_a_speed_ratio_adds(laid_out: Callable[..., Passes]) -> 
 
 
 def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
-    """Only its noise is another: no slow mean tells a part of it."""
+    """Only its noise is another: no slow mean explains a part of it."""
     for rows, alone in ((route.means, route.new_means), (route.slopes, route.new_slopes)):
         values = np.linalg.solve(route.new_whitening, alone.T).T
         np.testing.assert_allclose(values, observed(route, rows), atol=1e-9)
@@ -85,7 +85,7 @@ def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
     assert beginnings.sum() == pytest.approx(1.0)
     assert (beginnings >= 0.0).all()
     rolling, standing = beginnings
-    # Of three drives none began at rest, half a drive is not known: it may have begun anywhere.
+    # Of three drives none started at rest, half a drive is unknown: it may have started anywhere.
     assert standing.sum() == pytest.approx(0.5 / 4.0)
     assert np.ptp(standing) == pytest.approx(0.0, abs=1e-12)
     rolling = rolling / rolling.sum() - 0.5 / len(rolling)

@@ -111,7 +111,7 @@ def test_two_stops_beside_each_other_are_both_reported() -> None:
 
 
 def test_who_creeps_does_not_stand() -> None:
-    """A fifth of the usual speed is still driving; unknown positions tell nothing."""
+    """A fifth of the usual speed is still driving; unknown positions show nothing."""
     laps = circle(2, noise=0.0)
     slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
     track = np.concatenate([laps, slow.T, np.full((50, 2), np.nan)])
@@ -259,7 +259,7 @@ def test_shifted_and_turned_the_places_are_the_same() -> None:
 
 @pytest.mark.parametrize('seed', range(3))
 def test_against_a_greedy_search_over_all_places(seed: int) -> None:
-    """Where every step is looked for among all places, not along the map first."""
+    """Every step is looked for among all places, not along the map first."""
     rng = np.random.default_rng(seed)
     runs = []
     for _ in range(2):
@@ -273,7 +273,7 @@ def test_against_a_greedy_search_over_all_places(seed: int) -> None:
     nodes = np.concatenate([each for each, _ in runs + again])
     headings = np.concatenate([each for _, each in runs + again])
     radius, same_pass = 0.8, 20
-    # Every step begins a stretch of its own, so that none is looked for along the map.
+    # Every step starts a stretch of its own, so that none is looked for along the map.
     every = np.ones(len(nodes), dtype=np.bool_)
     visited, opened = merge_steps(nodes, headings, np.ones(len(nodes)), every, radius, same_pass)
     wanted = merged_greedily(nodes, headings, radius, same_pass)

@@ -174,7 +174,7 @@ def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -
 
 
 def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
-    """But with what training never saw in between, such as being lifted."""
+    """But with unmodelled motion in between, such as being lifted."""
     table = table_of(0.1, 1.0)
     jumps = {
         (before, after)
@@ -188,7 +188,7 @@ def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
 @pytest.mark.parametrize('memory', [4.0, 20.0])
 def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: float) -> None:
     exchanges, jumps = exchanges_for(period_s, memory * period_s)
-    # From elsewhere nobody gets to the same place: there was none.
+    # From elsewhere no vehicle gets to the same place: there was none.
     assert not exchanges[-1, :-1].any()
     assert min(exchanges.min(), jumps.min()) >= 0.0
     np.testing.assert_allclose(exchanges.sum(axis=1) + jumps.sum(axis=1), 1.0, atol=1e-12)

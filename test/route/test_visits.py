@@ -147,7 +147,7 @@ def test_visits_see_what_was_seen_when_they_were(laps: Drive, passes: Passes) ->
 
 
 def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
-    """Slow means begin anew, and positions past the end of a drive are unknown."""
+    """Slow means start again, and positions past the end of a drive are unknown."""
     first, second = Circuit().laps(3, seed=1), Circuit().laps(3, seed=2)
     passes = laid_out(first, second)
     alone = laid_out(second)
@@ -174,7 +174,7 @@ def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
 
 
 def test_rest_is_reported_from_driving(laid_out: Callable[..., Passes]) -> None:
-    """Half a second after it began and before it ends."""
+    """Half a second after it started and before it ends."""
     ratios = np.zeros(4 * LAP_TICKS)
     halted = np.insert(ratios, 2 * LAP_TICKS, np.full(100, -np.inf))
     plain, stopped = (laid_out(Circuit().drive(each, seed=2)) for each in (ratios, halted))
@@ -186,7 +186,7 @@ def test_rest_is_reported_from_driving(laid_out: Callable[..., Passes]) -> None:
 
 
 def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> None:
-    """On the way, and where the drive began; not where it ended, and nobody drove on."""
+    """On the way, and where the drive started; not where it ended without driving on."""
     stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
     ratios = np.zeros(4 * LAP_TICKS)
     for begin, ticks in sorted(stands.items(), reverse=True):
@@ -257,7 +257,7 @@ def test_the_forward_acceleration_is_found_among_the_channels() -> None:
 
 
 def test_however_the_sensor_is_mounted() -> None:
-    """The line turns with the axes, what it tells is the same."""
+    """The line turns with the axes, its values are the same."""
     drive = stop_and_go()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
     plain = learn_forward([drive.observations], [drive.track], PERIOD_S)
@@ -301,7 +301,7 @@ def test_which_places_are_driven_in_reverse(
     laid_out: Callable[..., Passes],
     turns: bool,
 ) -> None:
-    """From the acceleration alone, in drives that begin at either end."""
+    """From the acceleration alone, in drives that start at either end."""
     drives = shuttled(turns=turns), shuttled(turns=turns, begin=1, legs=5, seed=1)
     passes = laid_out(*drives)
     places = passes.places

@@ -194,7 +194,7 @@ def test_what_waits_at_the_end_was_no_jump() -> None:
     gate.push(NOW + HOUR, 'far', counters)
     gate.drop(counters)
     assert (gate.waiting, counters) == (0, Counter(wild_stamp=1))
-    assert gate.push(NOW - HOUR, 'anew', counters) == [(NOW - HOUR, 'anew')]
+    assert gate.push(NOW - HOUR, 'again', counters) == [(NOW - HOUR, 'again')]
 
 
 @given(st.lists(st.integers(0, 30) | st.integers(-(10**6), 10**6), max_size=60))
@@ -382,7 +382,7 @@ def test_starting_again_leaves_nothing_of_the_old_grid() -> None:
 
 
 def naive_judgement(stamps: list[int]) -> tuple[list[int], list[int], Counter[str]]:
-    """Return what is kept, where stretches begin, and counts: all stamps one by one."""
+    """Return what is kept, where stretches start, and counts: all stamps one by one."""
     gate, rule, counts = JumpGate[int](MAX_GAP_NS), StampRule(MAX_GAP_NS), Counter()
     kept, begins = [], []
     for index, stamp in enumerate(stamps):

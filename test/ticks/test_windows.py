@@ -39,7 +39,7 @@ def test_no_window_crosses_a_seam(lengths: list[int], width: int) -> None:
         np.testing.assert_array_equal(found.futures.rows(found.own[pick])[0], own.ravel())
         np.testing.assert_array_equal(found.futures.rows(found.shifted[pick])[0], shifted.ravel())
     used = set(found.own) | set(found.shifted)
-    assert used == set(range(len(found.futures))), 'a future window that nobody needs'
+    assert used == set(range(len(found.futures))), 'a future window that is not used'
 
 
 def make_windows(starts: list[int], width: int, seed: int = 0) -> WindowSet:

@@ -40,7 +40,7 @@ def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all() -> Non
     np.testing.assert_allclose(exact.moments[:, :4, :4], turned, atol=1e-6)
 
 
-def test_a_move_tells_how_the_leading_bases_moved() -> None:
+def test_a_move_shows_how_the_leading_bases_moved() -> None:
     triples = wandering(100, SIZE)
     ours = learner(fold_every=50)
     ours.add_all(part(triples, 0, 50))
@@ -154,7 +154,7 @@ SYMBOLS, STATES, RIDGE = 5, 3, 0.1
 
 
 def triples() -> Triples:
-    """Every triple of symbols: the history is the first, the test begins with the second."""
+    """Every triple of symbols: the history is the first, the test starts with the second."""
     values, vectors = np.linalg.eig(TRANSITION.T)
     usual = np.real(vectors[:, np.argmax(np.real(values))])
     usual /= usual.sum()
@@ -184,7 +184,7 @@ def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:
     covariance = (data.tests * data.importance[:, None]).T @ data.histories
     left = np.linalg.svd(covariance)[0][:, :STATES].T
     tpsr = form(data, np.ones(SYMBOLS), STATES, RIDGE)
-    # The batch forms do not tell their bases, but LAPACK gives the same to a sign.
+    # The batch forms do not return their bases, but LAPACK gives the same to a sign.
     return tpsr, left * np.sign((left @ (data.importance @ data.tests)) * tpsr.start)[:, None]
 
 

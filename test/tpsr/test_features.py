@@ -73,7 +73,7 @@ def test_weights_undo_a_policy_that_looks_at_what_it_sees() -> None:
     np.testing.assert_allclose(weighted, done @ features, atol=1e-15)
     # For each pair of actions the probabilities of its observations, which then add up to one.
     np.testing.assert_allclose(weighted.reshape(4, 4).sum(axis=1), 1.0, atol=1e-15)
-    # Conditioning on the actions chosen is no substitute: they tell what was seen before.
+    # Conditioning on the actions chosen is no substitute: they show what was seen before.
     plain = (chance @ features).reshape(4, 4)
     assert np.abs(plain / plain.sum(axis=1, keepdims=True) - weighted.reshape(4, 4)).max() > 0.1
 

@@ -61,7 +61,7 @@ def test_is_the_weighted_batch_when_nothing_is_cut_off(
     triples = wandering(250)
     settings = LearnerSettings(4, rank, RIDGE, memory, fold_every=300)
     ours = kind(settings, unit(SIZE), SIZE, OBSERVATIONS)
-    # Twelve at once at first: bases begin with what next tests need.
+    # Twelve at once at first: bases start with what next tests need.
     for begin in (0, *range(12, len(triples), batch)):
         ours.add_all(part(triples, begin, begin + batch if begin else 12))
     ours.covariance.refresh()

@@ -136,7 +136,7 @@ def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recor
     whole = slot_car_laps[0].between(None, 20.0)
     assert whole.positions is not None
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
-    # Ticks begin with the recording, and not where stamps are whole seconds.
+    # Ticks start with the recording, and not where stamps are whole seconds.
     half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
     shares = {
         share_seen(

@@ -30,9 +30,9 @@ from two_manifold_ros.training.settings import TrainingSettings
         ({'sharpness': 0.0}, 'sharpness is 0.0, but must be above 0'),
         ({'bandwidth_factor': float('nan')}, 'bandwidth_factor is nan, but must be above 0'),
         ({'ridge': float('inf')}, 'ridge is inf, but must be above 0'),
-        ({'horizons': ()}, 'must begin with 0 and increase'),
-        ({'horizons': (1, 2)}, "horizons '1,2' must begin with 0 and increase"),
-        ({'horizons': (0, 5, 5)}, 'must begin with 0 and increase'),
+        ({'horizons': ()}, 'must start with 0 and increase'),
+        ({'horizons': (1, 2)}, "horizons '1,2' must start with 0 and increase"),
+        ({'horizons': (0, 5, 5)}, 'must start with 0 and increase'),
     ],
 )
 def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:

@@ -159,7 +159,7 @@ def test_two_recordings_in_either_order(
 
 
 def test_a_drive_that_is_held_out_and_trained_on_is_refused(laps: Recording) -> None:
-    """A model that takes nothing but its own training for familiar is worth nothing."""
+    """A model to which everything but its own training is novel is useless."""
     part = laps.between(None, 15.0)
     message = refusal([part, replace(part, name='copy')])
     assert message.startswith('most windows occur twice with the same samples')
