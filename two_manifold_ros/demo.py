@@ -239,7 +239,7 @@ def run_tour(folder_name: str) -> None:
         print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
     with stages.stage('scoring what the node published'):
         _score(folder, load_model(folder / 'model.npz'), held_out)
-    with stages.stage('writing down where things are'):
+    with stages.stage('listing the files'):
         _explain(folder)
 
 

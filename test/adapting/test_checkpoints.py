@@ -174,9 +174,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_an_invented_header_is_skipped(
-    header: dict[str, object], tmp_path: Path
-) -> None:
+def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': FORMAT, **header}, {})
     checkpoints = Checkpoints(tmp_path, 'car', IDENTITY)
     assert not list(checkpoints.readable())

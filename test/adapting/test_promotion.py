@@ -102,7 +102,7 @@ def test_silence(protocol: SwapProtocol, asked: Asked, answers: int) -> None:
     assert protocol.busy
     protocol.look(100.1 + PATIENCE_S)
     assert not protocol.busy
-    assert f'{NEW} was to run, but nothing was heard' in protocol.trouble
+    assert f'{NEW} was to run, but no answer was received' in protocol.trouble
 
 
 def test_loading_may_take_long_if_it_is_reported(protocol: SwapProtocol, asked: Asked) -> None:

@@ -292,7 +292,7 @@ def test_it_says_that_the_mean_is_better(
 ) -> None:
     route = slot_car_model.route
     mirrored = replace(slot_car_model, route=replace(route, targets=-route.targets))
-    assert 'worse than always answering the mean' in doubts(mirrored)
+    assert 'is above that of the mean position' in doubts(mirrored)
 
 
 def test_a_figure_in_no_folder_is_refused_before_anything_is_done(

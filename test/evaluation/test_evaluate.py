@@ -276,7 +276,7 @@ def test_what_the_model_cannot_use_is_refused_and_named(
         assert 'has no signal on angular_velocity.z, which the model uses' in message
     channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
     camera = replace(slot_car_model, channels=channels)
-    assert 'the model takes pixel.0 and its like' in misfit(camera, laps)
+    assert 'the model takes pixel.0 and similar' in misfit(camera, laps)
     message = misfit(slot_car_model, laps.between(1000, None))
     assert message.endswith('has no IMU sample in the part asked for; check --from and --until')
 

@@ -298,7 +298,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     assert bench.swap.state == 'waiting'
     bench.go(15)
     assert bench.swap.state == 'failed'
-    assert 'is tracking it says: lost: the input is not that' in bench.swap.trouble
+    assert 'is tracking its state is: lost: the input is unlike' in bench.swap.trouble
     assert bench.gaps().max() == 1.0
     # Without one that tracks there is nothing to lose.
     bench.session.reset('a test')
@@ -322,7 +322,7 @@ def test_a_model_that_never_sees_a_window_is_not_waited_for_for_ever(
     bench.go(15)
     assert bench.swap.state == 'failed'
     assert re.search(
-        r'tracking it says: samples rejected: out_of_range \(\d+\)', bench.swap.trouble
+        r'tracking its state is: samples rejected: out_of_range \(\d+\)', bench.swap.trouble
     )
     assert bench.gaps().max() == 1.0
 
@@ -387,7 +387,7 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(
 def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Path) -> None:
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
-    with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and its like'):
+    with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
         check_input(camera, 'm')
     with pytest.raises(InputError, match='listens to an IMU'):
         check_successor(camera, load_model(model_path), 'm')

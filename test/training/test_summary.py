@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: settings are '),
         (16.0, 0.0, 'there are 2.0 laps: record at least 3'),
         (6.0, 0.0, 'the positions never close a lap: record'),
-        (6.0, 1.5, 'the positions never close a lap: settings are hardly chosen and the ellipses'),
+        (6.0, 1.5, 'the positions never close a lap: settings are hardly validated and the'),
     ],
 )
 def test_too_few_laps_are_said_in_one_sentence(

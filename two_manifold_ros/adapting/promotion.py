@@ -121,7 +121,7 @@ class SwapProtocol:
         """Give up what has lasted too long."""
         if self.busy and now_s > self._deadline_s:
             self._end(
-                f'{self._wanted} was to run, but nothing was heard of it for {PATIENCE_S:g} s '
+                f'{self._wanted} was to run, but no answer was received for {PATIENCE_S:g} s '
                 f'({self.stage.value})'
             )
 
@@ -286,7 +286,7 @@ class Promotion:
         if self._asked is not Verdict.KEEP:
             return 'handing over' if self._asked is Verdict.HAND_OVER else 'taking back'
         if self._known is None:
-            return 'the filter node runs nothing, or is not heard'
+            return 'the filter node runs no model, or its diagnostics are not received'
         if self.shadows is None:
             return 'no contest' if self.obstacle else 'loading the model of the filter node'
         if self.shadows.candidate is None:

@@ -126,7 +126,7 @@ class Training:
             return model
         model = self._train(since(counting, self.epoch_ns), self.below_m)
         if model is None:
-            alone = 'what was followed without positions gives no model that errs as little'
+            alone = 'laps without positions give no model with errors as small'
             raise InputError(alone if self.followed else met_once)
         return model
 

@@ -140,8 +140,8 @@ class TrainingProcess(Trainer):
             process.join(2.0)
             code = process.exitcode
         return (
-            f'the process that trains has ended with status {code} (-9 is mostly for want '
-            'of memory); it is started again when there is more to learn'
+            f'the training process has ended with status {code} (-9 mostly means out of '
+            'memory); it is started again when there is more to learn'
         )
 
 

@@ -332,7 +332,7 @@ def _describe(learner: StreamLearner) -> str:
     if learner.filter.withheld:
         return f'{learned}, so nothing is published: more laps with positions would help'
     if learner.schedule.ended:
-        return f'{learned}; no positions come any more, it goes on with what it has learned'
+        return f'{learned}; no positions come any more, the learned model stays in use'
     if len(score) and score.rmse_m > useful * score.mean_rmse_m:
         return f'{learned}: more laps with positions would help'
     return learned

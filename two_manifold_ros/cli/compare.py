@@ -311,7 +311,7 @@ def run(args: Namespace) -> int:
     """
     methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
     if args.jobs < 1:
-        msg = f'--jobs {args.jobs} runs nothing; give 1 or more'
+        msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)
     folder = _make_folder(args.output)
     plan = _plan(args)

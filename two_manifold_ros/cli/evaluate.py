@@ -368,8 +368,8 @@ def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterat
     now, mean = evaluation.scores[0].model.all.rmse_m, evaluation.scores[0].mean.all.rmse_m
     if now is not None and mean is not None and now > mean:
         yield (
-            f'the model is worse than always answering the mean position ({mean:.2f} m): it does '
-            'not know this drive'
+            f'the RMSE of the model is above that of the mean position ({mean:.2f} m): check that '
+            'the recording is of the route and the IMU of the training'
         )
 
 

@@ -93,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog='two-manifold',
-        description='Learn where a lapping robot is and will be from its IMU alone.',
+        description='Estimate and predict the position of a vehicle on a route from its IMU.',
     )
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():

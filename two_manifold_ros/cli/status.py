@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HELP = (
-    'Print one line per running filter or updater node, live: how it is, rates, and why. '
-    'Into a file or pipe goes a line for each change. Needs ROS 2.'
+    'Print one line per running filter or updater node, live: status, rates, and cause. '
+    'A file or pipe gets a line for each change. Needs ROS 2.'
 )
 _NOBODY = 1
 _JSON_S = 2.0
 """A node reports once a second."""
 _NOBODY_WORDS = (
-    'no filter or updater node was heard: look whether one runs, and whether ROS_DOMAIN_ID is '
-    'that of its terminal'
+    'no filter or updater node was heard: check that one runs, and that ROS_DOMAIN_ID is that '
+    'of its terminal'
 )
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--seconds',
         type=seconds,
         help=(
-            'end so long after the nodes were discovered, with status 1 if none was heard; a node '
+            'end this long after nodes were discovered, with status 1 if none was heard; a node '
             f'reports once a second (default: until Ctrl-C, or {_JSON_S:g} with --json)'
         ),
     )

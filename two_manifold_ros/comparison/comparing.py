@@ -246,7 +246,7 @@ def _run(
             yield method.name, try_method(method, plan.train, segments)
         return
     killed = Failure(
-        'its process was killed, probably for want of memory; run one at a time with --jobs 1, or '
+        'its process was killed, probably out of memory; run one at a time with --jobs 1, or '
         'fewer --methods'
     )
     with TemporaryDirectory() as folder:

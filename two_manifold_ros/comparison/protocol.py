@@ -390,8 +390,8 @@ def _check_places(
     if unknown > most_unknown:
         yield (
             f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
-            'are learned from, as on another route or in another map: what is learned serves '
-            'little there; follow the route that is learned from'
+            'are learned from, as on another route or in another map: no method can predict them; '
+            'follow the route that is learned from'
         )
 
 

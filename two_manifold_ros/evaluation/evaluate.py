@@ -147,8 +147,8 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
     place = f'{recording.name}: topic {imu.topic}'
     if model.channels.names != imu.names:
         msg = (
-            f'{place} brings {imu.names[0]} and its like, but the model takes '
-            f'{model.channels.names[0]} and its like; run it where it was learned'
+            f'{place} has {imu.names[0]} and similar channels, but the model takes '
+            f'{model.channels.names[0]} and similar; name a model that was trained on this sensor'
         )
         raise InputError(msg)
     if not len(imu.stamps):

@@ -95,7 +95,7 @@ def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfigurati
 
 
 def _units() -> Iterator[Misconfiguration]:
-    cure = 'have the driver publish what the model learned'
+    cure = 'have the driver publish the units of the training'
     degrees = 180.0 / math.pi
     forces = {
         'accelerations_in_g': ('look like g, not m/s^2', _GRAVITY),
@@ -107,12 +107,12 @@ def _units() -> Iterator[Misconfiguration]:
         'rates_not_in_degrees': ('look like rad/s, not deg/s', degrees),
     }
     for force, (words, factor) in forces.items():
-        yield _scaled(force, f'the accelerations {words} as learned: {cure}', factor, 1.0)
+        yield _scaled(force, f'the accelerations {words} as in training: {cure}', factor, 1.0)
     for rate, (words, factor) in rates.items():
-        yield _scaled(rate, f'the angular rates {words} as learned: {cure}', 1.0, factor)
+        yield _scaled(rate, f'the angular rates {words} as in training: {cure}', 1.0, factor)
     for force, rate in itertools.product(forces, rates):
         (first, factor), (second, other) = forces[force], rates[rate]
-        words = f'the accelerations {first} as learned, and the angular rates {second} as learned'
+        words = f'the accelerations {first}, and the angular rates {second}, as in training'
         yield _scaled(f'{force}_and_{rate}', f'{words}: {cure}', factor, other)
 
 
@@ -123,13 +123,13 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
     if abs(size - _GRAVITY) < 0.25 * _GRAVITY:
         offsets = np.concatenate([mean * (_GRAVITY / size), np.zeros(3)])
         words = (
-            'gravity looks taken out of the accelerations, learned was with it: use the raw '
-            'topic of the IMU'
+            'gravity looks removed from the accelerations, but training had it: use the raw topic '
+            'of the IMU'
         )
         yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
     if size < 0.4 * _GRAVITY:
         words = (
-            'gravity looks left in the accelerations, learned was without it: use the topic that '
+            'gravity looks left in the accelerations, but training had none: use the topic that '
             'was trained on'
         )
         for axis, up in itertools.product((2, 1, 0), (_GRAVITY, -_GRAVITY)):
@@ -139,7 +139,7 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
 
 
 def _signs() -> Iterator[Misconfiguration]:
-    cure = 'the other sign than learned: compare the driver and the mounting of the IMU'
+    cure = 'the opposite sign to training: compare the driver and the mounting of the IMU'
     for index, name in enumerate(('ax', 'ay', 'az', 'wx', 'wy', 'wz')):
         single = _scaled(f'sign_of_{name}', f'{name} looks as if it had {cure}', 1.0, 1.0)
         single.factors[index] = -1.0
@@ -162,7 +162,7 @@ def _axes() -> Iterator[Misconfiguration]:
             cause, words = 'axes_exchanged', 'axes of the IMU look exchanged or reversed'
         elif order == (0, 1, 2):
             cause = f'turned_about_{"xyz"[signs.index(1.0)]}'
-            words = f'the IMU looks turned half round about {cause[-1]}'
+            words = f'the IMU looks turned by half a turn about {cause[-1]}'
         else:
             cause, words = 'turned', 'the IMU looks turned'
         yield Misconfiguration(

@@ -74,8 +74,8 @@ CAUSES = {
         'vehicle was moved, drive on along the trained route'
     ),
     'novelty': (
-        'the input is not that of the training (novelty {novelty:.1f}, about 1 is usual): '
-        'compare units, mounting and route'
+        'the input is unlike that of training (novelty {novelty:.1f}, about 1 is usual): compare '
+        'units, mounting and route'
     ),
     'off_route_warn': (
         'the vehicle may be off the trained route, with a probability of {off_route:.0%}: drive '

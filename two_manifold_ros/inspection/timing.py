@@ -213,8 +213,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
     if timing.wild:
         yield warning(
             f'{code}_wild',
-            f'{timing.wild} {word} stamps are off all others, and none goes on from them: these '
-            f'messages are left out; check what stamps them if there are many.',
+            f'{timing.wild} {word} stamps are far from all others, and no later stamp follows '
+            f'them: these messages are left out; check what stamps them if there are many.',
         )
     if timing.zero:
         yield warning(

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 REJECTIONS = {
-    'malformed': 'the bytes are no message of this type: compare the definitions on both sides',
+    'malformed': 'the bytes are not a message of this type: compare the definitions on both sides',
     'non_finite': 'a value is NaN or infinite: look at the driver',
-    'out_of_range': 'a value is far beyond all that is possible: look at driver and units',
+    'out_of_range': 'a value is far beyond the possible range: check the driver and its units',
     'zero_stamp': 'the stamp is zero: have the driver set it, or set use_receive_time',
     'duplicate_stamp': 'the stamp is that of another message: look at the clock of the driver',
-    'out_of_order': 'the stamp is older than others that came before: set reorder_s',
+    'out_of_order': 'the stamp is older than that of an earlier message: set reorder_s',
     'wild_stamp': 'a single stamp is far from all others: look at the clock of the driver',
 }
 """Words by cause of rejection; the causes are names of counters."""
@@ -73,8 +73,8 @@ INTERRUPTION_WORDS = {
 """Why the filter restarted or coasted, by cause; see ``format_duration``."""
 
 CLOCK_WORDS = {
-    'no_clock': 'use_sim_time is true, but nothing came on /clock yet: start what publishes it',
-    'clock_stands': 'use_sim_time is true, but the time on /clock stands still: let it go on',
+    'no_clock': 'use_sim_time is true, but no time came on /clock yet: start its publisher',
+    'clock_stands': 'use_sim_time is true, but the time on /clock stands still: resume its source',
 }
 """Why the clock of the node does not go, by cause."""
 
@@ -413,7 +413,7 @@ def _assess_return(snapshot: Snapshot) -> Assessment | None:
         return None
     why = (
         f'{Status.NO_DATA.value}: no {topic.sensor} message on {topic.topic} for '
-        f'{received.unused_s:.1f} s until now: it is used once the next one goes on from there'
+        f'{received.unused_s:.1f} s until now: it is used once the next one follows it in time'
     )
     return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
 

@@ -186,7 +186,7 @@ class InputMonitor:
         if arrivals is not None and arrivals.frame != arrivals.newest_frame:
             words = (
                 f'messages on {self._topic} started in frame {arrivals.frame!r} and are now in '
-                f'{arrivals.newest_frame!r}, whose axes may be others: call reset if that is meant'
+                f'{arrivals.newest_frame!r}, whose axes may differ: call reset if that is intended'
             )
             found = {'frame_changed': words, **found}
         return InputHealth(
@@ -210,7 +210,7 @@ class InputMonitor:
         way = 'behind' if age_s > 0 else 'ahead of'
         return (
             f'Stamps on {self._topic} are {format_duration(abs(age_s))} {way} the clock of this '
-            f'node, and so are those of all that is published'
+            f'node, and so are those of all published messages'
         )
 
 

@@ -41,8 +41,8 @@ def check_input(model: ModelHead, path: str) -> None:
     """Raise `InputError` if a model does not take an IMU."""
     if not model.channels.of_imu:
         msg = (
-            f'{path}: the model takes {model.channels.names[0]} and its like, but this node '
-            f'listens to an IMU; name a model that was learned from one'
+            f'{path}: the model takes {model.channels.names[0]} and similar channels, but this '
+            f'node subscribes to an IMU; name a model that was trained on one'
         )
         raise InputError(msg)
 
@@ -247,8 +247,8 @@ class ModelSwap:
                 state = f'samples rejected: {counts}'
             return self._give_up(
                 new,
-                f'{self._wanted}: the model is not taken, because where the one in use is '
-                f'tracking it says: {state}',
+                f'{self._wanted}: the model is rejected, because while the one in use is tracking '
+                f'its state is: {state}',
             )
         return ''
 

@@ -113,7 +113,7 @@ def parameter(
 
 @dataclass(frozen=True)
 class NodeParameters:
-    """Base of the parameters of a node; ``settable`` is when those that do not say may change."""
+    """Base of the parameters of a node; ``settable`` is the period of those without their own."""
 
     settable: ClassVar[Settable] = Settable.NEVER
 
@@ -144,16 +144,16 @@ class FilteringParameters(NodeParameters):
     input_timeout_s
         Silence of the sensor after which the status is no data.
     reorder_s
-        How late a message of the sensor may come and still be used, by its stamp; all that is
-        published comes as much later. 0 refuses messages that are late.
+        Longest delay by which a message of the sensor may be late, by its stamp, and still be
+        used; all output is delayed by as much. 0 rejects late messages.
     ellipse_warn_m
-        Half the long axis of the 95 % ellipse above which the status is unsure; 0 for what fits
-        the model.
+        Half the long axis of the 95 % ellipse above which the status is unsure; 0 means a limit
+        that fits the model.
     ellipse_error_m
-        The same above which it is lost, or still localising, and nothing is published; 0 for what
-        fits the model.
+        The same above which it is lost, or still localising, and nothing is published; 0 means a
+        limit that fits the model.
     status_rate_hz
-        How often the topic status reports how the node is.
+        Rate of the topic status.
     publish_tf
         Also publish the transform from track frame to child frame (needs tf2_msgs).
 
@@ -189,8 +189,8 @@ class FilterParameters(FilteringParameters):
     use_receive_time
         Stamp IMU messages on arrival, for drivers that leave their stamps zero.
     particles_rate_hz
-        How often the topic particles reports the places where the vehicle may be, for people to
-        look at; 0 for never.
+        Rate of the topic particles, which shows the places where the vehicle may be; 0 means
+        never.
 
     """
 
@@ -213,7 +213,7 @@ class UpdaterParameters(FilteringParameters):
     Parameters
     ----------
     input
-        What is learned from: the topic imu, or the pictures on the topic image.
+        Sensor to learn from: the topic imu, or the pictures on the topic image.
     image_width
         Columns of the grid that images are averaged over.
     image_height
@@ -223,29 +223,29 @@ class UpdaterParameters(FilteringParameters):
     use_receive_time
         Stamp messages on arrival, for drivers that leave their stamps zero.
     learner
-        What is learned: the map of the route or a tpsr, as train does with --method route and
-        --method tpsr; empty means the map of an IMU, and tpsr of images.
+        Kind of model: a map of the route or a tpsr, as train learns with --method route and
+        --method tpsr; empty means a map for an IMU, and a tpsr for images.
     model
-        Path of a model file that runs until what is learned here errs less; empty means to start
-        with nothing.
+        Path of a model file that runs until a model learned here has smaller errors; empty means
+        to start without a model.
     position_lag
         Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto for
         the lag estimated from the IMU; empty leaves them.
     horizons
-        How far ahead to predict, increasing from 0.
+        Ticks ahead to predict, increasing from 0.
     checkpoint_folder
-        Folder of the checkpoints; empty means that nothing outlives the process.
+        Folder of the checkpoints; empty means that nothing is kept after the process.
     checkpoint_name
         Start of their file names: letters, digits, _ and -; empty means updater, after the
         namespace of the node where it has one.
     checkpoint_s
         Time between two checkpoints.
     checkpoints_kept
-        How many of them are kept.
+        Number of checkpoints that are kept.
     filter_node
         Name of the filter node that is given better models; empty means none.
     hand_over_margin
-        A model is better if it errs less than this share of the one in use.
+        A model is better if its error is below this share of that of the one in use.
     hand_over_folder
         Folder of these models; empty means that of the checkpoints.
     track_frame
@@ -284,7 +284,7 @@ class TrainerParameters(NodeParameters):
     Parameters
     ----------
     model
-        Path of the model file to write; a file that is there is replaced.
+        Path of the model file to write; an existing file is replaced.
     bags
         Bags to train from; none means to record from live topics.
     imu_topic
@@ -294,9 +294,10 @@ class TrainerParameters(NodeParameters):
     reference_type
         Type of the live topic reference; empty means the type it is published with.
     record_seconds
-        Seconds to record before training, by the computer; 0 means until finish is called.
+        Seconds to record before training, by the clock of the computer; 0 means until the service
+        finish is called.
     use_receive_time
-        Take the times of arrival as stamps, for drivers that leave theirs zero.
+        Stamp messages on arrival, for drivers that leave their stamps zero.
     position_lag
         Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag
         estimated from the IMU; empty leaves them, and warns if they are late.
@@ -310,19 +311,19 @@ class TrainerParameters(NodeParameters):
     states
         Dimension of the latent state; 0 means chosen from the recording.
     method
-        What filters: a belief over the places of the route, the spectral filter, or a tpsr.
+        Filter to train: a belief over the places of the route, the spectral filter, or a tpsr.
     sharpness
         Exponent of the likelihood of an observation, of method route; 0 means 0.2.
     persistence
-        Weight of what lasts in that likelihood, of method route; 0 means one over the ticks in the
-        memory of the observations.
+        Weight of the slow means in that likelihood, of method route; 0 means one over the ticks in
+        the memory of the observations.
     kernel
         Manifold learner that makes coordinates of windows.
     readout
-        How positions are read: mkdr estimates those of ticks that have none, where the vehicle is
+        Read-out of positions: mkdr estimates those of ticks that have none, where the vehicle is
         seen now and then; ridge is for the spectral filter only.
     horizons
-        How far ahead to predict, increasing from 0.
+        Ticks ahead to predict, increasing from 0.
 
     """
 

@@ -170,7 +170,7 @@ class GuardedNode(Node):
                     if kind not in self._kinds and len(self._kinds) < 100:
                         self._kinds.add(kind)
                         text = (
-                            f'Bug, please report it; the node goes on.\n{traceback.format_exc()}'
+                            f'Bug, please report it; the node continues.\n{traceback.format_exc()}'
                         )
                         self.get_logger().error(text)
                 # To a service the last argument is the response, which is then unsuccessful.

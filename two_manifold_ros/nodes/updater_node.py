@@ -248,7 +248,7 @@ class UpdaterNode(GuardedNode):
         events.update(learning_events(fresh, session, topic))
         if self._positions.silence_s > 5.0:
             events['reference_gone'] = (
-                f'No position to use comes on {topic} any more: what was learned stays as it is'
+                f'No usable position comes on {topic} any more: the learned model stays as it is'
             )
         if self._reference.problem:
             events['reference_type'] = self._reference.problem

@@ -117,7 +117,7 @@ def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
     """
     kind = storage_kind(file)
     log = file.with_name(file.name + UNMERGED)
-    reason = 'its recorder did not end well'
+    reason = 'its recorder was not stopped properly'
     if not (log.is_file() and log.stat().st_size):
         try:
             reader = open_file(file, stack)

@@ -247,7 +247,7 @@ def check_schema(database: sqlite3.Connection) -> None:
     for kind, sql in database.execute('SELECT type, sql FROM sqlite_master'):
         words = str(sql or '').upper().replace('(', ' ').split()
         if kind not in {'table', 'index'} or 'VIRTUAL' in words[:3] or 'AS' in words:
-            msg = 'it holds something that calculates, as no recorder makes it'
+            msg = 'it holds views, triggers or calculated columns, which no recorder writes'
             raise ValueError(msg)
 
 
@@ -376,7 +376,7 @@ def _wrong_kind(file: Path) -> str:
             f'file.'
         )
     if not file.is_file():
-        return f'{file} is no file that could be read: give one that is, or the folder of a bag.'
+        return f'{file} is not a readable file: give one that is, or the folder of a bag.'
     with file.open('rb') as stream:
         start = stream.read(16)
     if not start:

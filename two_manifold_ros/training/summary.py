@@ -95,7 +95,7 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     if not held_s:
         # That nothing was validated is said already, with the reason.
         return [f'{there}: {wanted}']
-    return [f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}']
+    return [f'{there}: settings are hardly validated and the ellipses not reliable; {wanted}']
 
 
 def summarise(
