@@ -30,7 +30,7 @@ RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 SEEDS = range(5)
 SHOWN = (1, 10, 25, 50, 75, 100)
 OURS = 'default'
-TOLD = ('previous', 'imu-only')
+SEEING = ('previous', 'imu-only')
 
 
 def errors_of(plan: Plan) -> dict[str, Floats]:
@@ -54,7 +54,7 @@ def show(
     print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
     for name, values in errors.items():
         print(f'  {name:12s}' + ''.join(f'{values[i]:8.3f}' for i in shown))
-    rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *TOLD)], axis=0)
+    rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *SEEING)], axis=0)
     ratio = errors[OURS] / rivals
     ahead = np.count_nonzero(ratio < 1.0)
     print(f'  ours / best rival at each horizon: {" ".join(f"{ratio[i]:.2f}" for i in shown)}')

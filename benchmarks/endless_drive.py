@@ -25,7 +25,7 @@ LAPS = 20
 FAULT_EVERY_S = 20.0
 """Seconds of samples from one fault to the next."""
 
-NOVEL_WARN = (
+ODD = (
     'non_finite',
     'out_of_range',
     'zero_stamp',
@@ -82,11 +82,11 @@ class EndlessDrive:
             self.sent.update(('received', 'used'))
             yield stamp, sample, place
             if given % self._every == 0:
-                kind = (given // self._every) % (len(NOVEL_WARN) + len(STEPS_S))
-                if kind < len(NOVEL_WARN):
-                    yield self._strange(NOVEL_WARN[kind], stamp, sample)
+                kind = (given // self._every) % (len(ODD) + len(STEPS_S))
+                if kind < len(ODD):
+                    yield self._odd(ODD[kind], stamp, sample)
                 else:
-                    step = round(STEPS_S[kind - len(NOVEL_WARN)] * SECOND) // self._period
+                    step = round(STEPS_S[kind - len(ODD)] * SECOND) // self._period
                     self.sent['gaps' if step > 0 else 'jumps_back'] += 1
                     stamp += step * self._period
                     # The car goes on where only the samples are missing.
@@ -94,7 +94,7 @@ class EndlessDrive:
             stamp += self._period
             driven += 1
 
-    def _strange(self, cause: str, stamp: int, sample: Floats) -> Sample:
+    def _odd(self, cause: str, stamp: int, sample: Floats) -> Sample:
         self.sent['received'] += 1
         self.sent[cause] += 1
         channel = int(self._random.integers(6))

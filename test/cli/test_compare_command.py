@@ -179,7 +179,7 @@ def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
     ('options', 'words'),
     [
         ('--methods mean,magic', 'there is no method magic'),
-        ('--jobs 0', '--jobs 0 runs nothing'),
+        ('--jobs 0', '--jobs 0 must be at least 1'),
         ('--share 1.5', 'between 0 and 1'),
         ('--share 0.02', 'the part to follow has no stretch longer than a window'),
         ('--horizons 5,10', 'must start with 0'),

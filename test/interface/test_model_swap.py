@@ -389,5 +389,5 @@ def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Pa
     camera = replace(other, channels=replace(other.channels, names=names))
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
         check_input(camera, 'm')
-    with pytest.raises(InputError, match='listens to an IMU'):
+    with pytest.raises(InputError, match='subscribes to an IMU'):
         check_successor(camera, load_model(model_path), 'm')

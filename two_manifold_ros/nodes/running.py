@@ -154,7 +154,7 @@ def run(
             logger.fatal(str(error))
             return 2
     except RCLError:
-        # Somebody shut the middleware down between two calls into it; anything else is a bug.
+        # Another thread shut the middleware down between two calls into it; anything else is a bug.
         if ok():
             raise
     finally:

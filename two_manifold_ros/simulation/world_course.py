@@ -302,7 +302,7 @@ def _speed_limits(world: World, way: Way, random: np.random.Generator) -> Floats
     limits = limits.clip(habits.creep * world.top_speed, world.top_speed)
     if way.lane.any():
         usual = way.distances[-1] / float((np.diff(way.distances) / limits[1:]).sum())
-        limits[way.lane] = np.minimum(limits[way.lane], habits.lane_pace * usual)
+        limits[way.lane] = np.minimum(limits[way.lane], habits.lane_speed * usual)
     return np.asarray(limits)
 
 

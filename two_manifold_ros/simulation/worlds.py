@@ -67,7 +67,7 @@ class Habits:
     lift_depth: Pair = (0.2, 0.6)  # share of the speed lost then, from a lift to an evasion
     lane_share: float = 0.22  # that a pit lane runs beside the route, as on racing circuits
     ramp_share: float = 0.2  # share of the lane over which it leaves the route and comes back
-    lane_pace: float = 0.4  # its speed over the usual mean speed: 60 to 80 km/h of a racing car
+    lane_speed: float = 0.4  # its speed over the usual mean speed: 60 to 80 km/h of a racing car
     lane_stop_s: Pair = (8.0, 20.0)  # a change of drivers or tyres
     leaves_after: int = 3  # laps before the vehicle leaves the route, or half of the laps if fewer
     rounds_elsewhere: int = 2  # of the other loop, each as long as a lap
