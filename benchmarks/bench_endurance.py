@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from bench_node import train
 from bench_soak import resident_mb, yardstick_s
-from endless_drive import EndlessDrive, NOVEL_WARN, NOWHERE
+from endless_drive import EndlessDrive, ODD, NOWHERE
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections import Counter
 
 RATE_HZ, HOURS, PORTION = 100.0, 24, 1000
-COUNTED = ('received', 'used', *NOVEL_WARN, 'gaps')
+COUNTED = ('received', 'used', *ODD, 'gaps')
 ROW = '{:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}'
 
 
@@ -144,7 +144,7 @@ def show_counters(live: Filter, sent: Counter[str]) -> int:
     """Compare the counters with what was strewn in; return 1 if they differ."""
     counters = live.counters
     print('counted / sent:', ', '.join(f'{key} {counters[key]} / {sent[key]}' for key in COUNTED))
-    aside = sum(counters[cause] for cause in NOVEL_WARN)
+    aside = sum(counters[cause] for cause in ODD)
     consistent = counters['received'] == counters['used'] + aside + live.waiting
     agree = all(counters[key] == sent[key] for key in COUNTED)
     print(f'received = used + refused + waiting: {consistent} (to reach: True)')

@@ -24,7 +24,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from bench_node import train
-from endless_drive import EndlessDrive, NOVEL_WARN
+from endless_drive import EndlessDrive, ODD
 from node_feed import Ground, ImuBytes, Robot
 import numpy as np
 
@@ -36,7 +36,7 @@ PARTS = 10
 MOST_AHEAD = 300
 """Messages on their way at the most: the queue holds 4000."""
 
-COUNTED = ('received', 'used', *NOVEL_WARN, 'gaps')
+COUNTED = ('received', 'used', *ODD, 'gaps')
 ROW = '{:>8} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}'
 HEADS = (
     'samples', 'lost', 'Hz', 'CPU %', 'MB', 'p50 us', 'p99 us', 'took p50', 'took p99', 'took max',
