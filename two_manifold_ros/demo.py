@@ -132,7 +132,7 @@ def read_run(path: Path, horizons: int) -> PublishedRun:
 
 def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
     """
-    Return the run that was published, with what was not as the same filter computes it offline.
+    Return the published run, with the withheld estimates as computed offline by the same filter.
 
     Only what the node sent counts as published.
     """

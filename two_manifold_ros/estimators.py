@@ -137,7 +137,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return coordinates
 
     def _finish(self, rows: Floats, embedding: Floats) -> Self:
-        """Set what scikit-learn expects after a fit."""
+        """Set the attributes that scikit-learn expects after a fit."""
         self.n_features_in_ = rows.shape[1]
         self.embedding_ = embedding
         self._n_features_out = embedding.shape[1]

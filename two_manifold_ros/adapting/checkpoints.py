@@ -100,7 +100,7 @@ class _NumberedFiles:
         return self.folder / f'{self._stem}.{self._last:06d}.npz'
 
     def _clear_half_written(self) -> None:
-        """Remove what the previous writer was writing when it died."""
+        """Remove unfinished files of a previous writer that died."""
         for path in self._matching(rf'\.{self._pattern}\..+'):
             path.unlink(missing_ok=True)
 

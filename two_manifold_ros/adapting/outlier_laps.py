@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Leave out of a drive what agrees with no other lap, until a second lap is like it.
+Leave out stretches of a drive that agree with no other lap, until a second lap is like them.
 
 A sensor that is stuck or lifted off, positions that are wrong, another road without positions: a
 lap of that looks like no other one. Laps of a road that was rebuilt, or of a sensor that was

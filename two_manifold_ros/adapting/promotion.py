@@ -118,7 +118,7 @@ class SwapProtocol:
             self._failed_before = True
 
     def look(self, now_s: float) -> None:
-        """Give up what has lasted too long."""
+        """Give up a swap that has lasted too long."""
         if self.busy and now_s > self._deadline_s:
             self._end(
                 f'{self._wanted} was to run, but no answer was received for {PATIENCE_S:g} s '
@@ -132,7 +132,7 @@ class SwapProtocol:
         self.stage, self.trouble = stage, ''
 
     def _ask(self) -> Answer:
-        """Return what takes the answer to the next question."""
+        """Return the callback that takes the answer to the next question."""
         question = self._question = object()
 
         def answer(refusal: str) -> None:
@@ -171,7 +171,7 @@ class Notice(NamedTuple):
 
 class Promotion:
     """
-    Compare what is learned with what a filter node runs, and hand over what is better.
+    Compare learned models with that of a filter node, and hand over the better one.
 
     Files are read and written in a thread; nothing here waits for them, nor for the filter node.
 
@@ -239,7 +239,7 @@ class Promotion:
         self._protocol.hear(status, now_s)
 
     def close(self) -> None:
-        """Let what is being written end; nothing may be called any more."""
+        """Finish what is being written; no other method may be called afterwards."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._files.close()
 
@@ -249,13 +249,13 @@ class Promotion:
             self._job.exception()
 
     def drain_notices(self) -> list[Notice]:
-        """Return and forget what is to be logged."""
+        """Return the sentences to log, and clear them."""
         notices, self._notices = self._notices, []
         return notices
 
     def look(self, now_s: float, learned: ModelHead | None) -> None:
         """
-        Do what can be done now; call this now and then, between messages.
+        Advance the hand-over as far as possible; call this periodically, between messages.
 
         ``learned`` is the newest model that was learned; ``None`` if that is too little.
         """
@@ -277,7 +277,7 @@ class Promotion:
 
     @property
     def obstacle(self) -> str:
-        """Why nothing is compared with what the filter node runs; empty if something is."""
+        """Reason why no comparison with the filter node runs; empty if one does."""
         return self.trouble if self.shadows is None else ''
 
     @property
@@ -307,7 +307,7 @@ class Promotion:
         return values | self.counters
 
     def _use(self, made: ShadowFilter | Path, now_s: float) -> None:
-        """Use what the thread has read or written."""
+        """Use the model that the thread has read or written."""
         if isinstance(made, ShadowFilter):
             if self.shadows is None:
                 self.shadows = ShadowFilters(made, self._settings)
@@ -339,7 +339,7 @@ class Promotion:
             self._challenge(shadows, learned, known.options)
 
     def _follow(self) -> None:
-        """Run a copy of what the filter node runs, which was not chosen here."""
+        """Run a copy of the model of the filter node, which was not chosen here."""
         self._known, self.shadows, self._compared = self._reported, None, None
         self.trouble = ''
         if self._known is not None:

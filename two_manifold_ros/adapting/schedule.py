@@ -161,7 +161,7 @@ class Schedule:
 
     def begin_training(self, lap_s: float, kept_s: float) -> bool:
         """
-        Note that a training starts; return whether to try a model of what came lately alone.
+        Note that a training starts; return whether to try a model of the newest laps alone.
 
         ``lap_s`` is NaN if not known; drives that are kept last ``kept_s``, others are not learned
         again.
@@ -210,7 +210,7 @@ class Schedule:
             self.due_s = min(self.due_s, self._since_s + settings.turns[0] * lap_s)
 
     def _usual(self, error_m: float) -> _Usual:
-        """Return what was usual until errors rose now."""
+        """Return the usual values until errors rose now."""
         if self._before is not None and self.epoch_ns != self.since_ns:
             # The last rise is not over: what was before it is what to go back to.
             return self._before._replace(error_m=error_m)
@@ -218,7 +218,7 @@ class Schedule:
         return _Usual(error_m, self._since_s, self.since_ns, self.epoch_ns, left_s)
 
     def _judge_calm(self, error_m: float, lap_s: float) -> None:
-        """Go on as before a rise if the newest parts err no more than those before it."""
+        """Continue as before a rise if the newest parts err no more than those before it."""
         before, settings = self._before, self.settings
         if before is None:
             return
@@ -240,14 +240,14 @@ class Schedule:
         self._risen_ns = None
 
     def set_back(self) -> None:
-        """Treat all of the stream as it is now: earlier stamps mean nothing any more."""
+        """Count the whole stream as recent: earlier stamps have lost their meaning."""
         self.since_ns = self.epoch_ns = 0
         self.newest_ns = None
         self._before = None
         self.interrupt()
 
     def saved(self) -> dict[str, Any]:
-        """Return what is to be kept, as JSON values."""
+        """Return the state to save, as JSON values."""
         return {
             'known_s': self.known_s,
             'due_s': self.due_s,
@@ -262,7 +262,7 @@ class Schedule:
 
     @classmethod
     def restored(cls, numbers: Mapping[str, Any]) -> Schedule:
-        """Return one that goes on with what ``saved`` gave; any error if a number is none."""
+        """Return a schedule restored from ``saved``; any error if a value is not a number."""
         schedule = cls()
         schedule.known_s, schedule.due_s = float(numbers['known_s']), float(numbers['due_s'])
         schedule._last_s, schedule._since_s = float(numbers['last_s']), float(numbers['since_s'])

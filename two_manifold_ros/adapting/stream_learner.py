@@ -202,7 +202,7 @@ class StreamLearner:
 
     @property
     def running(self) -> ModelHead:
-        """The model that the filter runs; before the first, what is known of the stream."""
+        """Model that the filter runs; before the first, the head of the stream."""
         return self._model if self.has_model else self.head
 
     @property
@@ -287,7 +287,7 @@ class StreamLearner:
         return True
 
     def reset(self, cause: str) -> None:
-        """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
+        """Forget the stream and keep what was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
         self.filter.withheld = False
         self.schedule.interrupt()
@@ -298,7 +298,7 @@ class StreamLearner:
             self._candidate.successor.reset(cause)
 
     def close(self) -> None:
-        """End the training that runs beside, if one does; nothing may be pushed any more."""
+        """End a running training, if any; no sample may be pushed afterwards."""
         self._trainer.close()
 
     def model(self) -> ModelHead | None:
@@ -322,7 +322,7 @@ class StreamLearner:
         return numbers, arrays
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on with what ``saved`` gave; raises `InputError` if that does not fit together."""
+        """Restore what ``saved`` returned; raises `InputError` if its parts do not match."""
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
@@ -371,7 +371,7 @@ class StreamLearner:
         return max(self.reference.gap_ns, self._limits.absent_ns)
 
     def _look_for_end(self, stamp_ns: int) -> None:
-        """Learn what is not learned yet when positions have ended."""
+        """Learn from the remaining laps when positions have ended."""
         schedule = self.schedule
         if not schedule.has_stopped(stamp_ns, self._longest_step_ns, self.lap_s):
             return
@@ -384,7 +384,7 @@ class StreamLearner:
         schedule.ended = True
 
     def _end_part(self) -> None:
-        """Judge what the last half of a lap says of the model and of what is learned."""
+        """Judge the model and the candidate by the last half of a lap."""
         score = self.score
         # Less than a lap says too little.
         if score.seconds >= self.lap_s:

@@ -48,7 +48,7 @@ class StreamHead(ModelHead):
 
     @property
     def states(self) -> int:
-        """Dimension of a state that says nothing."""
+        """Dimension of a constant state."""
         return 1
 
 
@@ -288,7 +288,7 @@ class StreamMemory:
             del each.followed[:], each.own_places[:]
 
     def forget_before(self, stamp_ns: int) -> None:
-        """Forget what came before the newest sample that is older than a stamp."""
+        """Forget samples before the newest one that is older than a stamp."""
         for drive in reversed(self._drives):
             if drive.stamps[0] < stamp_ns:
                 break
@@ -337,7 +337,7 @@ class StreamMemory:
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Go on with what ``saved`` gave; raises `ValueError` if it does not fit together."""
+        """Restore what ``saved`` returned; raises `ValueError` if its parts do not match."""
         columns = [arrays[name] for name in _Arrays._fields]
         sums = np.array(lengths, dtype=np.int64).reshape(-1, 3).sum(axis=0)
         samples, fixes, followed = sums.tolist()

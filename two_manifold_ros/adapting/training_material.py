@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @dataclass
 class Training:
     """
-    One training of a model, run in a thread that writes into nothing else.
+    One training of a model, run in a thread that changes no shared state.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _count_laps(recording: Recording) -> Laps | None:
 
 
 def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
-    """Return what came from a time on, of recordings with positions."""
+    """Return the parts of recordings from a time on that have positions."""
     parts = []
     for each in recordings:
         if each.positions is not None:
@@ -278,7 +278,7 @@ class FollowedLaps:
         return self._counted_ns * 1e-9
 
     def stop(self) -> None:
-        """End a run: what comes has to be sure for a lap again."""
+        """End a run: the filter has to be tracking for a lap again."""
         self._run.clear()
         self._run_ns = 0
         self._newest_ns = None
@@ -303,7 +303,7 @@ class FollowedLaps:
         return counting
 
     def is_due(self, lap_s: float) -> bool:
-        """Return whether so much more counts now that it is worth a training."""
+        """Return whether enough has been added for another training."""
         least_ns = max(self._growth * self._learned_ns, 1e9 * self._sure_laps * lap_s)
         return self._counted_ns >= least_ns
 

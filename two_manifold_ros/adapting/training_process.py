@@ -30,7 +30,7 @@ class Trainer:
     """Train models in this process, in the thread that asks."""
 
     def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        """Return what ``train_model`` returns, and raise what it raises."""
+        """Train a model; returns and raises as ``train_model`` does."""
         from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - see `_work`
 
         return train_model(recordings, settings)
@@ -73,7 +73,7 @@ class TrainingProcess(Trainer):
 
     def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
         """
-        Return what ``train_model`` returns; one at a time, and waits for it.
+        Train a model in the process and wait for it; one at a time.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class TrainingProcess(Trainer):
         return model  # type: ignore[no-any-return]
 
     def close(self, patience_s: float = 2.0) -> None:
-        """End the process, by force after some seconds; nothing can be trained any more."""
+        """End the process, by force after some seconds; no model can be trained afterwards."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None

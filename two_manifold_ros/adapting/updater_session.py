@@ -157,7 +157,7 @@ class UpdaterSession:
         return True
 
     def reset(self, cause: str) -> None:
-        """Forget the stream, but nothing that was learned."""
+        """Forget the stream and keep what was learned."""
         self.learner.reset(cause)
         self.arrivals.reset()
 
@@ -169,7 +169,7 @@ class UpdaterSession:
     def resume(
         self, head: ModelHead, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Go on with what was learned before of a stream, see ``StreamLearner.restore``."""
+        """Restore what was learned from a stream before, see ``StreamLearner.restore``."""
         learner = self._make()
         learner.head = head
         try:
@@ -194,7 +194,7 @@ class UpdaterSession:
         return Counter({**self.filter.counters, **self._counters, **waiting})
 
     def learned(self) -> Counter[str]:
-        """Return what became of the samples, see ``StreamLearner.counters``."""
+        """Return the counters of the samples, see ``StreamLearner.counters``."""
         return self.learner.counters
 
     def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
@@ -225,7 +225,7 @@ class UpdaterSession:
 
 
 def learner_name(chosen: UpdaterParameters) -> str:
-    """Return what learns: the ``learner`` that was chosen, or the usual one of the input."""
+    """Return the name of the learner: the chosen one, or the default for the input."""
     sees = chosen.input == 'image'
     if sees and chosen.learner == 'map':
         msg = 'a map is learned from an IMU: leave learner empty where images are learned'
@@ -235,7 +235,7 @@ def learner_name(chosen: UpdaterParameters) -> str:
 
 def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     """
-    Return what is known of the stream on a topic: the given model, if there is one.
+    Return the head of the stream on a topic: the given model, if there is one.
 
     Raises `InputError` if a parameter makes no sense, or the given model cannot be used.
     """
@@ -256,7 +256,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
 
 def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:
     """
-    Return what makes learners of a stream, see `stream_head`, each with a process to train in.
+    Return a factory of learners of a stream, see `stream_head`, each with a training process.
 
     Raises `InputError` if a parameter makes no sense.
     """
@@ -311,7 +311,7 @@ def learning_progress(learner: StreamLearner) -> dict[str, float]:
 
 
 def _describe(learner: StreamLearner) -> str:
-    """Return what was learned, how good that is, and what would help, as a sentence."""
+    """Return a sentence on the model, its error, and what would improve it."""
     score, useful = learner.score, 0.25
     if not learner.has_model:
         return f'no model yet, {learner.known_s:.0f} s with positions seen'

@@ -73,7 +73,7 @@ def write_files(folder: Path, comparison: Comparison) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print the tables and what has to be known to read them."""
+    """Print the tables, with notes on how to read them."""
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
@@ -208,7 +208,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
 
 
 def _main_settings(result: Result) -> Iterator[str]:
-    """Yield what fits in a line; long lists are for machines."""
+    """Yield settings that fit in a line; long lists are in the JSON only."""
     chosen = (
         f'{name.replace("_", " ")} {_plain(value)}'
         for name, value in (result.chosen or {}).items()
@@ -379,7 +379,7 @@ def _check_alone(args: Namespace) -> None:
 
 
 def _warn(plan: Plan) -> None:
-    """Say before comparing what inspection warns of in what is learned from."""
+    """Print the warnings of the inspection of the training recordings before comparing."""
     dataset = plan.train.dataset
     with Progress('inspecting'):
         sentences = list(training_warnings(plan.train.recordings, dataset.rate_hz))

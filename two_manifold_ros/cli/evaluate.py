@@ -356,7 +356,7 @@ def _print_times(content: dict[str, Any]) -> None:
 
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:
-    """Yield what speaks against taking the scores at face value."""
+    """Yield warnings about the validity of the scores."""
     trained = [bag for bag in args.bags if bag in model.summary.get('recordings', [])]
     if trained and args.start is None:
         yield (

@@ -127,7 +127,7 @@ def _spectral(model: TrainedModel) -> list[list[str]]:
 
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:
-    """Return what was found in the bags and what of it was undone, as ranges."""
+    """Return the lags found in the bags and those corrected, as ranges."""
     known = [row for row in rows if row['found_s'] is not None]
     found = 'unknown'
     if known:
@@ -176,7 +176,7 @@ MOST_ROWS = 10
 
 
 def print_tuning(summary: Mapping[str, Any]) -> None:
-    """Print the best trials, and what was changed."""
+    """Print the best trials and the changed settings."""
     if summary['note'] is not None:
         print(f'note: nothing was tuned: {summary["note"]}')
         return
@@ -192,7 +192,7 @@ def print_tuning(summary: Mapping[str, Any]) -> None:
 
 
 def in_a_sentence(summary: Mapping[str, Any]) -> str:
-    """Return what a tuning changed and by how much the error fell."""
+    """Return the settings that a tuning changed, and the decrease of the error."""
     if not summary['changed']:
         return 'tuning: nothing is better by more than chance than the settings without it'
     changes = ', '.join(

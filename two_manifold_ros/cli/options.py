@@ -233,7 +233,7 @@ def seconds(text: str) -> float:
 
 def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
     """
-    Return what ``--from`` and ``--until`` ask for of a recording.
+    Return the part of a recording selected by ``--from`` and ``--until``.
 
     Parameters
     ----------

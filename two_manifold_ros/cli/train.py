@@ -267,13 +267,13 @@ def _settings(args: Namespace) -> TrainingSettings:
 
 
 def _named(args: Namespace) -> dict[str, Any]:
-    """Return what was given of the settings that have a value if they are not given."""
+    """Return the given settings among those with a default."""
     names = (*_CHOICES, 'dimension')
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
 def _check_method(args: Namespace) -> None:
-    """Refuse what the method would pass over."""
+    """Refuse options that the method would ignore."""
     settled = {
         'route': _SPECTRAL,
         'spectral': _ROUTE,
@@ -307,7 +307,7 @@ def _training_part(args: Namespace) -> list[Recording]:
 
 
 def _check_output(path: Path) -> None:
-    """Refuse before a training what could not be written after it."""
+    """Refuse an output path that could not be written after the training."""
     if path.is_dir():
         msg = f'{path} is a folder: name the model file to write, such as {path / "model.npz"}'
         raise InputError(msg)
@@ -340,7 +340,7 @@ def parse_horizons(text: str) -> tuple[int, ...]:
 
 
 def _warn(recordings: list[Recording], rate_hz: float | None, *, estimated: bool) -> None:
-    """Say before training what inspection warns of; training may still be what is wanted."""
+    """Print the warnings of the inspection before training, which runs in any case."""
     with Progress('inspecting'):
         sentences = list(training_warnings(recordings, rate_hz))
     share = share_seen(recordings, rate_hz)

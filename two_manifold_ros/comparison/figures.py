@@ -58,7 +58,7 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
 
 
 def caption_of(comparison: Comparison, width: float) -> str:
-    """Return what the panels show, in lines of twelve characters an inch."""
+    """Return the caption of the panels, in lines of twelve characters an inch."""
     seeing = [
         each.title
         for each in comparison.succeeded

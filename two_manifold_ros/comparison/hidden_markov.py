@@ -134,7 +134,7 @@ class MarkovTables:
 
 
 def _probabilities(rows: Floats, floor: float = 1e-6) -> Floats:
-    """Return rows that sum to one, each entry lifted: what never happened may still happen."""
+    """Return rows that sum to one, each entry lifted above zero."""
     lifted = rows + floor
     shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
     return shares

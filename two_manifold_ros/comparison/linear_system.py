@@ -117,7 +117,7 @@ def settled_covariance(
     transition: Floats, output: Floats, noise: Floats, steps: int = 1000
 ) -> Floats:
     """
-    Run the recursion of a filter that at first knows nothing, until it stands still.
+    Run the covariance recursion of a filter from an unknown state until it is stationary.
 
     It can only sink from the covariance of the state itself, and so each of its gains makes a
     stable filter, whatever the most ``steps``.

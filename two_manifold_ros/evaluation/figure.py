@@ -74,7 +74,7 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  #
 
 
 def _finish(axes: Any, which: str = 'major') -> None:  # noqa: ANN401
-    """Draw a grid, and the legend where it hides nothing."""
+    """Draw a grid, and the legend where it hides no data."""
     axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.13), ncols=2)
     axes.grid(which=which, alpha=0.3)
 

@@ -126,7 +126,7 @@ def half_axis(covariance: Floats) -> float:
 
 
 class TickFilter(Protocol):
-    """A filter over ticks, whatever the stamps."""
+    """A filter over ticks, without stamps."""
 
     @property
     def state(self) -> Floats:

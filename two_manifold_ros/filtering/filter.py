@@ -132,7 +132,7 @@ class SampleGate:
 
 class Filter:
     """
-    Estimate positions from samples of an IMU, or of whatever the model was trained on.
+    Estimate positions from samples of an IMU, or of the sensor that the model was trained on.
 
     The same samples give bit-equal estimates, and adding a constant to all stamps changes
     nothing but the stamps. A sample that cannot be used is counted under its cause and otherwise
@@ -248,7 +248,7 @@ class Filter:
 
     @property
     def waiting(self) -> int:
-        """Samples that wait for later ones to show what is to be done with them."""
+        """Number of samples that wait for a later one."""
         return self._gate.waiting
 
     def warm_up(self) -> None:

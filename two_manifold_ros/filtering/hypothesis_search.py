@@ -284,12 +284,12 @@ class ReversedRoute:
         self.finding: Finding | None = None
 
     def clear(self) -> None:
-        """Forget the stream and what was found in it."""
+        """Forget the stream and all findings."""
         self.pause()
         self.finding = None
 
     def pause(self) -> None:
-        """Forget the stream, as after a gap, but not what was found in it."""
+        """Forget the stream, as after a gap, and keep the findings."""
         self._window.clear()
         self._looks.clear()
 
@@ -384,13 +384,13 @@ class HypothesisSearch:
         return self._found or self._reversed.finding
 
     def clear(self) -> None:
-        """Forget the stream and what was found in it."""
+        """Forget the stream and all findings."""
         self._forget_stream()
         self._name(())
         self._reversed.clear()
 
     def pause(self) -> None:
-        """Forget the stream, as after a gap, but not what was found in it."""
+        """Forget the stream, as after a gap, and keep the findings."""
         self._forget_stream()
         self._reversed.pause()
 

@@ -123,7 +123,7 @@ class SampleRecord:
         self.restart()
 
     def restart(self) -> None:
-        """Start the record again; what changed last is not forgotten."""
+        """Start the record again, and keep the time of the last changes."""
         self.low[:] = self.high[:] = self.last
         self.step[:] = np.inf
         for counts in (self.changes, self.repeats, self.at_low, self.at_high):
@@ -175,7 +175,7 @@ class SensorFaults:
         self._still_ns[~self._fine] *= 5
 
     def find_stuck(self, record: SampleRecord, now: int) -> Finding | None:
-        """Return what has not changed for too long at the stamp of the newest sample, ns."""
+        """Return a finding on channels without a change at the stamp of the newest sample, ns."""
         still = now - record.changed[self._live]
         if still.min() > self._all_still_ns:
             words = (
@@ -194,7 +194,7 @@ class SensorFaults:
         return Finding('channel_stuck', words, refuses=False)
 
     def find_worn(self, record: SampleRecord) -> Finding | None:
-        """Return what is cut off or coarse in a whole record."""
+        """Return a finding on channels that are cut off or coarse in a whole record."""
         if not self._single:
             return None
         judged = self._fine & (record.changes[self._live] >= 10)
@@ -230,7 +230,7 @@ class SensorFaults:
 
 
 def _longest_still_ns(model: ModelHead, ticks: Ints | int) -> Ints:
-    """Return for how long nothing may change: twice as long as in training, and a second more."""
+    """Return the longest time without a change: twice as long as in training, plus a second."""
     least = max(10**9, 10 * model.period_ns)
     return np.asarray(least + 2 * ticks * model.period_ns, dtype=np.int64)
 
@@ -276,7 +276,7 @@ class InputWatch:
         return configured or self._stuck or self._worn
 
     def clear(self) -> None:
-        """Forget the stream and what was found in it."""
+        """Forget the stream and all findings."""
         self._newest: int | None = None
         self._recorded = self._due = 0
         self._forget_faults()

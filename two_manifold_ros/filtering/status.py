@@ -265,7 +265,7 @@ class StateMachine:
         self._verdict = self._filling(0)
 
     def pause(self) -> None:
-        """Take notice of a gap: contradictions before it no longer count, and nothing is sure."""
+        """Note a gap: contradictions before it no longer count, and tracking becomes unsure."""
         self._contradictions = 0
         if self.status is Status.FILLING:
             self._verdict = self._filling(0)

@@ -92,12 +92,12 @@ class Successor:
         self.catch_up()
 
     def reset(self, cause: str) -> None:
-        """Forget what was seen."""
+        """Forget the samples taken."""
         self._newer.put(cause)
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Use what came too late for the thread, if that has ended."""
+        """Use samples that came too late for the thread, if that has ended."""
         # Until it is prepared the thread alone may touch the filter.
         if self.prepared and not self.failure:
             self._attempt(self._use_newer)

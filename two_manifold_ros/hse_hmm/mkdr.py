@@ -125,7 +125,7 @@ def _check(eigenvectors: Floats, responses: Floats) -> None:
 @dataclass(frozen=True)
 class PredictiveDirections:
     r"""
-    Directions in the space of an embedding onto which to project what predicts the responses.
+    Directions in the space of an embedding whose projections predict the responses.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
 
 
 def _folds(count: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield what is kept and what is left out of five folds."""
+    """Yield the kept and the left-out rows of five folds."""
     every = np.arange(count)
     for left_out in np.array_split(every, 5):
         yield np.setdiff1d(every, left_out), left_out

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inspect a `Recording`: what is wrong with it, before training."""
+"""Inspect a `Recording` for defects, before training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """Measurements of one recording, what they mean, warnings first, and notes of reading it."""
+    """Measurements of one recording, findings with warnings first, and notes of reading it."""
 
     name: str
     imu: ImuReport
@@ -50,7 +50,7 @@ def _plain(value: object) -> object:
 
 def inspect_recording(recording: Recording) -> Report:
     """
-    Measure a recording and say what the measurements mean for training.
+    Measure a recording and derive findings for training.
 
     Raises
     ------

@@ -198,7 +198,7 @@ def lag_between(
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     """
-    Return one lag for all recordings if what is known of them allows it, or each its own.
+    Return one lag for all recordings if their estimates agree, or each its own.
 
     A machine that was not restarted between recordings has one lag; that of a recording that
     shows none is then known from the others.
@@ -288,7 +288,7 @@ def parse_position_lag(text: str) -> float | None:
 
 def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]:
     """
-    Make positions earlier by their lag; the last note of each recording says what was done.
+    Make positions earlier by their lag; the last note of each recording states the correction.
 
     Parameters
     ----------

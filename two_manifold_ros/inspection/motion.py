@@ -91,7 +91,7 @@ def measure_motion(
     seconds: Floats, positions: Floats, gap_s: float, smoothing_s: float = SMOOTHING_S
 ) -> Motion | None:
     """
-    Return the motion, or nothing if the positions are too few or never move.
+    Return the motion, or ``None`` if the positions are too few or never move.
 
     Parameters are those of ``is_jump``; the smoothing is longer where positions are rare.
     """
@@ -188,7 +188,7 @@ class Laps:
 
 def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps | None:
     """
-    Return the laps, or nothing if the vehicle never came by twice.
+    Return the laps, or ``None`` if the vehicle never passed a place twice.
 
     Gates are put across the route at even distances; the times and ways between passing the same
     gate twice in the same direction are laps.
@@ -275,7 +275,7 @@ class Together:
 def put_together(
     positions: PositionStream, imu: ImuStream, smoothing_s: float = SMOOTHING_S
 ) -> Together | None:
-    """Return both on one grid, or nothing if the positions are too few or never move."""
+    """Return both on one grid, or ``None`` if the positions are too few or never move."""
     seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
     motion = measure_motion(seconds, points, gap_s, smoothing_s)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print a report: streams, intervals, channels, laps, and at last what to do."""
+    """Print a report: streams, intervals, channels, laps, and what to do."""
     console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
     console.print(_streams(report))
     console.print(_intervals(report))

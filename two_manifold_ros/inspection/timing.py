@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rate, jitter, gaps and wrong stamps of a stream, and what a finding is."""
+"""Rate, jitter, gaps and wrong stamps of a stream, and the type of a finding."""
 
 from __future__ import annotations
 

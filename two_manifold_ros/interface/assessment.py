@@ -240,7 +240,7 @@ LEVELS = {
 
 class InputLimits:
     """
-    From when on the input is assessed as bad; see ``docs/states.md`` for what follows.
+    Limits from which the input is assessed as bad; see ``docs/states.md``.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class InputLimits:
     most_in_a_row
         Messages in a row that were not used after which the input is refused, or sooner by time.
     most_rejected_share
-        Share of messages not used above which that is worth a warning.
+        Share of messages not used above which there is a warning.
 
     """
 
@@ -294,7 +294,7 @@ def assess(snapshot: Snapshot) -> Assessment:
 
 
 def oddities(snapshot: Snapshot) -> dict[str, str]:
-    """Return sentences by cause about what is odd in any state, the gravest first."""
+    """Return warnings by cause that apply in any state, the gravest first."""
     found = _input_oddities(snapshot) if snapshot.topic.heard else {}
     if snapshot.shared_outputs:
         (topic, nodes), *more = snapshot.shared_outputs.items()
@@ -419,7 +419,7 @@ def _assess_return(snapshot: Snapshot) -> Assessment | None:
 
 
 def _assess_finding(snapshot: Snapshot) -> Assessment | None:
-    """Return what is wrong with the samples, where the filter gives no estimate to use."""
+    """Return an assessment of rejected samples, where the filter gives no usable estimate."""
     finding = snapshot.filter.finding
     if finding is None or not finding.refuses or snapshot.filter.status in USABLE:
         return None

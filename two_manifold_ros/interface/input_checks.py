@@ -29,7 +29,7 @@ def imu_complaints(
     frame: str, covariances: Mapping[str, float], model: ModelHead, topic: str
 ) -> dict[str, str]:
     """
-    Return what of an IMU message does not fit the model, as sentences by cause.
+    Return sentences by cause about an IMU message that does not fit the model.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class InputMonitor:
         complaints: Mapping[str, str],
     ) -> InputHealth:
         """
-        Return what is known now.
+        Return the health of the input now.
 
         Parameters
         ----------

@@ -333,7 +333,7 @@ def particles_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Messa
 
 def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
     """
-    Return ``visualization_msgs/MarkerArray``: what rviz draws.
+    Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
     Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
     (one id per horizon). The track is in the message about once a second, so that a late viewer

@@ -216,7 +216,7 @@ class ModelSwap:
 
     def advance(self, *, idle: bool = False) -> str:
         """
-        Finish what can be finished; to be called between messages.
+        Complete a prepared swap; to be called between messages.
 
         Parameters
         ----------

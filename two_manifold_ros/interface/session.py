@@ -66,7 +66,7 @@ class Arrivals:
         self.reset()
 
     def reset(self) -> None:
-        """Start with the next message, whatever came before."""
+        """Start with the next message, independently of earlier ones."""
         self.frame = self.newest_frame = ''
         self.interruption: Interruption | None = None
         self._speed = 1.0
@@ -261,7 +261,7 @@ class Session:
         return list(self._samples)
 
     def hand_over(self) -> None:
-        """Go on with the successor, which is prepared; counters go on as well."""
+        """Continue with the prepared successor, counters included."""
         self._settle()
         new, self.successor = self.successor, None
         if new is not None:

@@ -176,7 +176,7 @@ class StatusTable:
         return [self.line(name, now_s) for name in sorted(self._heard)]
 
     def nodes(self, now_s: float) -> dict[str, dict[str, float | str | bool | None]]:
-        """Return what each node said last, for JSON: rates that it does not know are ``None``."""
+        """Return the newest report of each node, for JSON: unknown rates are ``None``."""
         found: dict[str, dict[str, float | str | bool | None]] = {}
         for name, here in sorted(self._heard.items()):
             silent_s = now_s - here.heard_s

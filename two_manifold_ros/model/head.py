@@ -70,7 +70,7 @@ BOUNDS = Bounds()
 
 
 def check_size(name: str, *lengths: int, most: int = BOUNDS.buffer) -> None:
-    """Refuse lengths whose product is more than a filter can take."""
+    """Refuse lengths whose product is above the limit of a filter."""
     product = math.prod(map(int, lengths))
     if product > most:
         refuse(f'{name} would take {product} numbers, more than {most}')

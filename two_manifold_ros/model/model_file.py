@@ -261,7 +261,7 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
 
 
 def _printable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a value whose texts may be shown on a terminal, whoever wrote them."""
+    """Return an untrusted value with texts that are safe to print on a terminal."""
     if isinstance(value, str):
         return value if value.isprintable() else ascii(value)[1:-1]
     if isinstance(value, list):

@@ -117,7 +117,7 @@ def read(node: Node, parameters: type[Chosen]) -> Chosen:
 
 
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
-    """Return what ``ros2 param describe`` shows of a parameter."""
+    """Return the descriptor of a parameter for ``ros2 param describe``."""
     units = f' [{parameter.units}]' if parameter.units else ''
     message = ParameterDescriptor(
         name=parameter.name,
@@ -138,7 +138,7 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
 
 class GuardedNode(Node):
     """
-    A node in which an exception in a callback is counted and logged, and which then goes on.
+    A node that counts and logs exceptions in callbacks, and continues.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class GuardedNode(Node):
 
 
 def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
-    """Return who publishes a topic, by its full name."""
+    """Return the publishers of a topic, given by its full name."""
     return tuple(
         # The middleware knows a publisher before it knows whose it is.
         Publisher(i.topic_type, '')
@@ -211,7 +211,7 @@ def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
-    Return which of its own topics other nodes publish as well, and what these nodes are called.
+    Return those of its own topics that other nodes publish as well, and the names of these nodes.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class SensorTopic:
         )
 
     def _ask_publishers(self) -> tuple[Publisher, ...]:
-        """Ask who publishes, once a second if they are as many as before: asking is expensive."""
+        """Query the publishers, once a second if their number is unchanged: it is expensive."""
         known, now_s = self._publishers, monotonic()
         asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
         if not asked or self._node.count_publishers(self.name) != len(known):

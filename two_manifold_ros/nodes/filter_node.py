@@ -63,7 +63,7 @@ class FilterNode(BackgroundNode):
             self.configure(activate=True)
 
     def prepare(self) -> Callable[[], ModelSwap]:
-        """Return what loads the model and compiles the filter."""
+        """Return the function that loads the model and compiles the filter."""
         chosen = self._chosen = read(self, FilterParameters)
         path = chosen.model
         if not path:
@@ -207,7 +207,7 @@ class FilterNode(BackgroundNode):
         return self._session.arrivals if self._session else None
 
     def _find_complaints(self) -> dict[str, str]:
-        """Return what is odd about the newest message."""
+        """Return complaints about the newest message."""
         session = self._session
         if session is None or not session.last_raw:
             return {}

@@ -140,7 +140,7 @@ class StatusPublisher:
         return outdated
 
     def count(self, counts: Counter[str]) -> Counter[str]:
-        """Return what was counted since the last call; to be called once a second."""
+        """Return the counts since the last call; to be called once a second."""
         now_s = monotonic()
         # A new session counts from zero again.
         is_new = counts['received'] < self._counts['received']
@@ -197,7 +197,7 @@ class StatusPublisher:
         self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
     def _numbers(self, report: Report) -> dict[str, float]:
-        """Return what is known of the ``NUMBERS`` of a status."""
+        """Return the known values of the ``NUMBERS`` of a status."""
         snapshot, assessment = report.snapshot, report.assessment
         # During silence, for example, the newest estimate says nothing about now.
         is_current = assessment.status in USABLE or assessment.status is snapshot.filter.status

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A node with a lifecycle that goes on answering while it is configured."""
+"""A node with a lifecycle that answers while it is configured."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class BackgroundNode(GuardedNode, LifecycleNode):
     @abstractmethod
     def prepare(self) -> Callable[[], Any]:
         """
-        Return what makes all that takes long, called in a thread; it must leave the node alone.
+        Return the function that does the slow work in a thread; it must not use the node.
 
         An `InputError`, from here or from there, fails the transition.
         """
 
     @abstractmethod
     def complete(self, made: Any) -> None:  # noqa: ANN401 - whatever a node makes
-        """Use what was made, between two callbacks."""
+        """Use the result of the thread, between two callbacks."""
 
     @abstractmethod
     def give_up(self, reason: str) -> None:
@@ -168,7 +168,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         self._leave(TransitionCallbackReturn.FAILURE)
 
     def _leave(self, outcome: TransitionCallbackReturn) -> None:
-        """Leave the state *configuring*, and answer who asked for it."""
+        """Leave the state *configuring*, and answer the request."""
         self._looking.cancel()
         self._work = None
         self._state_machine.trigger_transition_by_label(outcome.to_label(), True)

@@ -107,7 +107,7 @@ class LiveRecording:
 
     def recording(self, *, use_receive_time: bool) -> Recording:
         """
-        Return what was recorded until now.
+        Return the recording until now.
 
         Raises
         ------

@@ -110,11 +110,11 @@ class LiveTopics:
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
-        """Return what was recorded; raises `InputError` if a topic brought nothing."""
+        """Return the recording; raises `InputError` if a topic had no messages."""
         return self._recording.recording(use_receive_time=use_receive_time)
 
     def close(self) -> None:
-        """Stop recording; what was recorded is freed with this object."""
+        """Stop recording; the recording is freed with this object."""
         self._imu.close()
         self._reference.close()
 
@@ -179,7 +179,7 @@ class TrainerNode(GuardedNode):
         super().destroy_node()
 
     def _start_training(self) -> None:
-        """Train on what was recorded; raises `InputError` if that is not enough."""
+        """Train on the recording; raises `InputError` if that is too short."""
         chosen = read(self, TrainerParameters)
         check_target(chosen.model)
         settings = training_settings(vars(chosen))

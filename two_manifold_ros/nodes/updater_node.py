@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The updater node: goes on learning while the robot drives."""
+"""The updater node: learns while the robot drives."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class UpdaterNode(GuardedNode):
         return UpdaterSession(head, learner_maker(chosen, head), decode, clock_ns)
 
     def _resume(self) -> Checkpointing | None:
-        """Return what writes checkpoints, after going on from the newest one."""
+        """Return the writer of checkpoints, after resuming from the newest one."""
         chosen = self._chosen
         if not chosen.checkpoint_folder:
             return None
@@ -241,7 +241,7 @@ class UpdaterNode(GuardedNode):
         self._status.publish_second(self._report(counts), events)
 
     def _find_events(self, fresh: Counter[str]) -> dict[str, str]:
-        """Return what happened to messages, learning, positions, checkpoints and hand-overs."""
+        """Return events of messages, learning, positions, checkpoints and hand-overs."""
         session, topic = self._session, self._reference.topic
         self._reference_hz = float(fresh['reference_used'])
         events = update_monitor(self, self._monitor, self._input, fresh, session.arrivals)
@@ -423,7 +423,7 @@ class Promoter:
         node.every(0.2, lambda: self._look(node, session))
 
     def _look(self, node: GuardedNode, session: UpdaterSession) -> None:
-        """Let the promotion go on, and log what happened."""
+        """Advance the promotion, and log its events."""
         try:
             self._promotion.look(monotonic(), session.learner.model())
         finally:
@@ -438,10 +438,10 @@ class Promoter:
         return self._promotion.values()
 
     def troubles(self) -> dict[str, str]:
-        """Return a sentence by cause for what lasts."""
+        """Return sentences by cause on lasting troubles."""
         found = {'promotion': self._promotion.obstacle, 'hand_over_folder': self._files.obstacle()}
         return {cause: f'Nothing is handed over: {why}' for cause, why in found.items() if why}
 
     def close(self) -> None:
-        """Let what is being written end."""
+        """Finish the checkpoint that is being written."""
         self._promotion.close()

@@ -154,7 +154,7 @@ def _unpacked_part(file: Path, stack: ExitStack) -> Path:
 
 @contextmanager
 def damage_named(file: Path) -> Iterator[None]:
-    """Turn whatever a damaged file raises into one sentence."""
+    """Turn any error of a damaged file into one sentence."""
     try:
         yield
     except InputError:
@@ -272,7 +272,7 @@ class Bag:
 
 
 def _printable(name: str) -> str:
-    """Return a name as it may stand in a sentence on a terminal, whoever wrote it."""
+    """Return an untrusted name in a form that is safe to print on a terminal."""
     return (name if name.isprintable() else ascii(name))[:_LONGEST_NAME]
 
 

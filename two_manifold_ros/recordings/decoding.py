@@ -182,7 +182,7 @@ class Collected:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what was passed over, and on frames of an IMU that changed."""
+        """Sentences on skipped messages, and on frames of an IMU that changed."""
         notes = []
         if self.passed_over:
             note = f'{self.passed_over} messages on {self.topic.name} are damaged and left out.'

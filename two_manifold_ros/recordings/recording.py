@@ -74,12 +74,12 @@ class ImuStream:
 
     @property
     def first_stamp(self) -> int:
-        """The first stamp that the next one goes on from, from which seconds are counted."""
+        """First stamp that the next one follows, from which seconds are counted."""
         return _first_that_goes_on(self.stamps, usual_gap_ns(self.stamps))
 
     @property
     def last_stamp(self) -> int:
-        """The last stamp that goes on from the one before."""
+        """Last stamp that follows the one before."""
         return _first_that_goes_on(self.stamps[::-1], usual_gap_ns(self.stamps))
 
     def select(self, mask: Bools) -> ImuStream:
@@ -101,7 +101,7 @@ def median_interval_ns(stamps: Ints) -> int:
 
 def usual_gap_ns(stamps: Ints) -> int:
     """
-    Return what is a gap where no model says it: five usual intervals, at least 0.25 s.
+    Return the length of a gap where no model has one: five usual intervals, at least 0.25 s.
 
     The usual one is the median of all, or that of nine in a row where it is longer, as where a
     stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine. Stamps that

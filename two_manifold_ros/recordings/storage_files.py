@@ -140,7 +140,7 @@ _STEP = 1 << 20
 
 def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
     """
-    Return what some bytes stand for.
+    Return the decompressed content of some bytes.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def largest_unpacked(size: int) -> int:
 
 def unpack_file(source: Path, target: Path) -> None:
     """
-    Write what a zstd file stands for, as far as it goes.
+    Write the decompressed content of a zstd file, as far as it is intact.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def check_database(file: Path) -> None:
 
 def check_schema(database: sqlite3.Connection) -> None:
     """
-    Refuse what would calculate instead of holding rows, and so could take for ever.
+    Refuse views, triggers and calculated columns, which could run for ever.
 
     Raises
     ------
@@ -393,7 +393,7 @@ def _wrong_kind(file: Path) -> str:
 
 
 def _linked(file: Path) -> list[str]:
-    """Name what is read in the place of a link, since a folder by mail may point anywhere."""
+    """Name the target of a link: an untrusted folder may link to any file."""
     if not file.is_symlink():
         return []
     return [f'{file} is a link, and what is read is {file.resolve()}.']

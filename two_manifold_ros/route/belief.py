@@ -223,7 +223,7 @@ class RouteBelief:
 
     @property
     def unlike(self) -> float:
-        """Probability of what training never saw: free motion on the route, or elsewhere."""
+        """Probability of unmodelled motion: free motion on the route, or elsewhere."""
         return float(self._totals[FREE] + self._totals[ROWS])
 
     @property

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn what observations look like at no known place: standing, at a low speed, on any road."""
+"""Learn densities of observations at no known place: standing, at a low speed, on any road."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def fit(
     tuning: Tuning,
 ) -> Fitted | None:
     """
-    Calibrate the covariances, and score what was followed.
+    Calibrate the covariances, and score the followed parts.
 
     None where the drives are too short to leave a part out, or no position of them is known. The
     ``observations`` and ``tracks`` are those of the `passes`. The position is not known yet in

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn the map of a route: what is usual at each place, from all visits or a part of them."""
+"""Learn the map of a route from all visits of its places, or a part of them."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def learn_route(
 
 
 class _Learner:
-    """The steps of `learn_route`, with what they share."""
+    """Steps of `learn_route`, with their shared arrays."""
 
     def __init__(self, passes: Passes, kept: Bools, tuning: Tuning) -> None:
         self.passes, self.kept, self.tuning = passes, kept, tuning

@@ -112,7 +112,7 @@ def _restart(
     moved: Floats, order: Indices, exchanges: Floats, jumps: Floats, sums: Floats, jumped: Floats,
     moving: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
-    """Fill what restarts at each place; return the probability of being at no place."""
+    """Fill the probability that restarts at each place; return that of being at no place."""
     sums[:] = 0.0
     for a in range(count):
         for h in range(ROWS):
@@ -285,7 +285,7 @@ def _weigh_unreached(
     cells: Cells, reached: Bools, usual: Usual, newest: Floats, likelihood: Likelihood,
     jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
 ) -> float:  # fmt: skip
-    """Add what restarts at places not reached, if not too faint; return the evidence."""
+    """Add probabilities that restart at places not reached, unless faint; return the evidence."""
     chances, ratios, spreads = cells
     noise, heights, columns = usual.noise, usual.heights, usual.columns
     tail, offset, sharpness = likelihood.tail, likelihood.offset, likelihood.sharpness

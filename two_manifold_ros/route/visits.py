@@ -197,7 +197,7 @@ def lay_out(
 
 def motionless(means: Floats) -> Floats:
     """
-    Return what an IMU reads that does not move, from its means (6,) while driving.
+    Return the reading of an IMU at rest, from its means (6,) while driving.
 
     Gravity is on the axis whose mean acceleration is above half of it, up or down; on none where
     the driver of the sensor has removed it.

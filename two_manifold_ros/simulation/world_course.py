@@ -276,7 +276,7 @@ def _away(world: World, lap: Floats, nodes: Floats, *, always: bool) -> Bools:
 
 
 def _ratio_factor(world: World, way: Way, random: np.random.Generator) -> Floats:
-    """Return what the driver makes of the usual speed at each node."""
+    """Return the factor of the driver on the usual speed at each node."""
     habits, count = world.habits, len(way.phases)
     share = world.speed_spread / np.sqrt(2.0)
     slow = _wander(random, count, NODES) + _wander(random, count, NODES / 5.0)

@@ -135,7 +135,7 @@ class JumpGate(Generic[Item]):
         return []
 
     def drop(self, counters: Counter[str]) -> None:
-        """Forget the stream; a jump that nothing has followed is counted as wild."""
+        """Forget the stream; a jump that no sample has followed is counted as wild."""
         if self._waiting is not None:
             counters[Verdict.WILD.value] += 1
         self._newest = self._waiting = None

@@ -63,7 +63,7 @@ class ExactLearner(Learner[WholeSvd]):
         return move
 
     def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner, of which nothing waits."""
+        """Add the second and third moments of another learner without unfolded samples."""
         self.svd.absorb(other.svd)
         self.sums += other.sums
 
@@ -73,7 +73,7 @@ AnyLearner = TypeVar('AnyLearner', bound=Learner[Any])
 
 def merge(first: AnyLearner, second: AnyLearner) -> AnyLearner:
     """
-    Return a learner that knows what both know, as if it had seen the samples of both.
+    Return the merged learner, as if it had taken the samples of both.
 
     Sums add up, the decompositions merge in one update, and the third moments are turned into
     the merged bases. What each has cut off stays lost. Samples that wait are learned first. Both

@@ -38,7 +38,7 @@ def squared_length(features: Floats) -> float:
 
 
 def refuse(cause: str) -> NoReturn:
-    """Raise the ``InputError`` that says why a feature map cannot be used."""
+    """Raise an ``InputError`` with the reason why a feature map cannot be used."""
     msg = f'the feature map is refused: {cause}; build it again'
     raise InputError(msg)
 

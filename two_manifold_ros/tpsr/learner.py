@@ -175,7 +175,7 @@ class Learner(ABC, Generic[AnySvd]):
 
     @abstractmethod
     def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner, of which nothing waits."""
+        """Add the second and third moments of another learner without unfolded samples."""
 
     def add(
         self,
@@ -231,7 +231,7 @@ class Learner(ABC, Generic[AnySvd]):
         return self.fold() if self.waiting >= self.settings.fold_every else None
 
     def add_all(self, triples: Triples) -> Move:
-        """Take many samples, fold what waits, and return how the bases moved in all."""
+        """Take many samples, fold them, and return the total move of the bases."""
         whole = Move.none(len(self.svd.values))
         for row in zip(*vars(triples).values(), strict=True):
             move = self.add(*row)
@@ -239,7 +239,7 @@ class Learner(ABC, Generic[AnySvd]):
         return self.fold().after(whole)
 
     def fold(self) -> Move:
-        """Learn what waits, and return how the bases moved."""
+        """Fold the waiting samples, and return the move of the bases."""
         count = self.waiting
         if not count:
             return Move.none(len(self.svd.values))
@@ -325,7 +325,7 @@ class OnlineLearner(Learner[ThinSvd]):
         return move
 
     def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner, of which nothing waits."""
+        """Add the second and third moments of another learner without unfolded samples."""
         left, right = other.svd.left, other.svd.right
         self.tensor.move(self.svd.fold(left, right, other.svd.values))
         move = Move(self.svd.left @ left.T, self.svd.right @ right.T)

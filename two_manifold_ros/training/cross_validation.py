@@ -257,7 +257,7 @@ class Fold:
 @dataclass(frozen=True)
 class Validation:
     """
-    Errors on what the fit did not see.
+    Errors on data that the fit did not see.
 
     Parameters
     ----------

@@ -251,7 +251,7 @@ def learn_rest(
     observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
 ) -> RestRule | None:
     """
-    Learn what rest looks like from where the positions say that the vehicle stands.
+    Learn the observations at rest from ticks at which the positions show a standstill.
 
     It takes the limit with the fewest errors for standardised observations (T, d) and positions
     (T, 2) of each segment, metres, NaN where unknown; none if nothing is known of driving, or rest

@@ -200,7 +200,7 @@ def lag_summary(
 def head_fields(
     recordings: Sequence[Recording], dataset: Dataset, settings: TrainingSettings
 ) -> dict[str, Any]:
-    """Return the fields of a ``TrainedModel`` that are the same whatever is learned, by name."""
+    """Return the fields of a ``TrainedModel`` that do not depend on the method, by name."""
     first, positions = recordings[0], recordings[0].positions
     return {
         'rate_hz': dataset.rate_hz,

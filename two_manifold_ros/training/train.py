@@ -207,7 +207,7 @@ def lay_out_drives(
 
 
 def usual_tuning(settings: TrainingSettings) -> Tuning:
-    """Return what is given of the numbers of the likelihood, and the usual ones."""
+    """Return the numbers of the likelihood: those given, and the usual ones for the rest."""
     return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
 
 

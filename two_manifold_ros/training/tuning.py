@@ -81,7 +81,7 @@ USUAL_TRIALS = 12
 def steps_around(
     name: str, settings: TrainingSettings, start: TrainingSettings, native_hz: float
 ) -> list[TrainingSettings]:
-    """Return the settings one step away along a name; in none of them anything is open."""
+    """Return the settings one step away along a name, all of them complete."""
     if name == 'rate_hz':
         return _other_rates(settings, start, native_hz)
     if name == 'window':
@@ -152,7 +152,7 @@ def search(
     trials: int,
 ) -> tuple[TrainingSettings, dict[TrainingSettings, Tried]]:
     """
-    Search coordinate by coordinate from settings that leave nothing open.
+    Search coordinate by coordinate from complete settings.
 
     Names that are given stay as they are; at most so many trials are attempted, the first
     included. Returned are the best settings, and all that were tried, in order. An ``InputError``
@@ -309,7 +309,7 @@ def _summarise(
 
 
 def _changes(start: TrainingSettings, settings: TrainingSettings) -> dict[str, Any]:
-    """Return what of some settings is not as start."""
+    """Return the settings that differ from ``start``."""
     before, after = asdict(start), asdict(settings)
     # As they come back from the file of a model.
     return {
