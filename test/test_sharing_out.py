@@ -22,7 +22,7 @@ def test_a_file_stays_in_one_process() -> None:
     assert share_of('test/ticks/test_jumps.py::test_one[a::b]') == 'test/ticks/test_jumps.py'
 
 
-def test_folders_stay_in_one_process_and_the_longest_begin() -> None:
+def test_folders_stay_in_one_process_and_the_longest_start() -> None:
     names = [f'test/faults/test_{part}_faults.py::test_one' for part in ('input', 'machine')]
     assert len({share_of(name) for name in names}) == 1
     assert [rank(f'{name}::test_one') for name in FIRST] == list(range(len(FIRST)))

@@ -331,7 +331,7 @@ def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
     assert bench.promotion.values()['blocks'] == (QUICK.most if is_the_same else 0)
 
 
-def test_on_trial_nobody_else_comes_and_then_another_candidate_may(bench: Bench) -> None:
+def test_on_trial_no_other_candidate_comes_and_then_one_may(bench: Bench) -> None:
     bench.blocks(BETTER)
     bench.seconds(4)
     bench.blocks(WORSE, QUICK.fewest - 1)
@@ -445,7 +445,7 @@ def test_a_bug_is_reported_and_not_repeated_at_once(
     assert bench.promotion.state == 'comparing'
 
 
-def test_somebody_else_chooses_a_model(bench: Bench, old: Path, tmp_path: Path) -> None:
+def test_another_client_chooses_a_model(bench: Bench, old: Path, tmp_path: Path) -> None:
     other = tmp_path / 'other.npz'
     shutil.copy(old, other)
     bench.blocks(BETTER, 2)

@@ -134,7 +134,7 @@ def test_positions_that_do_not_agree_are_never_followed() -> None:
         assert not gate.add(START + tick * STEP, 3.0 + 2.0 * (tick % 2), 0.0)
 
 
-def test_a_clock_that_goes_back_begins_again() -> None:
+def test_a_clock_that_goes_back_starts_again() -> None:
     gate = ReferenceMonitor()
     follow(gate, 0, 60)
     # One alone is wild, whatever it says.
@@ -188,7 +188,7 @@ class Receiver:
 @pytest.mark.parametrize('rate_hz', [1.0, 3.0, 5.0, 10.0, 50.0, 100.0])
 @pytest.mark.parametrize('acceleration', [0.5, 3.0, 20.0])
 @pytest.mark.parametrize('noise_m', [0.0, 0.003, 0.5])
-def test_whoever_was_parked_may_drive_off(
+def test_a_parked_vehicle_may_drive_off(
     rate_hz: float, acceleration: float, noise_m: float
 ) -> None:
     receiver = Receiver(noise_m)

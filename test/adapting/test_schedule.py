@@ -121,7 +121,7 @@ def risen(schedule: Schedule) -> int:
     return begin_ns
 
 
-def test_one_part_that_errs_begins_nothing_again_and_two_in_a_row_do() -> None:
+def test_one_part_with_errors_restarts_nothing_and_two_in_a_row_do() -> None:
     schedule = Schedule()
     begin_ns = driven(schedule, 5 * LAP_S)
     found = [(0.1, 0)] * 4 + [(1.0, begin_ns), (0.1, 0), (1.0, begin_ns)]
@@ -195,7 +195,7 @@ def test_what_came_since_a_rise_is_tried_alone_after_two_laps_and_until_it_is_le
     assert not schedule.begin_training(LAP_S, schedule.known_s)
 
 
-def test_a_model_that_was_begun_before_errors_rose_again_leaves_nothing_out() -> None:
+def test_a_model_started_before_errors_rose_again_leaves_nothing_out() -> None:
     schedule = Schedule()
     begin_ns = risen(schedule)
     schedule.end_training(begin_ns - 1, begin_ns - 1)

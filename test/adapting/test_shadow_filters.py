@@ -95,7 +95,7 @@ def test_what_is_known_at_once_comes_in_order_of_time(errors: PairedErrors) -> N
     assert [(pair.stamp_ns - START) // SLOT_NS for pair in found] == [1, 3, 4, 4]
 
 
-def test_silence_counts_only_beside_somebody_who_speaks(errors: PairedErrors) -> None:
+def test_silence_counts_only_beside_a_filter_that_publishes(errors: PairedErrors) -> None:
     predict(errors, 0, None, said(0.0, 3.0))
     predict(errors, 1, None, None)
     predict(errors, 2, said(2.0, 5.0), said(math.nan, 5.0))
@@ -137,7 +137,7 @@ def test_a_jump_back_in_time_starts_again(first: str, errors: PairedErrors) -> N
     assert [pair.errors for pair in found] == [(0.0, 0.0), (0.0, 0.0)]
 
 
-def test_memory_is_bounded_whoever_falls_silent(errors: PairedErrors) -> None:
+def test_memory_is_bounded_whichever_filter_is_silent(errors: PairedErrors) -> None:
     """No truth, then no second filter: what waits is a few hundred predictions."""
     for slot in range(2000):
         predict(errors, slot, said(slot, slot + 3), said(slot, slot + 3))
@@ -267,7 +267,7 @@ def test_what_is_sure_must_be_worth_it_too(error: float, verdict: Verdict) -> No
 
 
 @pytest.mark.parametrize(('error', 'verdict'), [(0.8, Verdict.KEEP), (0.3, Verdict.HAND_OVER)])
-def test_who_knows_next_to_nothing_does_not_come_in(error: float, verdict: Verdict) -> None:
+def test_a_filter_near_the_mean_does_not_take_over(error: float, verdict: Verdict) -> None:
     """The incumbent is silent, and the mean position errs by one metre."""
     test = make_test()
     for tick in range(20 * TICKS_PER_BLOCK):
@@ -490,7 +490,7 @@ def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
 
 
 @pytest.mark.parametrize('begins_s', [10.0, 11.5])
-def test_a_candidate_is_not_blamed_for_beginning_late(
+def test_a_candidate_is_not_blamed_for_starting_late(
     begins_s: float, slot_car_laps: Laps, tpsr_model: Model
 ) -> None:
     """Both are the same model; the one has filtered for long, the other starts now."""
@@ -520,7 +520,7 @@ def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
         assert shadows.spent
 
 
-def test_on_trial_nobody_makes_room(tpsr_model: Model) -> None:
+def test_on_trial_no_candidate_makes_room(tpsr_model: Model) -> None:
     good = displaced(tpsr_model, 0.0)
     shadows = begin(good, good)
     shadows.swap()
@@ -542,7 +542,7 @@ def test_without_a_candidate_there_is_no_contest(slot_car_laps: Laps, tpsr_model
 
 
 @pytest.mark.parametrize('sample', [[math.nan] * 6, [1e9] * 6])
-def test_a_sample_that_cannot_be_used_harms_nobody(
+def test_an_unusable_sample_harms_no_filter(
     slot_car_laps: Laps, tpsr_model: Model, sample: list[float]
 ) -> None:
     verdicts = []

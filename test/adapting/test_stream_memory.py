@@ -72,7 +72,7 @@ def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
 
 
 @pytest.mark.parametrize('jump_ns', [SEAM_NS + STEP, -2 * SEAM_NS])
-def test_a_new_drive_begins_where_the_clock_jumps(jump_ns: int) -> None:
+def test_a_new_drive_starts_where_the_clock_jumps(jump_ns: int) -> None:
     memory = filled(50, most=70)
     for index in range(40):
         stamp = STEP * (50 + index) + jump_ns

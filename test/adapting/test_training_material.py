@@ -84,7 +84,7 @@ def test_a_reset_ends_a_run() -> None:
     assert taken(laps, [35])
 
 
-def test_who_stands_is_not_learned_and_goes_on_where_it_was() -> None:
+def test_a_standing_vehicle_is_not_learned_and_continues_where_it_was() -> None:
     laps = FollowedLaps()
     taken(laps, range(15))
     for tick in range(15, 5000):
@@ -95,7 +95,7 @@ def test_who_stands_is_not_learned_and_goes_on_where_it_was() -> None:
     assert laps.seconds == pytest.approx(2.0)
 
 
-def test_of_who_creeps_no_more_than_a_lap_waits() -> None:
+def test_of_a_creeping_vehicle_no_more_than_a_lap_waits() -> None:
     laps, waiting = FollowedLaps(), 0
     for tick in range(1000):
         drives = tick % 2

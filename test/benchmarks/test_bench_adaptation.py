@@ -134,7 +134,7 @@ def test_a_share_of_the_changes_may_miss() -> None:
     ] == (19, 20, True)
 
 
-def test_who_knew_nothing_keeps_nothing() -> None:
+def test_a_learner_without_a_model_keeps_nothing() -> None:
     rows = [
         row('curve', mean_m=2.0, rmse_m=[1.0] * 8, published=[1.0] * 8),
         row('changes', seed=0, changes={'bias': change(0, old_m=0.9)}),

@@ -66,7 +66,7 @@ def test_lines_stay_in_place_on_a_terminal(
     assert line.startswith('filter_node  ERROR')
 
 
-def test_nobody_is_heard(
+def test_no_node_is_heard(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play(monkeypatch)

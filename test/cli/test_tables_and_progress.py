@@ -79,7 +79,7 @@ def test_a_file_gets_lines_that_become_rarer(
     assert capsys.readouterr() == ('', '\n'.join([*lines, '']))
 
 
-def test_a_terminal_gets_a_bar_though_nobody_calls(
+def test_a_terminal_gets_a_bar_without_calls(
     waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr('sys.stderr.isatty', lambda: True)

@@ -36,7 +36,7 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path)
     assert 'tracking' in (folder / 'filter_node.log').read_text()
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match='was not made by the demo'):
         demo.run_tour(str(tmp_path))

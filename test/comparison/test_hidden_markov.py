@@ -90,7 +90,7 @@ def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
     )
 
 
-def test_a_symbol_never_seen_tells_nothing_and_spoils_nothing() -> None:
+def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
     _, symbols = sample(TRUTH, 500, 1)
     pytest.importorskip('hmmlearn')
     unseen = MarkovTables(
@@ -229,7 +229,7 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
 
 
-def test_a_drive_may_begin_anywhere() -> None:
+def test_a_drive_may_start_anywhere() -> None:
     """EM learns where the recording started, which says nothing of the next one."""
     learning = Learning(train_of(circle(0, 300)))
     assert learning.tables(6, 20).start.max() > 0.99

@@ -96,7 +96,7 @@ def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan
             assert found.published_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
 
 
-def test_a_method_that_tells_too_little_fails_and_costs_the_others_nothing(
+def test_a_method_with_too_few_predictions_fails_and_costs_the_others_nothing(
     ellipse_plan: Plan,
 ) -> None:
     half, full = noise(ellipse_plan, 1), noise(ellipse_plan, 2)

@@ -104,7 +104,7 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_who_says_nothing_errs_as_much_as_the_mean_position(
+def test_a_silent_learner_errs_as_much_as_the_mean_position(
     drive: Callable[..., Recording],
 ) -> None:
     curve = learning_curve([drive(24.0)], {'mute': Parrot(silent=True)}, SETTINGS)
@@ -114,7 +114,7 @@ def test_who_says_nothing_errs_as_much_as_the_mean_position(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_who_has_slow_ticks_says_something_between_them(drive: Callable[..., Recording]) -> None:
+def test_an_estimate_holds_between_slow_ticks(drive: Callable[..., Recording]) -> None:
     curve = learning_curve([drive(40.0)], {'slow': Parrot(period_s=1.6)}, SETTINGS)
     rows = rows_of(curve, 'slow')
     assert [rows[lap].published for lap in (2, 3, 4, 5)] == [1.0] * 4
@@ -124,7 +124,7 @@ def test_who_has_slow_ticks_says_something_between_them(drive: Callable[..., Rec
 
 @pytest.mark.usefixtures('no_training')
 @pytest.mark.parametrize('period_s', [0.05, 1.6])
-def test_who_stops_says_nothing_once_the_next_tick_is_overdue(
+def test_an_estimate_ends_once_the_next_tick_is_overdue(
     drive: Callable[..., Recording], period_s: float
 ) -> None:
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)

@@ -146,7 +146,7 @@ def test_directions_against_plain_loops() -> None:
         np.testing.assert_allclose(direction, naive_direction(stream, stamp), atol=1e-9)
 
 
-def test_who_stands_keeps_the_last_direction() -> None:
+def test_a_standing_vehicle_keeps_the_last_direction() -> None:
     """East for 4 s, standing for 4 s with a trembling camera, north for 4 s."""
     east, north = np.linspace(0.0, 8.0, 200), np.linspace(0.0, 8.0, 200)
     places = np.concatenate(
@@ -174,7 +174,7 @@ def test_who_stands_keeps_the_last_direction() -> None:
 @pytest.mark.parametrize(
     'stream', [None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))]
 )
-def test_who_never_moves_has_no_direction(stream: PositionStream | None) -> None:
+def test_a_vehicle_that_never_moves_has_no_direction(stream: PositionStream | None) -> None:
     found = directions_ahead(stream, START_NS + np.arange(3), (0, 5), 100_000_000)
     assert found.shape == (3, 2, 2)
     assert np.isnan(found).all()

@@ -265,7 +265,7 @@ KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_one_who_knows_nothing_is_beyond_them_and_a_usual_drive_is_not(
+def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
     kind: str, stream: Stream, request: pytest.FixtureRequest
 ) -> None:
     model = request.getfixturevalue(kind)

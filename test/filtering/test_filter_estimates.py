@@ -94,7 +94,7 @@ def test_the_velocity_is_that_of_the_car(
     assert float(np.nanmedian(errors)) < 0.1 * float(np.nanmedian(np.linalg.norm(truth, axis=1)))
 
 
-def test_familiarity_is_the_mean_contrast_of_the_last_windows(
+def test_novelty_is_the_mean_contrast_of_the_last_windows(
     spectral_model: Model, stream: Stream
 ) -> None:
     width, anchors = spectral_model.window, spectral_model.novelty

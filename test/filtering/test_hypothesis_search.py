@@ -63,7 +63,7 @@ def test_it_is_named_within_ten_seconds(
 
 
 @pytest.mark.parametrize('cause', ['accelerations_in_g', 'sign_of_wz', 'turned'])
-def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
+def test_it_is_named_when_it_starts_and_forgotten_when_it_ends(
     slot_car_model: RouteModel, laps: np.ndarray, cause: str
 ) -> None:
     ticks = laps.copy()
@@ -175,7 +175,7 @@ def test_a_stretch_of_the_route_at_another_speed_ratio_costs_little(
     assert alignment_cost(slower, learned).min() < 0.5 * reversed_
 
 
-def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
+def test_forward_acceleration_shows_nothing(slot_car_model: RouteModel) -> None:
     live = np.array([True, False, False, False, False, False])
     channels = replace(slot_car_model.channels, live=live)
     search = ReversedRoute(
@@ -186,7 +186,7 @@ def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
     assert search.finding is None
 
 
-def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: RouteModel) -> None:
+def test_a_training_too_short_to_compare_with_shows_nothing(slot_car_model: RouteModel) -> None:
     series = np.ascontiguousarray(slot_car_model.series[:, : 2 * ReversedRoute.stretch])
     search = ReversedRoute(replace(slot_car_model, series=series))
     for _ in range(100):

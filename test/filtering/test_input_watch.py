@@ -142,7 +142,7 @@ def test_large_steps_of_large_values_are_not_coarse(
     assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
 
 
-def test_samples_out_of_range_tell_the_unit(
+def test_samples_out_of_range_show_the_unit(
     slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     """No filter may use them, so no tick ends, but they say it best what is wrong."""
@@ -259,7 +259,7 @@ def test_the_ticks_are_those_of_a_recording_however_they_are_taken() -> None:
         np.testing.assert_array_equal(recorded(parts)[1], wanted)
 
 
-def test_begun_again_it_forgets_all_but_the_last_change() -> None:
+def test_restarted_it_forgets_all_but_the_last_change() -> None:
     record, _ = recorded(parts=1)
     changed = record.changed.copy()
     record.restart()

@@ -141,7 +141,7 @@ def test_every_cause_can_be_reached() -> None:
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
-def test_what_is_found_names_why_the_input_is_unfamiliar() -> None:
+def test_a_finding_names_why_the_input_is_novel() -> None:
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 

@@ -213,7 +213,7 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
     assert healthy[-1].novelty < NOVEL
 
 
-def test_over_a_gap_who_stood_is_taken_for_one_who_still_does(
+def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(
     standing_model: Model, stream: Stream
 ) -> None:
     tracker = Tracker(standing_model)

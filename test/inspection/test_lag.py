@@ -91,13 +91,13 @@ def test_a_lag_beyond_the_search_is_not_reported() -> None:
     assert not find_lag('a', *signals(FURTHEST_S + 2.0), STEP_S, WINDOW).usable
 
 
-def test_a_signal_that_repeats_soon_tells_nothing() -> None:
+def test_a_signal_that_repeats_soon_shows_no_lag() -> None:
     seconds = np.arange(0, 60, STEP_S)
     wave = np.sin(2 * np.pi * seconds / 1.5)
     assert not find_lag('a', wave[:, None], wave, STEP_S, WINDOW).usable
 
 
-def test_noise_a_constant_and_nothing_tell_nothing() -> None:
+def test_noise_a_constant_and_nothing_show_no_lag() -> None:
     early, late = signals(0.0)
     noise = np.random.default_rng(9).normal(size=len(late))
     for given, wanted in (
@@ -205,7 +205,7 @@ def test_on_a_short_oval_a_lag_is_right_or_not_reported(
     assert lag.seconds is None or lag.seconds == pytest.approx(late_s, abs=lag.uncertainty_s)
 
 
-def test_noise_and_a_silent_imu_tell_nothing() -> None:
+def test_noise_and_a_silent_imu_show_no_lag() -> None:
     recording = slot_car(5, 20.0)
     noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
     for samples in (noise, np.zeros_like(noise)):
@@ -221,7 +221,7 @@ def test_rare_and_uneven_positions_are_no_alarm(seed: int) -> None:
     assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
 
 
-def test_a_straight_way_tells_nothing() -> None:
+def test_a_straight_way_shows_no_lag() -> None:
     recording = slot_car(5, 20.0)
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
@@ -236,12 +236,12 @@ def test_a_lag_beyond_the_search_is_not_invented(drive: Drive, late_s: float) ->
     assert lag.seconds is None
 
 
-def test_no_positions_and_a_few_seconds_tell_nothing(drive: Drive) -> None:
+def test_no_positions_and_a_few_seconds_show_no_lag(drive: Drive) -> None:
     assert estimate_lag(replace(drive(), positions=None)).seconds is None
     assert estimate_lag(drive(seconds=9.0)).seconds is None
 
 
-def test_lags_that_agree_are_one_and_serve_those_who_cannot_tell() -> None:
+def test_lags_that_agree_are_one_and_serve_recordings_without() -> None:
     lags = [Lag(0.04, 0.02, ()), Lag(0.05, 0.04, ()), Lag(None, np.inf, ())]
     agreed = agreed_lags(lags)
     assert len(set(agreed)) == 1
@@ -294,7 +294,7 @@ def test_what_may_be_no_lag_is_left(drive: Drive) -> None:
     assert 'which may be none: left as they are' in same.notes[0]
 
 
-def test_where_nothing_tells_it_is_left(drive: Drive) -> None:
+def test_an_unknown_lag_is_left(drive: Drive) -> None:
     recording = drive(late_s=0.2)
     silent = replace(recording.imu, samples=np.zeros_like(recording.imu.samples))
     (same,) = put_in_step([replace(recording, imu=silent)], 'auto')

@@ -174,7 +174,7 @@ def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
         ('', ''),
     ],
 )
-def test_a_sentence_begins_with_a_capital(sentence: str, wanted: str) -> None:
+def test_a_sentence_starts_with_a_capital(sentence: str, wanted: str) -> None:
     assert capitalised(sentence) == wanted
 
 

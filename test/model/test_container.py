@@ -341,7 +341,7 @@ def test_a_file_system_that_cannot_settle_folders(
     assert read_container(path)[0] == {'other': 1}
 
 
-def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
+def test_an_open_reader_reads_the_old_file_to_its_end(path: Path) -> None:
     """The new file takes the name; the bytes of the old one are never touched."""
     before = path.read_bytes()
     with path.open('rb') as old:

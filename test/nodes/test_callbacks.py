@@ -152,7 +152,7 @@ def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value
         declare(talk.node, Chosen)
 
 
-def test_a_parameter_that_nobody_declares_is_warned_of_once(node: Logging) -> None:
+def test_an_undeclared_parameter_is_warned_of_once(node: Logging) -> None:
     for name, value in (('wrod', 'b'), ('word', 'b'), ('use_sim_time', True)):
         node._parameter_overrides[name] = RosParameter(name, value=value)
     assert declare(node, Chosen).word == 'b'
@@ -176,7 +176,7 @@ def test_every_table_makes_descriptors() -> None:
         ([('/', 'mine'), ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
     ],
 )
-def test_who_else_publishes_an_output(
+def test_other_publishers_of_an_output(
     publishers: list[tuple[str, str]], others: tuple[str, ...] | None
 ) -> None:
     infos = [

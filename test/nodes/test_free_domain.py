@@ -34,7 +34,7 @@ def test_domains_are_one_process_s_until_it_ends() -> None:
     assert free_domains(1)
 
 
-def test_a_domain_with_somebody_in_it_is_not_free(talk: Talk, domain: str) -> None:
+def test_a_domain_with_a_participant_is_not_free(talk: Talk, domain: str) -> None:
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     assert talk.node.get_name() == 'test'
     assert not is_free(int(domain))

@@ -106,7 +106,7 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -
     assert len(bench.published['/diagnostics']) == 3
 
 
-def test_nobody_listens_and_nothing_is_made(bench: Bench) -> None:
+def test_without_subscribers_no_message_is_made(bench: Bench) -> None:
     bench.listeners = 0
     bench.look()
     assert bench.published['adapting/status'] == []
@@ -281,7 +281,7 @@ def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
     ]
 
 
-def test_counts_that_begin_again_are_all_new(bench: Bench) -> None:
+def test_counts_that_restart_are_all_new(bench: Bench) -> None:
     fresh = []
     for counts in (Counter(received=100), Counter(received=10)):
         bench.now_s += 1.0

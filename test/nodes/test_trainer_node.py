@@ -149,7 +149,7 @@ def test_records_until_reported_to_finish_and_no_longer(
     assert '[ERROR]' in node.log()
 
 
-def test_a_recording_of_given_length_ends_when_training_begins(
+def test_a_recording_of_given_length_ends_when_training_starts(
     talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
 ) -> None:
     """Nobody would call finish again, so a training that fails is the end of it."""

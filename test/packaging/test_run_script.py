@@ -263,7 +263,7 @@ def test_environment_can_be_elsewhere(machine: Machine) -> None:
     assert not (machine.checkout / '.venv').exists()
 
 
-def test_somebody_elses_folder_is_left_alone(machine: Machine) -> None:
+def test_a_folder_of_another_user_is_left_alone(machine: Machine) -> None:
     (machine.checkout / '.venv').mkdir()
     done = machine.run('demo')
     assert done.returncode == 2

@@ -230,7 +230,7 @@ def test_several_positions_that_are_not_needed_are_left_out_aloud(tmp_path: Path
     assert named.positions.topic == '/b'
 
 
-def test_positions_that_nobody_wants_are_not_decoded(tmp_path: Path) -> None:
+def test_positions_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
     bag, wanted = tmp_path / 'bag', {'need_positions': False, 'find_positions': False}
     with BagWriter(bag) as writer:
         writer.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})

@@ -191,7 +191,7 @@ def test_what_is_dropped_is_not_missed() -> None:
 
 
 @pytest.mark.parametrize('pull', [0.3, 0.8])
-def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
+def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
     """On a long straight at a place's usual 2 m/s, which are 2 places a tick."""
     ticks, count = 20, 60
     shares = np.ones(4 * count)

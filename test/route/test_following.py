@@ -72,7 +72,7 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio: float, belief: Ro
     assert belief.on_route > 0.95
 
 
-def test_who_drives_on_becomes_settled(belief: RouteBelief) -> None:
+def test_a_vehicle_that_drives_on_becomes_settled(belief: RouteBelief) -> None:
     shares = []
     for observation in lap(seed=21).observations:
         belief.update(observation)
@@ -132,7 +132,7 @@ def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks: int, station:
     assert doubt.max() < 0.5
 
 
-def test_who_does_not_stop_at_a_station_is_followed_through_it(station: Route) -> None:
+def test_a_vehicle_that_passes_a_station_is_followed_through_it(station: Route) -> None:
     missed = followed(RouteBelief(station), lap(seed=6, begin=-0.7, ticks=200))
     assert missed[60:].max() < 4.0 * TICK_M
 

@@ -72,7 +72,7 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     assert len(places.visited) < 1.03 * len(plain.visited)
 
 
-def test_a_receiver_of_one_position_a_second_still_tells_a_stop() -> None:
+def test_a_receiver_of_one_position_a_second_still_shows_a_stop() -> None:
     """Between them lie straight lines, as fast as a vehicle that creeps."""
     rng = np.random.default_rng(3)
     laps, ticks = circle(2, noise=0.0), 300
@@ -110,7 +110,7 @@ def test_two_stops_beside_each_other_are_both_reported() -> None:
     assert still.sum() < 1160
 
 
-def test_who_creeps_does_not_stand() -> None:
+def test_creeping_is_no_standstill() -> None:
     """A fifth of the usual speed is still driving; unknown positions show nothing."""
     laps = circle(2, noise=0.0)
     slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
@@ -119,7 +119,7 @@ def test_who_creeps_does_not_stand() -> None:
 
 
 @pytest.mark.parametrize('lap_ticks', [8, 15, 30])
-def test_who_goes_round_in_a_second_or_two_does_not_stand(lap_ticks: int) -> None:
+def test_a_lap_of_a_second_or_two_is_no_standstill(lap_ticks: int) -> None:
     angle = 2.0 * np.pi * np.arange(200) / lap_ticks
     track = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     assert not standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0].any()

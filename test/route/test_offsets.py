@@ -77,7 +77,7 @@ def test_what_is_beyond_the_usual_shifts_is_taken_off(off: float, left: float) -
     assert not followed.applied.any()
 
 
-def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
+def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
     here = small()
     followed = SensorOffsets(here)
     for tick in range(1000):

@@ -76,7 +76,7 @@ def test_ways_and_their_shares(
         assert dict(found.get(place, [])) == pytest.approx(to)
 
 
-def test_only_kept_visits_tell_ways() -> None:
+def test_only_kept_visits_show_ways() -> None:
     places = drives([0, 1, 2, 3], [0, 1, 20, 21])
     kept = np.arange(8) < 4
     assert ways_of(places, kept) == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(3, 1.0)]}
@@ -112,7 +112,7 @@ def test_reach_against_powers_of_a_matrix() -> None:
         np.testing.assert_allclose(table[step], wanted, atol=1e-12)
 
 
-def test_reach_leaves_out_what_nearly_nobody_did() -> None:
+def test_reach_leaves_out_rare_moves() -> None:
     shares = reach({0: [(1, 1.0 - 5e-5), (2, 5e-5)]}, 3, 3)[3]
     assert shares.min() > 0.9
 
@@ -173,7 +173,7 @@ def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -
         assert left == pytest.approx(np.exp(-1.0)), (before, after)
 
 
-def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
+def test_no_vehicle_jumps_onto_the_route_from_beside_it() -> None:
     """But with unmodelled motion in between, such as being lifted."""
     table = table_of(0.1, 1.0)
     jumps = {

@@ -162,7 +162,7 @@ def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
     assert len(passes.series) == pytest.approx(len(laid_out(first).series) + len(alone.series))
 
 
-def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
+def test_speed_ratios_are_those_driven(laps: Drive, passes: Passes) -> None:
     times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_ratios) - 1)
     driven = laps.log_ratios[times]
     visited = passes.places.visited
@@ -210,7 +210,7 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
 @pytest.mark.parametrize(
     'unknown', [slice(60, 100), slice(90, 110), slice(115, 125), slice(115, 300), slice(150, 400)]
 )
-def test_a_stop_that_is_known_in_part_tells_no_length(
+def test_a_stop_known_in_part_has_no_length(
     unknown: slice, laid_out: Callable[..., Passes]
 ) -> None:
     """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
@@ -222,7 +222,7 @@ def test_a_stop_that_is_known_in_part_tells_no_length(
         assert set(np.round(found[found > 0.0], -1)) <= {60.0}
 
 
-def test_a_standing_start_that_is_known_in_part_tells_no_length(
+def test_a_standing_start_known_in_part_has_no_length(
     laid_out: Callable[..., Passes],
 ) -> None:
     ratios = np.concatenate([np.full(60, -np.inf), np.zeros(2 * LAP_TICKS)])
@@ -266,7 +266,7 @@ def test_however_the_sensor_is_mounted() -> None:
     assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
 
 
-def test_unknown_positions_tell_nothing() -> None:
+def test_unknown_positions_show_nothing() -> None:
     drive = stop_and_go()
     track = drive.track.copy()
     track[20:30] = np.nan

@@ -175,7 +175,7 @@ def test_imu_errors_scale_with_noise_rate_and_speed_and_belong_to_the_seed() -> 
     np.testing.assert_array_equal(exact.variances(), 0.0)
 
 
-def test_camera_noise_is_five_millimetres_whoever_asks() -> None:
+def test_camera_noise_is_always_five_millimetres() -> None:
     seen = Camera(SlotCarSettings()).see(np.zeros((20_000, 3)))
     assert seen.std() == pytest.approx(0.005, rel=0.02)
     twice = Camera(SlotCarSettings(noise=2.0)).see(np.zeros((20_000, 3)))

@@ -56,7 +56,7 @@ def test_rounding_does_not_build_up() -> None:
     assert pushed(novelty, [-2.0] * 50)[-1] == pytest.approx(1.0, abs=1e-15)
 
 
-def test_what_has_no_distance_has_no_familiarity_and_leaves_no_trace() -> None:
+def test_what_has_no_distance_has_no_novelty_and_leaves_no_trace() -> None:
     novelty, other = NoveltyScore(ANCHORS, 4), NoveltyScore(ANCHORS, 4)
     pushed(novelty, [-2.0, -1.0])
     pushed(other, [-2.0, -1.0])

@@ -91,7 +91,7 @@ def test_one_stretch_is_one_segment() -> None:
         (START_NS - 10**10, 'jumps_back'),
     ],
 )
-def test_a_gap_or_a_jump_back_begins_a_new_segment(begin: int, cause: str) -> None:
+def test_a_gap_or_a_jump_back_starts_a_new_segment(begin: int, cause: str) -> None:
     stamps = np.concatenate([even(101), even(51, begin)])
     segments, counts = cut_segments(recording(stamps), PERIOD_NS, MAX_GAP_NS)
     assert [len(segment) for segment in segments] == [20, 10]

@@ -83,7 +83,7 @@ def belief(learner: OnlineLearner) -> TpsrBelief:
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 0.0, 1e200, 1e40])
-def test_features_that_tell_nothing_are_passed_over(belief: TpsrBelief, bad: float) -> None:
+def test_features_without_information_are_passed_over(belief: TpsrBelief, bad: float) -> None:
     expected = TpsrBelief(belief.tpsr)
     expected.state = belief.state.copy()
     expected.skip(1)
@@ -132,7 +132,7 @@ def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
     np.testing.assert_array_equal(belief.state, belief.tpsr.start)
 
 
-def test_evidence_tells_the_true_observations_from_others(belief: TpsrBelief) -> None:
+def test_evidence_distinguishes_the_true_observations_from_others(belief: TpsrBelief) -> None:
     true, other = [], []
     rng = np.random.default_rng(0)
     for row in TRIPLES.observations[50:400]:

@@ -46,7 +46,7 @@ def test_cuts_off_what_rank_one_updates_of_brand_do(decay: float) -> None:
     batches=strategies.lists(strategies.integers(0, 9), min_size=1, max_size=5),
     seed=strategies.integers(0, 2**16),
 )
-def test_moves_tell_how_the_bases_moved(rank: int, batches: list[int], seed: int) -> None:
+def test_moves_show_how_the_bases_moved(rank: int, batches: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     svd = ThinSvd(7, 5, rank)
     for batch in batches:

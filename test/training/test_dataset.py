@@ -284,7 +284,7 @@ def test_channels_count_by_how_much_of_them_lasts() -> None:
     assert weighted_by_persistence(alone, [segment]) is alone
 
 
-def test_who_hardly_drives_between_stops_keeps_them() -> None:
+def test_a_vehicle_that_hardly_drives_between_stops_keeps_them() -> None:
     recording, _ = stop_rounds(3, lambda _: 400)
     dataset = driving_dataset([recording], replace(CLOCKED, window=150))
     assert dataset.rest is None

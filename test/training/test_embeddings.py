@@ -305,7 +305,7 @@ def test_too_few_positions_are_left_alone(drives: Drives) -> None:
     assert note is not None
 
 
-def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) -> None:
+def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> None:
     positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
     tracks, _ = impute_positions(drives.structure, positions)
     ticks = drives.structure.training.ticks

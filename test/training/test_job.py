@@ -111,7 +111,7 @@ def test_a_file_that_is_being_written_is_waited_for(monkeypatch: pytest.MonkeyPa
     assert saving.written == 1
 
 
-def test_none_is_begun_after_it_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_none_is_started_after_it_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     saving, reading = Saving(monkeypatch), Event()
     saving.over.set()
 

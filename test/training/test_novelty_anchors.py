@@ -69,6 +69,6 @@ def test_how_long_training_stood_still() -> None:
     assert novelty_anchors(window_set(series)).still == 9
 
 
-def test_noise_that_never_comes_back_is_as_strange_as_another_route() -> None:
+def test_noise_that_never_repeats_is_as_novel_as_another_route() -> None:
     anchors = novelty_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
     assert anchors.own == pytest.approx(anchors.other, abs=0.1)

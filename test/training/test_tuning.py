@@ -295,7 +295,7 @@ def invented(monkeypatch: pytest.MonkeyPatch, alike: Callable[[float], Trial]) -
 
 
 @pytest.mark.usefixtures('invented')
-def test_the_summary_tells_what_changed(laps: list[Recording]) -> None:
+def test_the_summary_lists_the_changes(laps: list[Recording]) -> None:
     published: list[tuple[str, float]] = []
     settings = replace(SETTINGS, sharpness=0.2, persistence=0.5)
     tuning = tune(laps, settings, GIVEN, 7, progress=lambda *what: published.append(what))
