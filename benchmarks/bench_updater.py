@@ -3,7 +3,7 @@
 """
 The updater node, fed over DDS by the simulated slot car with positions: processor and memory.
 
-Run `python benchmarks/bench_updater.py` where ROS 2 is. A subscriber takes its estimates, and a
+Run `python benchmarks/bench_updater.py` where ROS 2 is. A node subscribes to its estimates, and a
 checkpoint is written every ten seconds. What it does while it starts to learn is left out.
 """
 

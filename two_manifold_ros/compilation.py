@@ -131,7 +131,7 @@ def _check_private(*places: Path) -> None:
         others = status.st_mode & stat.S_IWOTH
         if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
             others = stat.S_IWGRP
-        # In a folder with the sticky bit, as /tmp, nobody can replace what is another user's.
+        # In a folder with the sticky bit, as /tmp, no user can replace files of another user.
         if others and status.st_mode & stat.S_ISVTX:
             others = 0
         if others or status.st_uid not in {0, os.geteuid()}:

@@ -467,7 +467,7 @@ def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
     bench.seconds(int(AWAY_S), heard=False)
     assert bench.promotion.state == 'comparing'
     bench.second(heard=False)
-    assert 'is not heard' in bench.promotion.state
+    assert 'diagnostics are not received' in bench.promotion.state
     assert 'blocks' not in bench.promotion.values()
     bench.seconds(3)
     assert bench.promotion.state == 'comparing'
@@ -479,4 +479,4 @@ def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
     bench.seconds(4)
     bench.seconds(30, heard=False)
     assert bench.promotion.counters['hand_overs'] == 0
-    assert 'is not heard' in bench.promotion.state
+    assert 'diagnostics are not received' in bench.promotion.state

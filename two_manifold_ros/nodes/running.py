@@ -154,7 +154,7 @@ def run(
             logger.fatal(str(error))
             return 2
     except RCLError:
-        # Another thread shut the middleware down between two calls into it; anything else is a bug.
+        # The middleware was shut down between two calls into it; anything else is a bug.
         if ok():
             raise
     finally:

@@ -45,7 +45,7 @@ class Reach(NamedTuple):
 
 class Ways(NamedTuple):
     """
-    How far a vehicle gets in a tick, from a ``Route``.
+    Moves of a vehicle in a tick, from a ``Route``.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Ways(NamedTuple):
 
 class Dynamics(NamedTuple):
     """
-    How speed ratios change in a tick.
+    Changes of speed ratios in a tick.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Likelihood(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What only lasts a tick: what moved (P, 6, 3), logs (P, 6), distances, restarts, sums."""
+    """Scratch arrays of a tick: moved (P, 6, 3), logs (P, 6), distances, restarts, sums."""
 
     moved: Floats
     logs: Floats
@@ -218,7 +218,7 @@ class Stack(NamedTuple):
 
 class Placeless(NamedTuple):
     """
-    What is known of no place.
+    Densities and chances that do not depend on the place.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class Numbers(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of a route: groups of arrays, the numbers, and the states (P, k)."""
+    """Arrays of a route in groups, the numbers, and the states (P, k)."""
 
     placeless: Placeless
     ways: Ways
