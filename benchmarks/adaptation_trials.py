@@ -132,7 +132,7 @@ def _truths_at(stream: Stream, indices: Ints, ends: Ints) -> Floats:
 
 
 def apart(work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what work returns
-    """Return what work returns, done in a process of its own: what it changes is not changed."""
+    """Return the result of work in a separate process, so that its side effects are lost."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

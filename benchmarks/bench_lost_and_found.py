@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Kidnapped, on another track, the wrong way round: what the filter says of itself.
+States of the filter when kidnapped, on another track, and driven the wrong way round.
 
 Run `python benchmarks/bench_lost_and_found.py`. The slot car is carried away 200 times, and 200
 times held-out laps of real cars are cut and spliced; then come other tracks and the other

@@ -67,7 +67,7 @@ def relay() -> int:
 
 
 class Bench:
-    """Sends IMU messages at a steady rate and hears what the nodes make of them."""
+    """Sends IMU messages at a steady rate and subscribes to the estimates of the nodes."""
 
     def __init__(self) -> None:
         from diagnostic_msgs.msg import DiagnosticArray  # noqa: PLC0415 - not for the relay

@@ -32,7 +32,7 @@ HEAD = ('IMU', 'learner', 'CPU %', 'p50 us', 'p99 us', 'max us', 'learned', 'mod
 
 
 class Listener:
-    """Hears estimates and what the updater says of itself."""
+    """Subscribes to the estimates and the status of the updater."""
 
     def __init__(self) -> None:
         from diagnostic_msgs.msg import DiagnosticArray  # noqa: PLC0415 - after the domain is set

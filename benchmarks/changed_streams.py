@@ -262,7 +262,7 @@ def motion_of(recording: Recording) -> Motion:
 
 
 def standing(samples: Floats) -> Floats:
-    """Return what a vehicle senses that stands: gravity upwards, where it was not removed."""
+    """Return the samples of a standing vehicle: gravity upwards, where it was not removed."""
     still = np.zeros(samples.shape[1])
     still[2] = GRAVITY * np.round(samples[:, 2].mean() / GRAVITY)
     return still

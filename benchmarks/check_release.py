@@ -44,7 +44,7 @@ PATIENCE_S = 1800.0
 
 
 class Check:
-    """A clone, an empty home, and what was found to be wrong."""
+    """A clone, an empty home, and the defects found."""
 
     def __init__(self, place: Path) -> None:
         self.clone = place / 'two_manifold_ros'

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Follow the drives of a case with a filter, and score what it says at every tick."""
+"""Follow the drives of a case with a filter, and score its estimate at every tick."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Following:
     microseconds: Floats
 
     def errors(self, horizon: int = 0) -> Floats:
-        """Return how far off it was at each tick, metres; infinite where it said no number."""
+        """Return the error at each tick, metres; infinite where there is no number."""
         off = self.positions[:, horizon] - self.truths[:, horizon]
         known = np.isfinite(self.truths[:, horizon]).all(axis=1)
         size = np.linalg.norm(off, axis=1)

@@ -182,7 +182,7 @@ class Store:
             self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
             return
         try:
-            # Resolved, so that what is checked is what is used, whoever owns a link on the way.
+            # Resolved, so that the checked path is the one used, through any link on the way.
             folder = base.resolve() / 'compiled' / digest_of(Path(__file__).parent)
             open_folder(folder)
             os.utime(folder)

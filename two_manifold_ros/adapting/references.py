@@ -263,7 +263,7 @@ class ReferenceMonitor:
         newest, steps = self._newest, self._steps
         if newest:
             steps.append(fix.stamp_ns - newest[-1].stamp_ns)
-            # One by itself, before all others, says nothing of how they follow.
+            # A single one, before all others, does not show how they follow.
             if len(steps) >= LEAST_STEPS:
                 gap_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
                 self._buffer.max_gap_ns = self._gate.max_gap_ns = gap_ns

@@ -386,7 +386,7 @@ class StreamLearner:
     def _end_part(self) -> None:
         """Judge the model and the candidate by the last half of a lap."""
         score = self.score
-        # Less than a lap says too little.
+        # Less than a lap is too little to judge by.
         if score.seconds >= self.lap_s:
             limit = self._limits.released if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m

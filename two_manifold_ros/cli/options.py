@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 
 
-# Wide enough for our tables where no terminal says how wide it is.
+# Wide enough for our tables where the width of the terminal is unknown.
 _PIPED_WIDTH = 120
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 

@@ -80,7 +80,7 @@ def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
             msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
             raise InputError(msg)
     values, motion, noise_m = _pairs(train)
-    # At a fifth of the usual speed the course says nothing about the heading.
+    # At a fifth of the usual speed the course does not show the heading.
     usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
     driving: Bools = np.asarray(motion[:, 0] > max(0.2 * usual, 1e-3))
     if np.count_nonzero(driving) < fewest_ticks:

@@ -117,7 +117,7 @@ def learning_curve(
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no positions to learn from and to compare with'
         raise InputError(msg)
-    # Slow to import, and who names the rows of a table does without.
+    # Slow to import, and not needed to name the rows of a table.
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
     mean = stream.mean_errors(known)

@@ -360,7 +360,7 @@ class Filter:
         self.counters['resets'] += 1
         self.latest = None
         self._estimator.reset()
-        # Samples that cannot be used may have bridged the gap for those who watch the input.
+        # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and (stamp_ns is None or not self._watch.goes_on(stamp_ns)):
             self._watch.clear()
 

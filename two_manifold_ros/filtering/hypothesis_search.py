@@ -419,7 +419,7 @@ class HypothesisSearch:
                 self._name(())
             return
         scores = self._scorer.score_all(window)
-        # Of a vehicle that hardly drives nothing is learned: its windows count as far away.
+        # Nothing is learned from a vehicle that hardly drives: its windows count as far away.
         never = 8.0
         distance = np.where(scores.driving, scores.distance, never)
         if distance.min() < never:

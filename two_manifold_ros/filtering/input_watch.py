@@ -56,7 +56,7 @@ def _take(
         stamp = stamps[n]
         ticks += hold_until(clock, last, integral, stamp, period, means[ticks:], ends[ticks:])
         if not _read_sample(samples[n], last, now):
-            # The driver repeats itself, which says nothing about a single channel.
+            # The driver repeats itself, which is no fault of a single channel.
             continue
         for c in range(samples.shape[1]):
             value = now[c]

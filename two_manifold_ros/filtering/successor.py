@@ -104,7 +104,7 @@ class Successor:
 
     def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
         self.model, live = make()
-        # An estimate from what it was made with says nothing about the present.
+        # An estimate from the old samples that it was made with is not about the present.
         live.latest = None
         self.filter = live
         span_ns = WINDOWS_FED * self.model.window * self.model.period_ns

@@ -80,7 +80,7 @@ def inspect_recording(recording: Recording) -> Report:
         )
         findings.append(warning('no_positions', words))
     if any(finding.code == 'gyroscope_in_degrees' for finding in findings):
-        # The course says the same with more certainty.
+        # The course shows the same with more certainty.
         findings = [each for each in findings if each.code != 'gyroscope_too_fast']
     findings.sort(key=lambda finding: finding.severity != 'warning')
     return Report(recording.name, imu, positions, tuple(findings), recording.notes)

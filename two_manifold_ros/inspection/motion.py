@@ -161,7 +161,7 @@ def _known(grid: Floats, seconds: Floats, positions: Floats, gap_s: float, windo
     """Return which points of the grid (G,) no gap and no jump is near."""
     broken = (np.diff(seconds) > gap_s) | is_jump(seconds, positions, gap_s)
     step = np.clip(np.searchsorted(seconds, grid, side='right') - 1, 0, len(broken) - 1)
-    # A cubic that reaches over a break says nothing.
+    # A cubic that spans a break is meaningless.
     breaks = np.append(0, np.cumsum(broken[step]))
     middle, reach = np.arange(len(grid)), window // 2
     last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)

@@ -137,7 +137,7 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
     present[wild] = False
     present[judged.kept] = course[judged.kept]
     used = stamps[present]
-    # A stamp that says no time is no step, back to zero and forth again.
+    # A zero stamp is no step, back to zero and forth again.
     steps = np.diff(np.delete(stamps, np.append(wild, np.flatnonzero(stamps <= 0))))
     earliest, latest = (used.min(), used.max()) if len(used) else (origin_ns, origin_ns)
     intervals = np.diff(used)

@@ -90,7 +90,7 @@ class Arrivals:
 
         """
         self.newest_ns = stamp_ns
-        # A message without a frame says nothing about its axes.
+        # A message without a frame does not name its axes.
         self.newest_frame = frame or self.newest_frame
         self.frame = self.frame or frame
         if not used:

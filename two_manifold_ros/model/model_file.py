@@ -131,7 +131,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
         return _build(_FORMATS[form], header, arrays)
     # Values of any type and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
-        # The sentence stays one, and short, whatever the file holds.
+        # The message stays one short sentence for any content of the file.
         words = ' '.join(str(error).split())[:200]
         raise refusal(path, error, f'its content does not fit together ({words})') from error
 

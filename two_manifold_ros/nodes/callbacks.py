@@ -161,7 +161,7 @@ class GuardedNode(Node):
         def guarded(*arguments: object) -> object:
             try:
                 return callback(*arguments)
-            # Every exception here is a bug, but none is worth a robot that stops.
+            # Every exception here is a bug, but no bug may stop the robot.
             except Exception as error:  # noqa: BLE001 - see above
                 # A signal shuts the middleware down in the middle of a callback: no bug.
                 if ok():

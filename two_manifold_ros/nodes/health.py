@@ -199,7 +199,7 @@ class StatusPublisher:
     def _numbers(self, report: Report) -> dict[str, float]:
         """Return the known values of the ``NUMBERS`` of a status."""
         snapshot, assessment = report.snapshot, report.assessment
-        # During silence, for example, the newest estimate says nothing about now.
+        # During silence, for example, the newest estimate is not about the present.
         is_current = assessment.status in USABLE or assessment.status is snapshot.filter.status
         latest = snapshot.filter.latest if is_current else None
         numbers: dict[str, float] = {
@@ -232,7 +232,7 @@ class StatusPublisher:
             state, words = '', assessment.status.value
         elif state not in EXPECTED:
             odd[state] = capitalised(words)
-        # That many messages are not used says that single ones are not, too.
+        # The report of many unused messages covers the single ones.
         said = {f'rejected {cause}' for cause in odd}
         causes = {key: words for key, words in self._events.items() if key not in said} | odd
         now_s = monotonic()

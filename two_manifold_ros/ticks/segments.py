@@ -248,7 +248,7 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     if stream is None or not len(stamps):
         return result
     judged = judge_stamps(stream.stamps, usual_gap_ns(stream.stamps))
-    # A stamp that says no time is no clock that was set back, which would end a part.
+    # A zero stamp is no clock that was set back, which would end a part.
     says_time = stream.stamps > 0
     says_time[judged.wild] = False
     known = np.flatnonzero(says_time)

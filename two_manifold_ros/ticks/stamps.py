@@ -120,7 +120,7 @@ class JumpGate(Generic[Item]):
     def push(self, stamp: int, item: Item, counters: Counter[str]) -> list[tuple[int, Item]]:
         """Take a stamp and its item; return those that pass, in order, and count those dropped."""
         if stamp <= 0:
-            # It says nothing of the time, so it is no witness of any jump.
+            # It has no time, so it cannot confirm a jump.
             return [(stamp, item)]
         if self._newest is None:
             self._newest = stamp
@@ -210,7 +210,7 @@ class Stretches:
         if (first[1:] > last[:-1]).all():
             chosen[self.kept[begins[0] :]] = True
             return chosen
-        # The best courses so far, by their last stamp: a later one is worth it if it holds more.
+        # The best courses so far, by their last stamp: a later one is kept if it holds more.
         each = np.ones(len(self.stamps), dtype=np.int64) if counted is None else counted
         held = np.add.reduceat(each[self.kept].astype(np.int64), begins).tolist()
         before = [-1] * len(held)

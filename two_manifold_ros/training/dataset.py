@@ -241,7 +241,7 @@ def driving_dataset(recordings: Sequence[Recording], settings: TrainingSettings)
         )
     segments = tuple(each for each in driven if len(each) > 2 * dataset.window)
     if not any_position(segments):
-        # It hardly drives between two stops: with them there is something to learn from.
+        # It hardly drives between two stops: only with them there is enough to learn from.
         return dataset
     still = max(longest_stuck(seen.T) for seen in observations)
     return replace(dataset, segments=segments, rest=rule, still=still)

@@ -212,7 +212,7 @@ def paper_settings(asked: TrainingSettings, recordings: Sequence[Recording]) -> 
     settings = replace(asked, **PAPER)
     if asked.window is not None:
         return settings
-    # Whatever is wrong with the recordings, the training says it.
+    # The training reports defects of the recordings.
     with contextlib.suppress(InputError):
         wide = build_dataset(recordings, replace(settings, window=150))
         if all(hold_out(wide.segments, wide.window)):

@@ -105,7 +105,7 @@ def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
         shift = 10**15 * (1 + index) - imu.first_stamp
 
         def shifted(stamps: Ints, shift: int = shift) -> Ints:
-            # A stamp that is zero or negative says no time.
+            # A stamp that is zero or negative has no time.
             return np.where(stamps <= 0, 0, stamps + shift)
 
         if positions is not None:
