@@ -23,10 +23,9 @@ Each row is a trial. A real `filter_node` is sent a healthy drive of the simulat
 DDS, then the fault, then the healthy drive again; several nodes serve one trial after the other,
 in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz; as
 it is of one car on one day, it is trained with `--sharpness .4 --persistence .5`.
-In every trial nothing that is published may be a number that is not finite, nothing may be
-published in a state that publishes nothing, counters have to add up (`received` is the sum of
-`used`, `waiting` and the rejected by cause) and to show each refused message under its cause, and
-the node has to survive.
+In every trial the node has to survive. Every published number has to be finite, and nothing may be
+published in a state that publishes nothing. Counters have to add up: `received` is the sum of
+`used`, `waiting` and the rejected by cause. They have to show each refused message under its cause.
 
 The rows after them are of the machine around the nodes: real processes again, of all nodes and of
 the commands that write, on a machine that is not as it should be. In every trial what ends has to

@@ -424,7 +424,7 @@ def parameter_page() -> str:
 This page is written by `python -m two_manifold_ros.interface.parameters` from the classes that the
 nodes declare their parameters from; a test compares the two.
 
-*Changeable* says until when `ros2 param set` is accepted; later it is refused with the reason.
+*Changeable* states until when `ros2 param set` is accepted; later it is refused with the reason.
 """
     columns = ('Parameter', 'Type', 'Default', 'Allowed', 'Changeable', 'Meaning')
     parts = [head]
