@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 HEAD = f"""\
 # Faults
 
-What our nodes do about every fault that was seen in the wild, or thought of. This page is made
+Reactions of the nodes to every fault that was seen in the wild, or thought of. This page is made
 by `./run faults` from what its tests saw; `./run test` runs the same tests.
 
 Each row is a trial. A real `filter_node` is sent a healthy drive of the simulated slot car over
-DDS, then the fault, then the healthy drive again; several nodes serve one trial after the other,
+DDS, then the fault, then the healthy drive again. Several nodes serve one trial after the other,
 in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz; as
 it is of one car on one day, it is trained with `--sharpness .4 --persistence .5`.
 In every trial the node has to survive. Every published number has to be finite, and nothing may be
 published in a state that publishes nothing. Counters have to add up: `received` is the sum of
-`used`, `waiting` and the rejected by cause. They have to show each refused message under its cause.
+`used`, `waiting` and the rejected by cause. They have to show each refused message under its
+cause.
 
-The rows after them are of the machine around the nodes: real processes again, of all nodes and of
-the commands that write, on a machine that is not as it should be. In every trial what ends has to
+The rows after them are of the machine around the nodes. They use real processes again, of all
+nodes and of the commands that write, on a machine with a fault. In every trial what ends has to
 end with the status it promises and without a traceback. Whatever an IMU publisher offers
 (reliability, durability, deadline, liveliness), the nodes hear it: they ask for nothing. A hang-up
 is heard unless it is ignored, as by `nohup`. Only SIGKILL and a loss of power may leave a hidden
@@ -37,16 +38,16 @@ network comes up later than a node, the node has to be restarted.
 
 * *says*: status and cause in `diagnostics`, see [states.md](states.md); a counter where the fault
   does no harm that had to be reported; or what is logged or printed, or how it ends.
-* *after*: seconds of the drive until it is said (of the clock where no messages come), and the
+* *after*: seconds of the drive until it is reported (of the clock where no messages come), and the
   limit.
 * *wrong*: ticks in which a wrong position was published as sure, and the limit. A position is
   wrong if the truth lies outside the 95 % ellipse and more than {FAR_M} m away, an error that a
   healthy drive has now and then (the track is 4.9 m by 2.3 m), or outside {SURE:g} times the
   ellipse and more than {SURE:g} times as far away as usual; off the track every one is.
 * *back*: ticks after the end of the fault until it tracks again, and the limit. Where the window
-  starts again it takes 20 to fill; a better status is published after 10. Where it was named
-  what is wrong with the input, the window first has to leave it behind (20), and four looks at it,
-  five ticks apart, have to agree that all is well.
+  starts again it takes 20 to fill; a better status is published after 10. Where a fault of
+  the input was named, it first has to leave the window (20). Then four looks, five ticks apart,
+  have to agree that the input is as in training.
 * *error*: after that limit (where there is no harm: from the start of the fault), as a multiple of
   the error without the fault at the same places; at most {MOST_ERROR}. Errors below
   {LEAST_ERROR_M} m count as that.

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 HEAD = f"""\
 # Position faults
 
-What training, `evaluate`, `inspect` and an updater do about wrong positions. This page is made by
+Reactions of training, `evaluate`, `inspect` and an updater to wrong positions. This page is made by
 `pytest --positions-page docs/position_faults.md test/positions` from what its tests saw; the same
 tests are part of `./run test`. Faults of the IMU are in [faults.md](faults.md).
 
 Each row is a trial: the fault is done to the positions of a simulated slot car (50 Hz, seven laps
-of a track of 4.9 m by 2.3 m). A model is trained on the faulty drive and follows two clean laps;
-a model of the clean drive follows the two laps, scored by faulty positions; `inspect` looks at the
-faulty drive; and an updater is given the faulty positions one after the other.
+of a track of 4.9 m by 2.3 m). A model is trained on the faulty drive and follows two clean laps.
+A model of the clean drive follows the two laps, scored by faulty positions. `inspect` looks at the
+faulty drive. An updater is given the faulty positions one after the other.
 A shuttle is another vehicle, on a line of 12 m, with another drive for its model to follow.
 
 * *says*: codes of the findings of `inspect --json`; `train` prints the warnings among them.
