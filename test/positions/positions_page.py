@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 HEAD = f"""\
 # Position faults
 
-Reactions of training, `evaluate`, `inspect` and an updater to wrong positions. This page is made by
-`pytest --positions-page docs/position_faults.md test/positions` from what its tests saw; the same
-tests are part of `./run test`. Faults of the IMU are in [faults.md](faults.md).
+Reactions of training, `evaluate`, `inspect` and an updater to wrong positions. This page is made
+by `pytest --positions-page docs/position_faults.md test/positions` from what its tests saw; the
+same tests are part of `./run test`. Faults of the IMU are in [faults.md](faults.md).
 
 Each row is a trial: the fault is done to the positions of a simulated slot car (50 Hz, seven laps
 of a track of 4.9 m by 2.3 m). A model is trained on the faulty drive and follows two clean laps.
