@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from bench_node import train
 from bench_soak import resident_mb, yardstick_s
-from endless_drive import EndlessDrive, ODD, NOWHERE
+from endless_drive import EndlessDrive, NOWHERE, ODD
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
