@@ -90,9 +90,9 @@ def feed(
     if given is None:
         given = np.searchsorted(stream.stamps, stream.fix_stamps)
     fix, last = (int(np.searchsorted(given, each)) for each in (first, stop))
-    published = []
+    estimates = []
     for index in range(first, stop):
-        published += [
+        estimates += [
             (index, each.stamp_ns, each.valid, *each.positions[0].tolist())
             for each in live.push(int(stream.stamps[index]), stream.samples[index])
         ]
@@ -100,8 +100,8 @@ def feed(
             if positions and not isinstance(live, Filter):
                 live.add_reference(int(stream.fix_stamps[fix]), *stream.fixes[fix].tolist())
             fix += 1
-    rows = np.array([each[2:] for each in published], dtype=np.float64).reshape(-1, 3)
-    indices, ends = (np.array([each[n] for each in published], dtype=np.int64) for n in (0, 1))
+    rows = np.array([each[2:] for each in estimates], dtype=np.float64).reshape(-1, 3)
+    indices, ends = (np.array([each[n] for each in estimates], dtype=np.int64) for n in (0, 1))
     truths = _truths_at(stream, indices, ends)
     mean = np.linalg.norm(truths - np.nanmean(stream.fixes, axis=0), axis=1)
     errors = np.linalg.norm(rows[:, 1:] - truths, axis=1)
@@ -146,9 +146,9 @@ def apart(work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what work returns
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, 'rb') as pipe:
-        published = pipe.read()
+        content = pipe.read()
     os.waitpid(child, 0)
-    good, answer = pickle.loads(published)  # noqa: S301 - our own
+    good, answer = pickle.loads(content)  # noqa: S301 - our own
     if not good:
         raise RuntimeError(answer)
     return answer
@@ -210,14 +210,14 @@ def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     offline = offline_accuracy(case, OFFLINE[name])
     beside = {each: offline.get(each) for each in ('rmse_m', 'published')}
     laps = math.floor(ticks[-1, LAP] + 0.3)
-    published = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])
+    errors = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])
     # Where a drive starts nothing can be published, however much was learned.
     filled = ticks[:, FILLED] > 0.0
     here = [(np.floor(ticks[:, LAP]) == lap) & filled for lap in range(laps)]
     curve = {
         'mean_m': rms(ticks[:, MEAN]),
         'lap_s': case.lap_s,
-        'rmse_m': [rms(published[each]) for each in here],
+        'rmse_m': [rms(errors[each]) for each in here],
         'published': [float(ticks[each, VALID].mean()) if each.any() else 0.0 for each in here],
     }
     gauntlet = {'laps': float(ticks[-1, LAP]), 'accuracy': found, 'offline': beside}

@@ -63,27 +63,23 @@ def main(
 def _run(args: argparse.Namespace, name: str) -> int:
     """Run one target, in one process after the other, and print its line."""
     with TemporaryDirectory() as folder:
-        begun, done, published, failed = time(), 0, '', False
+        begun, done, log, failed = time(), 0, '', False
         while done < args.executions and not failed:
             ended = _slice(name, folder, args.executions - done, args.seed + done)
-            published = ended.stderr
-            ran = re.findall(r'executions (\d+)', published)
+            log = ended.stderr
+            ran = re.findall(r'executions (\d+)', log)
             failed = ended.returncode != 0 or not ran
             done += int(ran[-1]) if ran else 0
         found = [each.read_bytes() for each in Path(folder).glob('[clot]*-*')]
-    edges, corpus = (
-        re.findall(rf'{word}: (\d+)', published)[-1:] or ['-'] for word in ('cov', 'corp')
-    )
-    seen = {
-        word: re.findall(rf'{word} (\d+)', published)[-1:] or ['-'] for word in ('peak', 'slowest')
-    }
+    edges, corpus = (re.findall(rf'{word}: (\d+)', log)[-1:] or ['-'] for word in ('cov', 'corp'))
+    seen = {word: re.findall(rf'{word} (\d+)', log)[-1:] or ['-'] for word in ('peak', 'slowest')}
     print(
         f'{name:<14} {done:>10} {time() - begun:>8.0f} {edges[0]:>6} {corpus[0]:>7} '
         f'{seen["peak"][0]:>8} {seen["slowest"][0]:>11} {failed:>9}',
         flush=True,
     )
     if failed:
-        print(published[-3000:])
+        print(log[-3000:])
         for each in found:
             print(f'  {len(each)} bytes: {each[:4000].hex()}')
     return int(failed)

@@ -108,8 +108,8 @@ class NaiveBelief:
             for step, part in enumerate(self.chances_of_steps(mean)):
                 for there, share in enumerate(self.powers[step][here]):
                     if share > 0.0:
-                        paced = after + gain * (step - mean)
-                        come[row, there].append((chance * part * share, paced, left))
+                        updated = after + gain * (step - mean)
+                        come[row, there].append((chance * part * share, updated, left))
         self.cells = {key: merged(cells) for key, cells in come.items()}
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 

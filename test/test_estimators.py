@@ -232,16 +232,16 @@ def test_a_response_is_found(points: np.ndarray) -> None:
 
 def test_responses_that_are_not_known(points: np.ndarray) -> None:
     response = np.stack([points[:, 0], points[:, 1] * points[:, 2]], axis=1)
-    published = response.copy()
-    published[::2] = np.nan
+    known = response.copy()
+    known[::2] = np.nan
     estimator = ManifoldKernelReduction(LEARNER)
-    found = estimator.fit(points, published).embedding_
+    found = estimator.fit(points, known).embedding_
     assert found.shape == (350, 2)
     assert LinearRegression().fit(found[1::2], response[1::2]).score(found, response) > 0.95
     with pytest.raises(InputError, match='known for 1 rows'):
         estimator.fit(points, np.where(np.arange(350) == 3, 1.0, np.nan))
     with pytest.raises(InputError, match='not finite'):
-        estimator.fit(points, np.where(np.isnan(published), np.inf, published))
+        estimator.fit(points, np.where(np.isnan(known), np.inf, known))
     with pytest.raises(InputError, match='y is no array of real numbers'):
         estimator.fit(points, ['left'] * 350)
     with pytest.raises(InputError, match='each of the 350 rows'):

@@ -503,8 +503,8 @@ def test_a_folder_is_made_and_one_that_cannot_be_is_reported_before_there_is_a_m
     assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
     assert names_in(tmp_path / 'a' / 'b') == numbered()
     (tmp_path / 'file').touch()
-    published = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
-    assert published.startswith(
+    obstacle = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
+    assert obstacle.startswith(
         f'{tmp_path}/file/b: no model can be written here (Not a directory)'
     )
 

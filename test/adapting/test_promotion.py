@@ -86,10 +86,10 @@ def test_a_model_that_is_not_taken(protocol: SwapProtocol, asked: Asked) -> None
     protocol.begin(NEW, OLD, 0.0)
     accept(asked)
     accept(asked)
-    published = {'model': OLD, 'swap': 'failed', 'swap_trouble': 'of another track'}
-    protocol.hear({**published, 'swap_trouble': 'of an attempt before'}, 1.0)
+    status = {'model': OLD, 'swap': 'failed', 'swap_trouble': 'of another track'}
+    protocol.hear({**status, 'swap_trouble': 'of an attempt before'}, 1.0)
     assert protocol.busy, 'the first word may be about something older'
-    protocol.hear(published, 2.0)
+    protocol.hear(status, 2.0)
     assert (protocol.busy, protocol.trouble) == (False, 'of another track')
 
 

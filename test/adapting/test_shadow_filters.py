@@ -57,7 +57,7 @@ def errors() -> PairedErrors:
 
 
 def pass_by(errors: PairedErrors, slots: range, start: int = START) -> list[ErrorPair]:
-    """Tell where the vehicle was: it drives one metre in a slot along the x axis."""
+    """Add references of a vehicle that drives one metre in a slot along the x axis."""
     found = []
     for slot in slots:
         found += errors.add_reference(start + slot * SLOT_NS, float(slot), 0.0)
@@ -272,11 +272,11 @@ def test_a_filter_near_the_mean_does_not_take_over(error: float, verdict: Verdic
     test = make_test()
     for tick in range(20 * TICKS_PER_BLOCK):
         x, y = math.cos(0.05 * tick), math.sin(0.05 * tick)
-        published = np.array(
+        predicted = np.array(
             [[math.cos(0.05 * (tick + h)) + error, math.sin(0.05 * (tick + h))] for h in HORIZONS]
         )
         test.observe(Side.INCUMBENT, tick * PERIOD, None)
-        test.observe(Side.CANDIDATE, tick * PERIOD, published)
+        test.observe(Side.CANDIDATE, tick * PERIOD, predicted)
         test.add_reference(tick * PERIOD, x, y)
     assert test.blocks > 10
     assert test.score(Side.CANDIDATE) < 0.9 * test.score(Side.INCUMBENT)

@@ -132,7 +132,7 @@ def cells(text: str, horizon: str) -> list[str]:
 
 
 @pytest.fixture(scope='session')
-def strange_bag(
+def novel_bag(
     slot_car_laps: tuple[Recording, Recording],
     write_bag: Callable[..., Path],
     tmp_path_factory: pytest.TempPathFactory,
@@ -147,11 +147,11 @@ def strange_bag(
 
 
 def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
-    model_file: Path, strange_bag: Path, capsys: pytest.CaptureFixture[str]
+    model_file: Path, novel_bag: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(scores(model_file, [strange_bag], '--json')) == 0
+    assert main(scores(model_file, [novel_bag], '--json')) == 0
     content = json.loads(capsys.readouterr().out)
-    assert main(scores(model_file, [strange_bag])) == 0
+    assert main(scores(model_file, [novel_bag])) == 0
     text = capsys.readouterr().out
     for horizon, each in content['horizons'].items():
         every = each['all']
@@ -175,11 +175,11 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
-    model_file: Path, strange_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_file: Path, novel_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     figure = tmp_path / 'figure.svg'
     options = ('--from', '10.2', '--until', '17.8', '--figure', str(figure))
-    assert main(scores(model_file, [strange_bag], *options)) == 0
+    assert main(scores(model_file, [novel_bag], *options)) == 0
     captured = capsys.readouterr()
     found = cells(captured.out, '0')
     assert float(found[1]) > 0.0

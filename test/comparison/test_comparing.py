@@ -39,14 +39,14 @@ def tried(method: Fixed, plan: Plan) -> Trial | Failure:
 
 def test_positions_are_hidden_unless_the_method_is_reported(ellipse_plan: Plan) -> None:
     hidden = tried(Repeater('hidden', chosen={'b': 1, 'a': (2, 3)}), ellipse_plan)
-    published = tried(Repeater('sees_positions', sees_positions=True), ellipse_plan)
+    seeing = tried(Repeater('sees_positions', sees_positions=True), ellipse_plan)
     here = tried(Fixed('here', (3.0, 4.0), states=True, sees_positions=True), ellipse_plan)
     assert (here.linear[0] == [3.0, 4.0]).all()
     assert np.isnan(hidden.positions[0]).all()
     assert hidden.linear is None
     assert list(hidden.chosen.items()) == [('a', [2, 3]), ('b', 1)]
     truth = ellipse_plan.tests[0].segment.positions
-    np.testing.assert_array_equal(published.positions[0][:, 2], truth)
+    np.testing.assert_array_equal(seeing.positions[0][:, 2], truth)
 
 
 def test_the_linear_track_is_that_of_the_states(ellipse_plan: Plan) -> None:
@@ -135,13 +135,13 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_results_are_in_order_and_right(ellipse_plan: Plan) -> None:
     comparison = compare(ellipse_plan, METHODS)
     assert [result.name for result in comparison.results] == [each.name for each in METHODS]
-    far, broken, _, _, published = comparison.results
+    far, broken, _, _, seeing = comparison.results
     assert broken.failure == 'why'
     (test,) = ellipse_plan.tests
     true = test.truth[test.scored, 1]
     away = np.linalg.norm(true[np.isfinite(true).all(axis=1)] - [100.0, 0.0], axis=1)
     assert far.scores[1].rmse_m == pytest.approx(np.sqrt(np.mean(np.square(away))))
-    assert published.scores[0].rmse_m == 0.0
+    assert seeing.scores[0].rmse_m == 0.0
     assert comparison.scored[0] == int(np.isfinite(test.truth[test.scored, 0, 0]).sum())
 
 
@@ -179,14 +179,14 @@ def test_what_was_kept_is_not_computed_again(
 
 
 def test_progress_is_reported(ellipse_plan: Plan, tmp_path: Path) -> None:
-    published: list[tuple[str, float]] = []
-    compare(ellipse_plan, METHODS[2:4], None, 1, lambda *each: published.append(each))
-    assert published == [('compared mean', 0.5), ('compared near', 1.0)]
+    reported: list[tuple[str, float]] = []
+    compare(ellipse_plan, METHODS[2:4], None, 1, lambda *each: reported.append(each))
+    assert reported == [('compared mean', 0.5), ('compared near', 1.0)]
     cache = Cache(tmp_path)
     compare(ellipse_plan, METHODS[2:3], cache)
-    published.clear()
-    compare(ellipse_plan, METHODS[2:4], cache, 1, lambda *each: published.append(each))
-    assert published == [('compared near', 1.0)]
+    reported.clear()
+    compare(ellipse_plan, METHODS[2:4], cache, 1, lambda *each: reported.append(each))
+    assert reported == [('compared near', 1.0)]
 
 
 ROWS = np.arange(12.0).reshape(3, 2, 2)

@@ -175,7 +175,7 @@ def test_ahead_is_an_arc(rate: float) -> None:
         np.testing.assert_allclose(place, np.array([1.0, 2.0]) + line, atol=1e-3)
 
 
-TOLD = 20
+GIVEN = 20
 
 
 @pytest.fixture(scope='module')
@@ -184,8 +184,8 @@ def fitted() -> FittedDeadReckoning:
 
 
 def errors_of(fitted: FittedDeadReckoning, segment: Segment) -> np.ndarray:
-    published = fitted.predict(segment).positions[:, 0]
-    return np.asarray(np.linalg.norm(published - segment.positions, axis=1))
+    predicted = fitted.predict(segment).positions[:, 0]
+    return np.asarray(np.linalg.norm(predicted - segment.positions, axis=1))
 
 
 def biased(segment: Segment, bias: float) -> Segment:
@@ -206,7 +206,7 @@ def exact(errors: tuple[float, float, float]) -> FittedDeadReckoning:
 @pytest.mark.parametrize(('rate', 'speed'), [(0.5, 2.0), (-1.0, 2.0), (0.1, 3.0), (0.0, 1.0)])
 def test_a_circle_is_followed_within_centimetres(rate: float, speed: float) -> None:
     errors = errors_of(exact((0.01, 0.1, 0.1)), steady(600, rate, speed))
-    assert errors[TOLD:].max() < 0.05
+    assert errors[GIVEN:].max() < 0.05
 
 
 @pytest.mark.parametrize('bias', [0.01, -0.02])
@@ -214,7 +214,7 @@ def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
     """Heading b t, and sideways v b t^2 / 2, after the positions are no longer given."""
     segment = biased(steady(220, 0.0, 2.0), bias)
     course = exact((1e-3, 0.5, 0.5)).predict(segment)
-    since = PERIOD_S * (len(segment) - TOLD / 2)
+    since = PERIOD_S * (len(segment) - GIVEN / 2)
     assert course.states[-1, 2] == pytest.approx(bias * since, rel=0.1)
     sideways = course.positions[-1, 0, 1] - segment.positions[-1, 1]
     assert sideways == pytest.approx(2.0 * bias * since**2 / 2.0, rel=0.1)
@@ -222,11 +222,11 @@ def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
 
 def test_ahead_it_drives_on_as_now(fitted: FittedDeadReckoning) -> None:
     segment = steady(120, 0.5, 2.0)
-    published = fitted.predict(segment).positions
+    predicted = fitted.predict(segment).positions
     for column, horizon in ((1, 5), (2, 20)):
-        wanted = segment.positions[TOLD + horizon :]
+        wanted = segment.positions[GIVEN + horizon :]
         errors = np.linalg.norm(
-            published[TOLD : len(published) - horizon, column] - wanted, axis=1
+            predicted[GIVEN : len(predicted) - horizon, column] - wanted, axis=1
         )
         assert errors.max() < 0.15
 
@@ -234,7 +234,7 @@ def test_ahead_it_drives_on_as_now(fitted: FittedDeadReckoning) -> None:
 def test_later_positions_change_nothing(fitted: FittedDeadReckoning) -> None:
     segment = varied(300)
     moved = segment.positions.copy()
-    moved[TOLD:150] += [50.0, -20.0]
+    moved[GIVEN:150] += [50.0, -20.0]
     moved[150:] = np.nan
     before = fitted.predict(segment)
     after = fitted.predict(replace(segment, positions=moved))
@@ -251,15 +251,15 @@ def test_standing_is_reported_until_it_sets_off(fitted: FittedDeadReckoning) -> 
     np.testing.assert_array_equal(
         course.positions[:begun], segment.positions[:1, None] + np.zeros((begun, 3, 2))
     )
-    assert errors_of(fitted, segment)[begun + TOLD :].max() < 0.5
+    assert errors_of(fitted, segment)[begun + GIVEN :].max() < 0.5
 
 
 def test_it_waits_for_the_first_position(fitted: FittedDeadReckoning) -> None:
     segment = varied(200)
     segment.positions[:40] = np.nan
-    published = fitted.predict(segment).positions
-    assert np.isnan(published[:40]).all()
-    assert np.isfinite(published[40:]).all()
+    predicted = fitted.predict(segment).positions
+    assert np.isnan(predicted[:40]).all()
+    assert np.isfinite(predicted[40:]).all()
     segment.positions[:] = np.nan
     nowhere = fitted.predict(segment)
     assert np.isnan(nowhere.positions).all()

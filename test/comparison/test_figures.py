@@ -102,8 +102,8 @@ def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Co
     assert len(lines) == 2
     assert 'not what the method predicts' in lines[0]
     assert lines[1] == 'Without a state, so not shown: the seeing'
-    _, published, one, _ = compared.results
-    shown = replace(published, linear=one.linear)
+    _, seeing, one, _ = compared.results
+    shown = replace(seeing, linear=one.linear)
     lines = caption_of(replace(compared, results=(shown, one)), 100.0).splitlines()
     assert lines[1:] == ['Given true positions on the way: the seeing']
     assert len(caption_of(replace(compared, results=(one,)), 100.0).splitlines()) == 1

@@ -242,17 +242,17 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
     fitted = FittedHiddenMarkov(Learning(train), FEW)
-    published = [fitted.predict(segment) for segment in (first, second)]
+    found = [fitted.predict(segment) for segment in (first, second)]
     for place, horizon in enumerate(train.horizons):
         sums, weights = np.zeros((6, 2)), np.zeros(6)
-        for segment, predicted in zip((first, second), published, strict=True):
+        for segment, predicted in zip((first, second), found, strict=True):
             for tick in range(len(segment) - horizon):
                 ahead = segment.positions[tick + horizon]
                 if np.isfinite(ahead).all():
                     sums += predicted.states[tick][:, None] * ahead
                     weights += predicted.states[tick]
         means = sums / weights[:, None]
-        for predicted in published:
+        for predicted in found:
             np.testing.assert_allclose(
                 predicted.positions[:, place], predicted.states @ means, atol=1e-9
             )

@@ -186,11 +186,11 @@ def naive(
         return what @ on.T @ np.linalg.inv(on @ on.T) @ on
 
     past, future = hankel[: i * d], hankel[i * d :]
-    published = project(future, past)
+    predicted = project(future, past)
     weight = past.T if weighting == 'principal' else np.eye(len(columns))
-    vectors, strengths, _ = np.linalg.svd(published @ weight, full_matrices=False)
+    vectors, strengths, _ = np.linalg.svd(predicted @ weight, full_matrices=False)
     observability = vectors[:, :order] * np.sqrt(strengths[:order])
-    before = np.linalg.pinv(observability) @ published
+    before = np.linalg.pinv(observability) @ predicted
     later = project(hankel[(i + 1) * d :], hankel[: (i + 1) * d])
     after = np.linalg.pinv(observability[:-d]) @ later
     wanted = np.concatenate([after, future[:d]])
@@ -247,9 +247,9 @@ def test_as_another_library_says() -> None:
     order = [*range(2, 6), *range(2)]
     their_form = innovation_form(system.a, system.c, noise[np.ix_(order, order)])
     np.testing.assert_allclose(form.innovation, their_form.innovation, atol=0.02)
-    published = form.filter(measured) @ form.output.T
+    predicted = form.filter(measured) @ form.output.T
     by_other = their_form.filter(measured) @ their_form.output.T
-    assert np.std(published - by_other) < 0.02 * np.std(published)
+    assert np.std(predicted - by_other) < 0.02 * np.std(predicted)
 
 
 def test_columns_may_come_in_chunks() -> None:
@@ -279,9 +279,9 @@ def test_a_channel_that_is_there_twice_does_no_harm() -> None:
     measured = simulate(3000)
     once = identified([measured], 6, 4)
     twice = identified([np.tile(measured, 2)], 6, 4)
-    published = once.filter(measured) @ once.output.T
+    predicted = once.filter(measured) @ once.output.T
     again = (twice.filter(np.tile(measured, 2)) @ twice.output.T)[:, :2]
-    np.testing.assert_allclose(again, published, atol=0.05)
+    np.testing.assert_allclose(again, predicted, atol=0.05)
 
 
 TURN = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])

@@ -87,11 +87,11 @@ def test_a_slot_car_is_followed_better_than_by_its_mean(
 def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
     first, second = wander(0, 20), wander(1, 30)
     first.positions[3:9] = np.nan
-    published = MeanPosition().fit(train_of(first, second)).predict(wander(2, 4)).positions
+    predicted = MeanPosition().fit(train_of(first, second)).predict(wander(2, 4)).positions
     known = [*first.positions[:3], *first.positions[9:], *second.positions]
     mean = sum(known) / len(known)
-    assert published.shape == (4, 3, 2)
-    np.testing.assert_allclose(published, np.broadcast_to(mean, (4, 3, 2)))
+    assert predicted.shape == (4, 3, 2)
+    np.testing.assert_allclose(predicted, np.broadcast_to(mean, (4, 3, 2)))
 
 
 def test_no_training_position_at_all() -> None:
@@ -105,10 +105,10 @@ def test_no_training_position_at_all() -> None:
 def test_the_position_at_the_tick_for_every_horizon() -> None:
     segment = wander(1, 10)
     segment.positions[4] = np.nan
-    published = PreviousPosition().fit(train_of(wander(0, 20))).predict(segment).positions
-    assert published.shape == (10, 3, 2)
+    predicted = PreviousPosition().fit(train_of(wander(0, 20))).predict(segment).positions
+    assert predicted.shape == (10, 3, 2)
     for horizon in range(3):
-        np.testing.assert_array_equal(published[:, horizon], segment.positions)
+        np.testing.assert_array_equal(predicted[:, horizon], segment.positions)
 
 
 RNG = np.random.default_rng(1)

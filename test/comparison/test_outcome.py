@@ -137,11 +137,11 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
 def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
     (test,) = ellipse_plan.tests
     plan = replace(ellipse_plan, tests=(test, test), notes=('a note to know',))
-    published = noise(plan, 1)
-    trials: dict[str, Trial | Failure] = {'one': Trial((published, published), None, {})}
+    predicted = noise(plan, 1)
+    trials: dict[str, Trial | Failure] = {'one': Trial((predicted, predicted), None, {})}
     comparison = grade(plan, [Fixed('one')], trials)
     assert comparison.notes == plan.notes
-    assert comparison.scored[0] == 2 * graded(ellipse_plan, one=published).scored[0]
+    assert comparison.scored[0] == 2 * graded(ellipse_plan, one=predicted).scored[0]
     content = comparison.to_json()
     assert content['learned'] == [{'recording': 'ellipse', 'seconds': pytest.approx(105.59)}]
     assert content['followed'] == [{'recording': 'ellipse', 'seconds': pytest.approx(28.6)}]

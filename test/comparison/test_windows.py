@@ -44,7 +44,7 @@ def naive_nearest(
     """Compare the window that ends at a tick with every training window, one at a time."""
     width, standardise = settings.window, train.dataset.channels.standardise
     live = standardise(segment.values)[tick - width + 1 : tick + 1]
-    published = np.full((len(train.horizons), 2), np.nan)
+    predicted = np.full((len(train.horizons), 2), np.nan)
     for place, horizon in enumerate(train.horizons):
         found = []
         for training in train.dataset.segments:
@@ -56,8 +56,8 @@ def naive_nearest(
                     found.append((np.sum((window - live) ** 2), position))
         found.sort(key=lambda pair: pair[0])
         if found:
-            published[place] = np.mean([pair[1] for pair in found[: settings.neighbours]], axis=0)
-    return published
+            predicted[place] = np.mean([pair[1] for pair in found[: settings.neighbours]], axis=0)
+    return predicted
 
 
 @pytest.mark.parametrize('neighbours', [1, 30, 500])
@@ -68,11 +68,11 @@ def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
     train = train_of(*training, horizons=(0, 2, 7, 38))
     settings = NearestSettings(neighbours, width)
     segment = wander(4, 20)
-    published = FittedNearestWindows(train, settings).predict(segment).positions
-    assert np.isnan(published[: width - 1]).all()
+    predicted = FittedNearestWindows(train, settings).predict(segment).positions
+    assert np.isnan(predicted[: width - 1]).all()
     for tick in range(width - 1, len(segment)):
         np.testing.assert_allclose(
-            published[tick], naive_nearest(train, segment, tick, settings), atol=1e-12
+            predicted[tick], naive_nearest(train, segment, tick, settings), atol=1e-12
         )
 
 
@@ -80,10 +80,10 @@ def test_the_choice_suits_the_data() -> None:
     """Without noise in the positions, few neighbours are best: more blur the circle."""
     fitted = NearestWindows().fit(train_of(circle(0, 400), window=8))
     assert fitted.chosen['neighbours'] in {1, 5}
-    published = fitted.predict(without_positions(circle(1, 60))).positions
+    predicted = fitted.predict(without_positions(circle(1, 60))).positions
     wanted = circle(1, 60).positions
-    assert np.abs(published[8:, 0] - wanted[8:]).max() < 0.2
-    assert np.abs(published[8:-7, 2] - wanted[15:]).max() < 0.2
+    assert np.abs(predicted[8:, 0] - wanted[8:]).max() < 0.2
+    assert np.abs(predicted[8:-7, 2] - wanted[15:]).max() < 0.2
 
 
 SETTINGS = BeliefSettings(window=3, temperature=0.8, stay=0.2, skip=0.1, jump=0.05, power=1)
@@ -96,7 +96,7 @@ def naive_belief(train: TrainSplit, segment: Segment, settings: BeliefSettings) 
     live = standardise(segment.values)
     places = [(s, i) for s, each in enumerate(trained) for i in range(width - 1, len(each))]
     weights = dict.fromkeys(places, 1.0 / len(places))
-    published = np.full((len(live), len(train.horizons), 2), np.nan)
+    predicted = np.full((len(live), len(train.horizons), 2), np.nan)
     moves = (settings.stay, 1.0 - settings.stay - settings.skip, settings.skip)
     for t in range(width - 1, len(live)):
         moved = dict.fromkeys(places, settings.jump / len(places))
@@ -114,8 +114,8 @@ def naive_belief(train: TrainSplit, segment: Segment, settings: BeliefSettings) 
         total = sum(moved.values())
         weights = {place: weight / total for place, weight in moved.items()}
         for column, horizon in enumerate(train.horizons):
-            published[t, column] = weighted_mean(train, weights, horizon, settings.power)
-    return published
+            predicted[t, column] = weighted_mean(train, weights, horizon, settings.power)
+    return predicted
 
 
 def weighted_mean(
@@ -139,24 +139,24 @@ def test_as_by_the_forward_algorithm(window: int, power: int) -> None:
     training[0].positions[8:20] = np.nan
     train, segment = train_of(*training, horizons=(0, 2, 11, 20, 30)), wander(3, 25)
     settings = BeliefSettings(window, 0.8, 0.2, 0.1, 0.05, power)
-    published = BeliefFilter(settings).fit(train).predict(segment).positions
+    predicted = BeliefFilter(settings).fit(train).predict(segment).positions
     np.testing.assert_allclose(
-        published, naive_belief(train, segment, settings), rtol=1e-9, atol=1e-12
+        predicted, naive_belief(train, segment, settings), rtol=1e-9, atol=1e-12
     )
-    assert np.isnan(published[: window - 1]).all()
-    assert np.isfinite(published[window - 1 :, :4]).all()
-    assert np.isnan(published[:, 4]).all()
+    assert np.isnan(predicted[: window - 1]).all()
+    assert np.isfinite(predicted[window - 1 :, :4]).all()
+    assert np.isnan(predicted[:, 4]).all()
 
 
 def test_the_estimate_at_a_tick_is_of_that_tick() -> None:
     """On the training data itself, the filter predicts the exact position now and h later."""
     train = train_of(circle(0, 120), horizons=(0, 2, 7))
     settings = BeliefSettings(window=3, temperature=1e-3, jump=1e-4)
-    published = FittedBelief(train, settings).predict(train.dataset.segments[0]).positions
+    predicted = FittedBelief(train, settings).predict(train.dataset.segments[0]).positions
     track = train.dataset.segments[0].positions
     for column, horizon in enumerate(train.horizons):
         wanted = track[10 + horizon : 100 + horizon]
-        np.testing.assert_allclose(published[10:100, column], wanted, atol=1e-3)
+        np.testing.assert_allclose(predicted[10:100, column], wanted, atol=1e-3)
 
 
 @pytest.mark.parametrize('scale', [1e3, 1e30])
@@ -167,9 +167,9 @@ def test_nothing_like_the_training_is_still_followed(scale: float) -> None:
     wild.values[10:20] *= scale
     for power in (1, 4):
         settings = BeliefSettings(window=4, temperature=1e-2, jump=1e-6, power=power)
-        published = FittedBelief(train, settings).predict(wild).positions[3:]
-        assert np.isfinite(published).all()
-        assert np.linalg.norm(published, axis=2).max() <= 1.0 + 1e-9
+        predicted = FittedBelief(train, settings).predict(wild).positions[3:]
+        assert np.isfinite(predicted).all()
+        assert np.linalg.norm(predicted, axis=2).max() <= 1.0 + 1e-9
 
 
 def test_settings_are_chosen_and_reported() -> None:
@@ -184,8 +184,8 @@ def test_settings_are_chosen_and_reported() -> None:
         'power',
         'score_m',
     }
-    published = fitted.predict(without_positions(circle(1, 60))).positions
-    assert np.abs(published[8:, 0] - circle(1, 60).positions[8:]).max() < 0.2
+    predicted = fitted.predict(without_positions(circle(1, 60))).positions
+    assert np.abs(predicted[8:, 0] - circle(1, 60).positions[8:]).max() < 0.2
     given = BeliefFilter(SETTINGS).fit(train).chosen
     assert given['window'] == SETTINGS.window
     assert given['score_m'] is None

@@ -154,7 +154,7 @@ def novel(recording: Recording) -> Recording:
     return replace(recording, imu=replace(recording.imu, samples=samples))
 
 
-def strange_for_a_while(recording: Recording) -> Recording:
+def novel_for_a_while(recording: Recording) -> Recording:
     """Do that from 10 s on, for 8 s."""
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) * 1e-9
     spoilt = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
@@ -165,7 +165,7 @@ def strange_for_a_while(recording: Recording) -> Recording:
 @pytest.fixture(scope='session')
 def withheld(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     """Return the evaluation of a drive that is refused on the way."""
-    return evaluate(slot_car_model, [strange_for_a_while(laps)])
+    return evaluate(slot_car_model, [novel_for_a_while(laps)])
 
 
 def test_every_number_by_plain_loops(

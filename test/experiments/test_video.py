@@ -22,8 +22,8 @@ def test_what_states_hold_is_read_from_them() -> None:
     random = np.random.default_rng(0)
     angles = np.cumsum(random.uniform(0.0, 0.1, 2_000)) % (2 * np.pi)
     directions = np.where(np.arange(2_000) // 300 % 2, -1, 1)
-    published = np.column_stack([np.cos(angles), np.sin(angles), directions])
-    states = published @ random.normal(size=(3, 5))
+    truth = np.column_stack([np.cos(angles), np.sin(angles), directions])
+    states = truth @ random.normal(size=(3, 5))
     reading = read(np.column_stack([states, np.zeros(2_000)]), angles, directions)
     assert (reading.first, len(reading.angles)) == (1_400, 600)
     assert reading.r2 > 0.999

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fault import StreamFault
     from healthy_drive import Sample
     from served_node import Word
-    from trial import Told, Trial
+    from trial import Published, Trial
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
@@ -75,7 +75,7 @@ def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
         yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
 
 
-def _right(published: Told, place: np.ndarray | None, usual_m: float) -> bool:
+def _right(published: Published, place: np.ndarray | None, usual_m: float) -> bool:
     if place is None:
         return False
     error = published.place - place
@@ -86,13 +86,13 @@ def _right(published: Told, place: np.ndarray | None, usual_m: float) -> bool:
     return bool(ellipses <= 1.0 or error_m < FAR_M)
 
 
-def _place(trial: Trial, published: Told) -> np.ndarray | None:
+def _place(trial: Trial, published: Published) -> np.ndarray | None:
     """Return where the car was at the stamp of an estimate, if that is known."""
     taken = _taken(trial.sent, published)
     return None if taken is None else trial.drive.places(np.array([taken]))[0]
 
 
-def _taken(sent: list[Sample], published: Told) -> int | None:
+def _taken(sent: list[Sample], published: Published) -> int | None:
     """Return the time on the drive of the newest sample that an estimate may have used."""
     for sample in reversed(sent[: published.after - 1]):
         if sample.refused or sample.stamp_ns > published.stamp_ns:

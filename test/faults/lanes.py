@@ -69,7 +69,7 @@ def _serve(
 ) -> dict[str, Outcome]:
     """Let one node serve one fault after the other; the next stands on its recovery."""
     outcomes: dict[str, Outcome] = {}
-    # Somebody may have come since they were looked for.
+    # Another process may have come since they were looked for.
     domain = next(filter(is_free, domains))
     node = ServedNode(domain, model, **parameters)
     try:

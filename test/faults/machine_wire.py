@@ -78,8 +78,8 @@ def _asks_for_more(served: ServedNode, talk: Talk) -> float:
     for policy, quality in {'DURABILITY': DURABLE, 'DEADLINE': PROMPT}.items():
         begin_s = monotonic()
         talk.node.create_subscription(PoseWithCovarianceStamped, 'position', _fail, quality)
-        published = f'No messages will be sent to it. Last incompatible policy: {policy}'
-        talk.until(lambda published=published: published in served.said, published)
+        words = f'No messages will be sent to it. Last incompatible policy: {policy}'
+        talk.until(lambda words=words: words in served.said, words)
         longest_s = max(longest_s, monotonic() - begin_s)
     return longest_s
 
@@ -96,9 +96,9 @@ def _hangs(served: ServedNode, talk: Talk, machine: Machine) -> None:
     talk.until(lambda: talk.node.count_subscribers('position') > before, 'the subscriber')
     _drive(served, machine, 5.0, 10.0)
     hanging.popen.send_signal(signal.SIGSTOP)
-    before_kb, published = _resident_kb(served), len(served.estimates)
+    before_kb, estimates = _resident_kb(served), len(served.estimates)
     _drive(served, machine, 10.0, 30.0)
-    assert len(served.estimates) - published == 200
+    assert len(served.estimates) - estimates == 200
     assert _resident_kb(served) - before_kb < MOST_GROWTH_KB
 
 

@@ -17,7 +17,7 @@ from checks import judge
 from fault import LOST, StreamFault, TRACKING
 from healthy_drive import HealthyDrive, Sample
 from served_node import Look, Word
-from trial import Told, Trial
+from trial import Published, Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
 
@@ -61,7 +61,7 @@ def good() -> Trial:
         words='drive on',
     )
     published = [
-        Told(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01)
+        Published(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01)
         for row, place in enumerate(driven.run.positions[:, :2])
         if row and row % 5 == 0 and not 119 <= row < 300
     ]

@@ -34,7 +34,7 @@ EPOCH_NS = 6 * 3600 * 10**9
 """From one trial of a node to the next, later than whatever the first did to the stamps."""
 
 
-class Told(NamedTuple):
+class Published(NamedTuple):
     """A published position."""
 
     after: int
@@ -77,7 +77,7 @@ class Trial:
     end: int
     words: list[Word]
     looks: list[Look]
-    published: list[Told]
+    published: list[Published]
     silence_s: float
     not_finite: int
     survived: bool
@@ -152,7 +152,7 @@ def _at_epoch(sample: Sample, shift: int) -> Sample:
     return sample._replace(stamp_ns=sample.stamp_ns + shift) if sample.stamp_ns else sample
 
 
-def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[Told]:
+def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[Published]:
     """
     Return the positions of odometry messages.
 
@@ -168,5 +168,5 @@ def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[T
         after = next(enders, len(sent))
         pose = message.pose.pose.position
         covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
-        published.append(Told(after + 1, stamp, np.array([pose.x, pose.y]), covariance))
+        published.append(Published(after + 1, stamp, np.array([pose.x, pose.y]), covariance))
     return published

@@ -81,8 +81,8 @@ def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
     ridge = rows * (ridged_covariance(second) - second.T @ second / rows)
     inputs = np.vstack([second, np.linalg.cholesky(ridge).T])
     outputs = np.vstack([first, np.zeros((5, 7))])
-    published = inputs @ np.linalg.lstsq(inputs, outputs, rcond=None)[0]
-    left, values, right = np.linalg.svd(published / np.sqrt(rows), full_matrices=False)
+    predicted = inputs @ np.linalg.lstsq(inputs, outputs, rcond=None)[0]
+    left, values, right = np.linalg.svd(predicted / np.sqrt(rows), full_matrices=False)
     np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
     best = (left[:, :3] * values[:3]) @ right[:3] * np.sqrt(rows)
     first_map, second_map = found.first_map[:, :3], found.second_map[:, :3]

@@ -76,8 +76,8 @@ def test_every_cause_for_which_messages_do_not_come_or_are_not_used() -> None:
 
 
 def test_every_cause_of_the_filter() -> None:
-    published = first_cells('The filter is not there yet, or not any more')
-    assert published == {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
+    named = first_cells('The filter is not there yet, or not any more')
+    assert named == {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
 
 
 def test_every_cause_of_the_updater() -> None:
@@ -86,7 +86,7 @@ def test_every_cause_of_the_updater() -> None:
 
 
 def test_every_mistake_that_samples_may_show() -> None:
-    published = first_cells('Something is wrong with the samples')
+    named = first_cells('Something is wrong with the samples')
     found = set(re.findall(r"Finding\(\s*'(\w+)'", inspect.getsource(input_watch)))
     for force in (np.array([0.0, 0.0, 9.81]), np.zeros(3)):
         mean = np.concatenate([force, np.zeros(3)])
@@ -94,4 +94,4 @@ def test_every_mistake_that_samples_may_show() -> None:
         causes = {mistake.cause for mistake in known_misconfigurations(channels)}
         found |= {part for cause in causes for part in cause.split('_and_')}
     between = {f'sign_of_{name}' for name in ('ay', 'az', 'wx', 'wy')}
-    assert published == found - between
+    assert named == found - between

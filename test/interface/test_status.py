@@ -112,7 +112,7 @@ def test_a_cause_is_warned_of_once_and_its_end_reported(
     assert said == ['W gap 0', 'I Over after 6.0 s; the warning was: gap 0']
 
 
-def test_a_cause_that_lasts_is_repeated_seldom(log: ThrottledLog, said: list[str]) -> None:
+def test_a_cause_that_lasts_is_repeated_rarely(log: ThrottledLog, said: list[str]) -> None:
     for second in range(int(2.5 * REPEAT_S)):
         log.update({'gap': 'gap'}, second)
     assert said == ['W gap'] * 3

@@ -106,12 +106,12 @@ def test_every_kind_of_model_has_a_file(
 def test_the_header_is_readable(slot_car_model: RouteModel, tmp_path: Path) -> None:
     save_model(slot_car_model, tmp_path / 'model')
     header = header_of(tmp_path / 'model')
-    published = {
+    expected = {
         'format': 'two_manifold_ros route model', 'version': VERSION, 'rate_hz': 10.0,
         'window': 20, 'horizons': [0, 5, 20], 'kernel': 'laplacian-eigenmap', 'frame_id': 'map',
         'channel_units': ['m/s^2'] * 3 + ['rad/s'] * 3, 'summary': slot_car_model.summary,
     }  # fmt: skip
-    assert {name: header[name] for name in published} == published
+    assert {name: header[name] for name in expected} == expected
 
 
 def test_a_part_that_no_file_knows(spectral_model: Model) -> None:

@@ -264,7 +264,7 @@ def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
         bench.known = dict(known)
         bench.look()
     assert {key: each for key, each in bench.values.items() if key.startswith('times_')} == {
-        'times_astray': '2'
+        'times_diverged': '2'
     }
 
 

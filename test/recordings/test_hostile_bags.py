@@ -162,12 +162,12 @@ def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> Non
     """What is said of each of them again is left aside."""
     names = [f'x_{index}.mcap' for index in range(2000)]
     listed = ''.join(f'{indent}- {name}\n' for name in names)
-    published = ''.join(
+    text = ''.join(
         f'{indent}- path: {name}\n{indent}  message_count: 1\n' + 20 * f'{indent}  # to fill\n'
         for name in names
     )
     (tmp_path / 'metadata.yaml').write_text(
-        f'rosbag2_bagfile_information:\n  files:\n{published}  message_count: 2000\n'
+        f'rosbag2_bagfile_information:\n  files:\n{text}  message_count: 2000\n'
         f'  topics_with_message_count:\n{indent}- message_count: 9\n'
         f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
     )

@@ -74,9 +74,9 @@ def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
     assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
     if atol < DROPPED:
-        paced = (chances > 1e-9) & (np.arange(6) != STANDS)
-        np.testing.assert_allclose(belief.ratios[paced], ratios[paced], atol=1e-6)
-        np.testing.assert_allclose(belief.spreads[paced], spreads[paced], atol=1e-6)
+        moving = (chances > 1e-9) & (np.arange(6) != STANDS)
+        np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
+        np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
 
 
 def assert_consistent(belief: RouteBelief) -> None:

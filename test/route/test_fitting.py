@@ -42,9 +42,9 @@ def test_what_was_followed_is_scored(
     run = fitting.follow
 
     def remembered(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, published = run(route, observations)
+        means, covariances, factors = run(route, observations)
         runs.append((route, means[:, 0], covariances[:, 0]))
-        return means, covariances, published
+        return means, covariances, factors
 
     track = laps.track.copy()
     track[unknown] = np.nan

@@ -78,9 +78,9 @@ def test_a_receiver_of_one_position_a_second_still_shows_a_stop() -> None:
     laps, ticks = circle(2, noise=0.0), 300
     line = np.concatenate([laps[:100], np.repeat(laps[100:101], ticks, axis=0), laps[100:]])
     seconds = np.arange(0, len(line), 10)
-    published = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
+    noisy = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
     track = np.stack(
-        [np.interp(np.arange(seconds[-1]), seconds, axis) for axis in published.T], axis=1
+        [np.interp(np.arange(seconds[-1]), seconds, axis) for axis in noisy.T], axis=1
     )
     still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
     begin, end = max(stretches_of(still), key=lambda each: each[1] - each[0])

@@ -211,13 +211,13 @@ def test_every_training_tick_gets_a_position(drives: Drives) -> None:
     errors = np.linalg.norm(found - np.concatenate(drives.positions), axis=1)[ticks]
     assert np.sqrt(np.mean(errors**2)) < 0.1 * RADIUS_M
     estimated = np.count_nonzero(~known[ticks])
-    published = re.fullmatch(
+    match = re.fullmatch(
         rf'{estimated} of {len(ticks)} training ticks have no position; it was estimated with an '
         r'error of about (.*) m',
         note or '',
     )
-    assert published is not None, note
-    assert 0.5 < float(published[1]) / np.sqrt(np.mean(errors**2)) < 2.0
+    assert match is not None, note
+    assert 0.5 < float(match[1]) / np.sqrt(np.mean(errors**2)) < 2.0
     assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 

@@ -72,13 +72,13 @@ def test_estimates_are_learned_from_but_judge_nothing(laps: Recording, method: s
     given, other = laps.between(None, 75.0), laps.between(75.0, None)
     assert other.positions is not None
     wrong = with_positions(other, positions=other.positions.positions + 1.0)
-    judging, published = (
+    judging, estimated = (
         train_model([given, each], settings).summary
         for each in (wrong, with_positions(wrong, estimated=True))
     )
     # The tracks of both are there.
-    assert judging['seconds'] == published['seconds'] > 1.5 * 75.0
-    assert 0.0 < published['validation']['ticks'] < 0.7 * judging['validation']['ticks']
+    assert judging['seconds'] == estimated['seconds'] > 1.5 * 75.0
+    assert 0.0 < estimated['validation']['ticks'] < 0.7 * judging['validation']['ticks']
 
 
 def test_two_trainings_give_the_same_file(
@@ -189,12 +189,12 @@ def test_a_horizon_beyond_all_positions_is_refused(laps: Recording) -> None:
 
 
 def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
-    published: list[tuple[str, float]] = []
-    train_model([laps.between(None, 30.0)], QUICK, lambda *each: published.append(each))
-    shares = [share for _, share in published]
+    reported: list[tuple[str, float]] = []
+    train_model([laps.between(None, 30.0)], QUICK, lambda *each: reported.append(each))
+    shares = [share for _, share in reported]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert {stage for stage, _ in published} == {
+    assert {stage for stage, _ in reported} == {
         'averaging samples over ticks', 'merging the passes into places', 'embedding windows',
         'following each part of the drives on the map of the others',
     }  # fmt: skip

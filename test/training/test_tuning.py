@@ -296,9 +296,9 @@ def invented(monkeypatch: pytest.MonkeyPatch, alike: Callable[[float], Trial]) -
 
 @pytest.mark.usefixtures('invented')
 def test_the_summary_lists_the_changes(laps: list[Recording]) -> None:
-    published: list[tuple[str, float]] = []
+    reported: list[tuple[str, float]] = []
     settings = replace(SETTINGS, sharpness=0.2, persistence=0.5)
-    tuning = tune(laps, settings, GIVEN, 7, progress=lambda *what: published.append(what))
+    tuning = tune(laps, settings, GIVEN, 7, progress=lambda *what: reported.append(what))
     assert tuning.settings.persistence == 0.05
     summary = tuning.summary
     assert (summary['untuned'], summary['changed']) == (
@@ -315,7 +315,7 @@ def test_the_summary_lists_the_changes(laps: list[Recording]) -> None:
     assert failed == {
         'changed': {'sharpness': 0.4}, 'score_m': None, 'laps_won': None, 'failed': 'too sharp'
     }  # fmt: skip
-    assert [share for _, share in published] == pytest.approx([index / 7 for index in range(7)])
+    assert [share for _, share in reported] == pytest.approx([index / 7 for index in range(7)])
 
 
 def test_it_starts_from_what_is_trained_without_it(

@@ -65,7 +65,7 @@ def test_most_laps_have_to_be_won() -> None:
     assert not clearly_better(laps, before)
 
 
-def test_chance_is_seldom_taken_for_a_gain() -> None:
+def test_chance_is_rarely_taken_for_a_gain() -> None:
     rng = np.random.default_rng(0)
     taken = 0
     for _ in range(2000):
