@@ -4,10 +4,10 @@
 Measure how soon and how often misconfigurations are named rightly, and how often wrongly.
 
 Run `python benchmarks/bench_naming.py`; the real recordings are looked for in `shared/recordings`
-beside the checkout and passed over where they are absent. Every known mistake is made with drives
-that the model was not trained on: from the first sample on, and ten seconds after it. Thresholds
-were chosen on other drives than these. What is driven the other way round is simulated so, and
-real drives are played backwards, which no driver would drive like that.
+beside the checkout and passed over where they are absent. Every known misconfiguration is applied
+to drives that the model was not trained on: from the first sample on, and ten seconds after it.
+Thresholds were chosen on other drives than these. Drives the other way round are simulated; real
+drives are played backwards, which differs from driving backwards.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Case:
     model: TrainedModel
     test: Drive
     others: list[Drive]
-    """Where no mistake may be named but the other way round, if its name ends so."""
+    """Drives on which nothing may be named, except the wrong way if the name ends so."""
 
 
 def as_drive(name: str, recording: Recording, seconds: float = LONGEST_S) -> Drive:
@@ -135,7 +135,7 @@ def real_cars() -> Iterator[Case]:
 
 
 def mistaken(mistake: Misconfiguration, samples: Floats) -> Floats:
-    """Make the mistake: what would undo it, the other way about."""
+    """Apply the misconfiguration: the inverse of its correction."""
     wrong = np.empty_like(samples)
     wrong[:, list(mistake.sources)] = (samples - mistake.offsets) / mistake.factors
     return wrong[::-1] if mistake.backwards else wrong
