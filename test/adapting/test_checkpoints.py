@@ -256,7 +256,7 @@ def test_an_old_one_that_cannot_be_removed(
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    """What was reported as written is never lost, and what is read is one that was written."""
+    """A checkpoint reported as written is never lost, and only written ones are read."""
     program = Path(__file__).with_name('killed_writer.py')
     command = [sys.executable, str(program), str(tmp_path)]
     environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)}

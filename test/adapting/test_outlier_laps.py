@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What agrees with no other lap does not count, until a second lap is like it."""
+"""A stretch that agrees with no other lap does not count, until a second lap is like it."""
 
 from __future__ import annotations
 

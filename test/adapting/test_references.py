@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which reference positions are used, and what is known between them."""
+"""Use of reference positions, and positions between them."""
 
 from __future__ import annotations
 

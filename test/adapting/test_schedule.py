@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""When a model is trained: as the drive grows, when positions end, and when errors rise."""
+"""Trainings start as the drive grows, when positions end, and when errors rise."""
 
 from __future__ import annotations
 

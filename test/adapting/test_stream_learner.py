@@ -599,7 +599,7 @@ def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
 
 
 def test_a_clock_that_goes_back_brings_back_nothing_that_was_forgotten(kept: Saved) -> None:
-    """What is learned alone since a change stays alone, whatever stamps say after a restart."""
+    """A model learned alone since a change stays alone after a restart, with any stamps."""
     numbers, arrays = kept
     stamps = arrays['stamps']
     numbers = {**numbers, 'epoch_ns': int(stamps[400]), 'since_ns': int(stamps[400])}

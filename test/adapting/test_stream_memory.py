@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a stream, and how it becomes recordings."""
+"""Memory of a stream, and recordings made from it."""
 
 from __future__ import annotations
 

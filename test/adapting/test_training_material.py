@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which laps a training is made from: followed ones, and the newest."""
+"""Laps chosen for a training: followed ones, and the newest."""
 
 from __future__ import annotations
 

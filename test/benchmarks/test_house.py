@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers count as settings in the size of the house."""
+"""Numbers that count as settings in the size of the house."""
 
 from __future__ import annotations
 

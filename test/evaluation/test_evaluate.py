@@ -423,7 +423,7 @@ def test_a_horizon_without_truth_has_no_numbers(
 
 
 def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
-    """Where the IMU was turned over the filter is wrong; what it withheld there counts."""
+    """With the IMU turned over the filter is wrong; estimates withheld there count."""
     now = withheld.scores[0].model
     assert now.rmse_m is not None
     assert now.all.rmse_m is not None

@@ -70,7 +70,7 @@ class Parrot:
 
 @pytest.fixture
 def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only the learners count, no offline model is trained."""
+    """If only the learners count, no offline model is trained."""
 
     def refuse(*_: object) -> None:
         msg = 'not here'

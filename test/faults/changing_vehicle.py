@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What may happen to the car rather than to its IMU."""
+"""Faults of the car rather than of its IMU."""
 
 from __future__ import annotations
 

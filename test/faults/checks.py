@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of every trial, each check by itself."""
+"""Checks that every trial has to pass."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What became of every row of the fault matrix, and the page about it."""
+"""Outcomes of the rows of the fault matrix, and the page about them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture(scope='session')
 def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
-    """What became of the rows that were run; whoever runs one appends to it."""
+    """Outcomes of the rows that were run; each test appends its own."""
     outcomes: list[Outcome] = []
     yield outcomes
     path = request.config.getoption('--faults-page', default=None)

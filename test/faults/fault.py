@@ -121,14 +121,14 @@ class StreamFault(Fault):
 
     @property
     def harmless(self) -> bool:
-        """Whether the node has to track as if nothing were wrong."""
+        """True if the node has to track as without the fault."""
         return self.says[0] == TRACKING
 
 
 @dataclass(frozen=True)
 class Outcome:
     """
-    What the node did.
+    Outcome of a fault.
 
     A test that tries a row appends its outcome to the fixture ``outcomes``; the page shows it. The
     row itself, a `Fault`, stands in ``rows.py``, against which the page is held.

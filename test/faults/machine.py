@@ -24,7 +24,7 @@ COMMAND = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main
 
 
 class NotAllowedError(Exception):
-    """What the trial needs may not be done here, such as making namespaces."""
+    """A trial needs rights that are missing here, such as making namespaces."""
 
 
 class Process:
@@ -47,7 +47,7 @@ class Process:
 
     @property
     def hears_signals(self) -> bool:
-        """Whether it has handlers of its own; until then it is Python that starts."""
+        """True if the process has its own signal handlers; until then Python is starting."""
         for line in Path(f'/proc/{self.popen.pid}/status').read_text().splitlines():
             if line.startswith('SigCgt:'):
                 # The last one that gets a handler.
@@ -75,7 +75,7 @@ class Process:
 
 class Machine:
     """
-    What a trial runs on: a folder and a ROS domain of its own, a model and a drive.
+    Setting of a trial: a folder and a ROS domain of its own, a model and a drive.
 
     Parameters
     ----------

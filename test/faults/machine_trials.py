@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which trial belongs to which fault of the machine, and all of them at once."""
+"""Trials by fault of the machine, and a run of all of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Each returns for each of its faults the seconds until it was reported, or until 
 
 
 class Result(NamedTuple):
-    """What became of a fault."""
+    """Outcome of a fault."""
 
     seconds: float = 0.0
     complaint: str = ''

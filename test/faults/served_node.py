@@ -61,7 +61,7 @@ class DomainProcess(NodeProcess):
 
 
 class Word(NamedTuple):
-    """What the node said of itself in `diagnostics`, after how many messages."""
+    """Diagnostics of the node, after how many messages."""
 
     received: int
     status: str
@@ -163,7 +163,7 @@ class ServedNode:
 
     @property
     def said(self) -> str:
-        """What it logged until now."""
+        """Log of the node until now."""
         return self._process.said
 
     def forget(self) -> None:
@@ -202,7 +202,7 @@ class ServedNode:
 
     @property
     def received(self) -> int:
-        """How many messages it took since it was started."""
+        """Number of messages received since the start."""
         return self.looks[-1].received
 
     def listen_for(self, status: str, seconds: float) -> None:

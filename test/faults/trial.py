@@ -46,7 +46,7 @@ class Published(NamedTuple):
 @dataclass(frozen=True)
 class Trial:
     """
-    What was sent in one trial, and what was heard.
+    Messages sent and received in one trial.
 
     Parameters
     ----------

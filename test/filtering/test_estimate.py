@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers are valid, how far an ellipse reaches, and the modes of a position."""
+"""Valid numbers, the reach of an ellipse, and the modes of a position."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is written into a model file is refused in one sentence, or runs."""
+"""A model file of any content is refused in one sentence, or runs."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def drive(ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Small:
-    """What an HMM is built of, in arrays."""
+    """Arrays of an HMM."""
 
     past: np.ndarray
     own: np.ndarray

@@ -73,7 +73,7 @@ def test_canonical_is_the_dense_canonical_correlation() -> None:
 
 
 def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
-    """Which is the leading part of what ordinary (here ridge) regression predicts."""
+    """It is the leading part of the prediction of ordinary (here ridge) regression."""
     first, second = coupled_features()
     found = couple(first, second, 'reduced-rank')
     rows = len(first)

@@ -71,7 +71,7 @@ def test_a_clock_gives_the_stamps_where_that_is_asked_for(rows: Rows, model: Mod
 
 
 def test_waiting_changes_no_estimate(rows: Rows, model: ModelHead) -> None:
-    """Whatever waits for the end of a tick, the filter gets the same samples in the same order."""
+    """With any samples waiting for a tick, the filter gets the same ones in the same order."""
     stamps = [stamp for stamp, _ in rows[:300]]
     # A copy, an old stamp, and a jump back in the middle of ticks.
     stamps[103], stamps[141], stamps[222:] = stamps[102], stamps[130], stamps[22:100]

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What launch files start, with launch configurations that reach into included files."""
+"""Nodes started by launch files, with launch configurations that reach into included files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every manifold learner; one joins by its name among the kernels."""
+"""Rules for every manifold learner; one joins by its name among the kernels."""
 
 from dataclasses import fields, replace
 import json

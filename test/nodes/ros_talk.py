@@ -85,7 +85,7 @@ class NodeProcess:
 
     @property
     def said(self) -> str:
-        """What it logged until now."""
+        """Log of the process until now."""
         # Reading at a place of our own: the process writes where the file's own is.
         return os.pread(self._output.fileno(), MOST_LOGGED, 0).decode()
 

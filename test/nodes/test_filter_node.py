@@ -201,7 +201,7 @@ def heard_one(name: str, level: int, why: str, values: Mapping[str, str], nodes:
 
 
 class Numbers:
-    """What came on the topic until now."""
+    """Messages received on the topic until now."""
 
     def __init__(self, talk: Talk) -> None:
         self.talk = talk

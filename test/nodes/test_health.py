@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a node reports about itself, when and how often."""
+"""Reports of a node about itself, their times and rates."""
 
 from __future__ import annotations
 

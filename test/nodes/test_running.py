@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a node is run and ended, and troubles of the machine."""
+"""Start and end of a node, and troubles of the machine."""
 
 from __future__ import annotations
 

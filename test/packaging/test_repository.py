@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every file of the repository."""
+"""Rules for every file of the repository."""
 
 from pathlib import Path
 import re

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What run decides, with a stand-in for Python that only notes what it is asked."""
+"""Decisions of `run`, with a stand-in for Python that only notes its calls."""
 
 import os
 from pathlib import Path

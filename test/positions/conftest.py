@@ -30,7 +30,7 @@ def clean() -> CleanDrive:
 
 @pytest.fixture(scope='session')
 def position_outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Outcome]]:
-    """What became of the rows that were run, by name; the page is written if that is all."""
+    """Outcomes of the rows that were run, by name; if complete the page is written."""
     outcomes: dict[str, Outcome] = {}
     yield outcomes
     path = request.config.getoption('--positions-page', default=None)

@@ -30,7 +30,7 @@ WRONG_M = 0.5
 @dataclass(frozen=True)
 class Limits:
     """
-    How far a faulty drive may be from the clean one.
+    Limits of a faulty drive beside the clean one.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class PositionFault:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model or a score is, beside the same of the clean drive; as in `Limits`."""
+    """Figures of a model or a score, relative to the clean drive; as in `Limits`."""
 
     places: float
     ellipse: float
@@ -127,7 +127,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a row; ``None`` is what was not tried."""
+    """Outcome of a row; ``None`` where it was not tried."""
 
     fault: PositionFault
     left_out: int

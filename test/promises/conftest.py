@@ -25,7 +25,7 @@ RATE_HZ, SECONDS = 50.0, 12
 
 class Played(NamedTuple):
     """
-    What came of it.
+    Outcome of the process.
 
     Parameters
     ----------

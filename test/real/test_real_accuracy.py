@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the model reaches on recordings of real cars."""
+"""Accuracy of the model on recordings of real cars."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is given instead of a good bag, one sentence says what it is and what to do."""
+"""One sentence names each defect of a bag and its cure."""
 
 from __future__ import annotations
 

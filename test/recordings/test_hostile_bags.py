@@ -64,7 +64,7 @@ def test_a_bomb_in_a_chunk(compression: str) -> None:
 def test_many_chunks_that_are_bombs_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is salvaged is kept in memory until all of it is there."""
+    """Salvaged messages are kept in memory until all are read."""
     monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 3_500_000)
     message = struct.pack('<BQHIQQ', MESSAGE, 1_000_000, 1, 0, 1, 1) + bytes(999_978)
     packed = storage_files.zstd.compress(message)
@@ -159,7 +159,7 @@ def test_metadata_that_names_things_twice_prints_nothing(tmp_path: Path) -> None
 
 @pytest.mark.parametrize('indent', ['  ', '    '])
 def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> None:
-    """What is said of each of them again is left aside."""
+    """Repeated notes about each of them are ignored."""
     names = [f'x_{index}.mcap' for index in range(2000)]
     listed = ''.join(f'{indent}- {name}\n' for name in names)
     text = ''.join(

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is usual at a place is learned: levels, slopes by speed ratio, chances, successors."""
+"""Learned values of a place: levels, slopes by speed ratio, chances, successors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where places lead, how far in a tick, how speed ratios change, and how often."""
+"""Successors of places, moves in a tick, and changes of speed ratios."""
 
 from __future__ import annotations
 

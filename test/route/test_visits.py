@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What passes are laid out: features, speed ratios, rest, and how long observations stay alike."""
+"""Layout of passes: features, speed ratios, rest, and the memory of the observations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ G = constants.g
 def test_gravity_is_on_the_axis_that_points_up_or_down(
     means: list[float], wanted: list[float]
 ) -> None:
-    """Whatever else was usual while driving is over when it stands."""
+    """Other usual values of driving end at a standstill."""
     found = motionless(np.array([*means, 0.05, -0.1, 20.0]))
     np.testing.assert_allclose(found, [*wanted, 0.0, 0.0, 0.0])
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever comes, a learner goes on, and what it gives is finite."""
+"""A learner continues on any input, and its output is finite."""
 
 import warnings
 

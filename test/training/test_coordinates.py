@@ -73,7 +73,7 @@ def drives() -> tuple[Recording, Recording]:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model says of a drive, in the coordinates of the drive as simulated."""
+    """Estimates of a model along a drive, in the coordinates of the drive as simulated."""
 
     words: list[tuple[object, ...]]
     positions: np.ndarray

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a model remembers of laps and lag."""
+"""Summary of laps and lag in a model."""
 
 from __future__ import annotations
 

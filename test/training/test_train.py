@@ -207,7 +207,7 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 def test_the_file_does_not_grow_with_the_recording(
     monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    """What is kept of the drives is bounded, and still shows all of the route."""
+    """The kept part of the drives is bounded, and still shows all of the route."""
     monkeypatch.setattr('two_manifold_ros.training.train.MOST_TICKS', 400)
     model = train_model([slot_car_laps[0]], SETTINGS)
     known = np.isfinite(model.track).all(axis=1)
