@@ -68,6 +68,13 @@ def test_the_accuracy_of_real_vehicles_is_that_of_the_gauntlet(
     assert published == f'{accuracy["published"]:.0%}'.replace('%', ' %')
 
 
+def test_positions_published_where_the_drive_is_unlike_training(
+    readme: str, cases: dict[str, Any]
+) -> None:
+    error_m = cases['f1tenth_ipz8']['route']['accuracy']['published_rmse_m']
+    assert f'row 3 have an RMSE of {error_m:.1f} m' in ' '.join(readme.split())
+
+
 def test_every_state_is_named_with_whether_it_is_published(readme: str) -> None:
     table = {row[0]: row[1] for row in rows(readme, 'In operation')}
     assert table == {each.value: 'yes' if each in USABLE else 'no' for each in Status}
