@@ -123,7 +123,7 @@ def _changed(row: Row) -> Iterator[tuple[str, Row]]:
 
 def _back(row: Row) -> Checks:
     for name, each in _changed(row):
-        # Who knew nothing before is soon back there.
+        # A learner that knew nothing before is soon back there.
         knew = _at_most(_over(each['old_m'], each['mean_m']), USEFUL)
         yield name if knew else f'{name} (knew nothing)', knew and _at_most(each['back'], WITHIN)
 

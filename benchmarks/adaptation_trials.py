@@ -371,7 +371,8 @@ def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
     """
     Return errors over the second and third lap after each poison, and without one.
 
-    And after nothing came for a lap: who learned nothing from a poisoned lap can do as well.
+    And after a lap without samples: a learner that takes nothing from a poisoned lap can do as
+    well.
     """
     stream = poison_stream(case, seed)
     if np.floor(stream.laps[-1] + 0.3) < LATER_LAPS:

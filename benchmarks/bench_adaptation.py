@@ -21,11 +21,11 @@ cost      Ten minutes of three worlds with laps of different length, ticks 20 ti
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.
 poison    The lap after five (f1tenth_ipz20: 14) is spoiled, then three are as they were: errors
-          over the last two of them. Cut out, nothing comes of that lap: who learns nothing
-          from a spoiled one can do as well.
+          over the last two of them. Cut out, no sample of that lap comes: a learner that takes
+          nothing from a spoiled lap can do as well.
 
-Who errs by more than a quarter of the mean position's error in the end, before a change, or
-without poison, has nothing to keep: that misses the targets of these.
+A learner that errs by more than a quarter of the mean position's error in the end, before a
+change, or without poison, has nothing to keep: that misses the targets of these.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Stopped(KeyboardInterrupt):
     A signal asked the process to end.
 
     Where a plain `KeyboardInterrupt` passes through code that was made from text, as that of
-    dataclasses and numba is, Python ends with SIGINT in the end, whoever caught it.
+    dataclasses and numba is, Python ends with SIGINT in the end, wherever it was caught.
     """
 
 

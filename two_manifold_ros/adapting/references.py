@@ -279,7 +279,7 @@ class ReferenceMonitor:
         seconds = np.array([(each - stamps[0]) * 1e-9 for each in stamps])
         reach = measure_reach(seconds, np.stack(places, axis=1))
         if reach is not None:
-            # Who stands can drive as fast as before.
+            # A standing vehicle can drive as fast as before.
             before = 0.0 if self._reach is None else self._reach.speed_mps
             self._reach = replace(reach, speed_mps=max(before, reach.speed_mps))
 

@@ -508,7 +508,7 @@ class StreamLearner:
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
             self.score.forget()
-        # The same object, so that whoever holds the counters sees them go on. What only one of
+        # The same object, so that holders of the counters see them continue. What only one of
         # the two has used by now, the other has yet to count or has counted.
         counters = self.filter.counters
         counters['used'] += self.filter.waiting - successor.filter.waiting

@@ -266,7 +266,7 @@ class FittedDeadReckoning:
         self._slip_m_s = 0.05 * axes.speed_m_s
         # Positions are given during one second of driving, ten of them where they are rare.
         self._given = max(round(1.0 / period_s), 10)
-        # Whoever has come further than this time takes at the usual speed has a course.
+        # A vehicle that has come further than this time takes at the usual speed has a course.
         self._set_off_s = 0.2
         self.chosen: dict[str, Any] = {
             'weights': axes.weights.tolist(),

@@ -251,8 +251,8 @@ class ReversedRoute:
     """
     Detect the route driven the other way round.
 
-    The same bends come in reversed order then, left for right, but not at the same speed: who
-    comes out of a bend one way goes into it the other. So the newest two windows, read backwards,
+    The same bends come in reversed order then, left for right, but not at the same speed: the exit
+    of a bend one way is its entry the other way. So the newest two windows, read backwards,
     are laid over the training with the time stretched or pressed as it fits best, and compared
     with how well they fit read forwards. It is found if the logarithm of the cost over the usual
     one is above ``forward_cost`` forwards, below ``backward_cost`` backwards, and lower backwards

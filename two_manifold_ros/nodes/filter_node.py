@@ -240,7 +240,7 @@ class FilterNode(BackgroundNode):
             self._shared,
             self.is_configuring,
         )
-        # Whoever compares models filters as this node does.
+        # A node that compares models filters as this node does.
         leading: dict[str, float | str] = {
             'model': chosen.model,
             'reorder_s': chosen.reorder_s,

@@ -78,7 +78,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
     rclpy carries a transition out within the callback of its service: until that is over, a node
     that loads for seconds neither answers ``get_state`` nor publishes how it is. Here the callback
     starts the transition and another one ends it. In between the node is in the state
-    *configuring*; who asked for the transition is answered when it is over. Other transitions are
+    *configuring*; the transition's request is answered when it is over. Other transitions are
     refused meanwhile, but for a shutdown, for which the configuring is given up.
     """
 

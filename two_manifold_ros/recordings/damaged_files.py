@@ -128,7 +128,7 @@ Salvaged: TypeAlias = tuple[dict[int, SavedTopic], list[Saved], str]
 
 def _salvage_mcap(file: Path) -> Salvaged:
     """Return topics, messages and the damage of an MCAP file."""
-    # Whoever reads sound bags needs no mcap: rosbags has a reader of its own.
+    # Sound bags need no mcap: rosbags has a reader of its own.
     with rosbags_wanted():
         from mcap.records import Channel, Chunk, Message, Schema  # noqa: PLC0415
 

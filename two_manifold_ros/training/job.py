@@ -76,8 +76,8 @@ class TrainingJob:
     Reads, inspects, trains and saves without blocking the node; never touches ROS.
 
     It has a ``stage`` and the ``share`` of it done, then the ``model`` that was written, or a
-    ``failure`` in a sentence, with ``details`` of an error that is ours. Who reports ``warnings``,
-    which are of the inspection, takes them out.
+    ``failure`` in a sentence, with ``details`` of an error that is ours. The caller takes the
+    ``warnings`` of the inspection out and reports them.
     """
 
     def __init__(
