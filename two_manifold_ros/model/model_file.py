@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-VERSION = 11
+VERSION = 12
 """Of the file; another is refused."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
