@@ -95,7 +95,7 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(
         scores=(Errors(0.7, 0.7, 0.7, published_share=1.0, published_rmse_m=0.7),) * 2,
     )
     found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
-    assert row('method', found)[0] == 'sees_positions'
+    assert row('method', found)[0] == 'published'
     shown = ['90.0', '%', '0.500', '0.250', '1.000', '0.600*', '0.250', '1.000']
     assert row('the shy', found) == shown
     assert row('the sure', found)[:3] == ['100', '%', '0.700']

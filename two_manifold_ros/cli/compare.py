@@ -87,7 +87,7 @@ def print_comparison(comparison: Comparison) -> None:
     ]
     print_table(
         'Error in metres (RMSE, median, 95th percentile) so many ticks ahead, at all ticks',
-        ['method', *(['sees_positions'] if withholding else []), *headings],
+        ['method', *(['published'] if withholding else []), *headings],
         rows,
     )
     print_table(
