@@ -27,12 +27,12 @@ from changed_streams import (
 )
 from gauntlet_scores import accuracy, listen, run_case
 import numpy as np
+from worlds.drive import drive
+from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.motion import count_laps, way_driven
-from two_manifold_ros.simulation.world_drive import drive
-from two_manifold_ros.simulation.worlds import world_named, WORLDS
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

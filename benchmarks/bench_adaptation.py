@@ -51,8 +51,8 @@ from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes,
 from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
 from gauntlet_tables import finite
+from worlds.table import WORLDS
 
-from two_manifold_ros.simulation.worlds import WORLDS
 from two_manifold_ros.training.settings import LEARNERS
 
 if TYPE_CHECKING:

@@ -13,24 +13,25 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
-
-from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
-from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.track import SpaceCurve
-from two_manifold_ros.simulation.world_course import plan, ride
-from two_manifold_ros.simulation.world_drive import (
+from worlds.course import plan, ride
+from worlds.drive import (
     ideal_imu,
     imu_samples,
     oversampling,
     received_positions,
 )
-from two_manifold_ros.simulation.worlds import world_named
+from worlds.table import world_named
+
+from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.track import SpaceCurve
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
+    from worlds.course import Way
+
     from two_manifold_ros.inspection.motion import Motion
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.simulation.world_course import Way
     from two_manifold_ros.typing import Floats
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'

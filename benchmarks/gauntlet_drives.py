@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from worlds.drive import drive
+from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.inspection.lag import AUTO, put_in_step
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import PositionStream
-from two_manifold_ros.simulation.world_drive import drive
-from two_manifold_ros.simulation.worlds import world_named, WORLDS
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from worlds.drive import WorldDrive
+    from worlds.table import World
+
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.simulation.world_drive import WorldDrive
-    from two_manifold_ros.simulation.worlds import World
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'

@@ -27,10 +27,10 @@ from bench_adaptation import main
 from changed_streams import GRAVITY, Stream
 import numpy as np
 import pytest
+from worlds.drive import drive
+from worlds.table import world_named
 
 from two_manifold_ros.adapting.stream_learner import make_learner
-from two_manifold_ros.simulation.world_drive import drive
-from two_manifold_ros.simulation.worlds import world_named
 from two_manifold_ros.training.settings import LEARNERS
 
 if TYPE_CHECKING:

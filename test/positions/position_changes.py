@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from two_manifold_ros.simulation.shuttle import Line, SHUTTLE, shuttle
+from worlds.shuttle import Line, SHUTTLE, shuttle
 
 if TYPE_CHECKING:
     from position_fault import Change

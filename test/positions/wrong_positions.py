@@ -23,8 +23,7 @@ from position_changes import (
     wandering,
 )
 from position_fault import ANY, Limits, PositionFault
-
-from two_manifold_ros.simulation.shuttle import Line
+from worlds.shuttle import Line
 
 LEFT_OUT = 'left out, counted and reported'
 LEFT = ('positions_left_out',)

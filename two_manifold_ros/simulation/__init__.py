@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Vehicles on their routes, as IMU samples and positions with the truth.
+A slot car on its track, and a film of a room, as samples and positions with the truth.
 
-Start with `worlds` and `slot_car`.
+Start with `slot_car`. Other vehicles are in `benchmarks/worlds`: no command needs them.
 """

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.slot_car import GRAVITY
-from two_manifold_ros.simulation.world_course import plan, Ride, ride, route
-from two_manifold_ros.simulation.world_drive import (
+from worlds.course import plan, Ride, ride, route
+from worlds.drive import (
     drive,
     ideal_imu,
     mounting,
     received_positions,
 )
-from two_manifold_ros.simulation.worlds import ImuGrade, World, world_named, WORLDS
+from worlds.table import ImuGrade, World, world_named, WORLDS
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.simulation.slot_car import GRAVITY
 
 NONE = (0.0, 0.0)
 FAULTLESS = ImuGrade(NONE, NONE, NONE, 0.0, NONE, (math.inf, math.inf))

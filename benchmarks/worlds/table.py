@@ -3,7 +3,7 @@
 """
 The table of simulated worlds: vehicles on their routes, by physical parameters.
 
-`world_course` makes lines and rides of a world, `world_drive` drives as a user would record them.
+`course` makes lines and rides of a world, `drive` drives as a user would record them.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from two_manifold_ros.simulation.track import SpaceCurve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.simulation.worlds import World
     from two_manifold_ros.typing import Bools, Floats, Ints
+    from worlds.table import World
 
 Course: TypeAlias = Literal['route', 'pit_lane', 'off_route', 'reverse']
 """What a drive does: lap after lap, or with a lane beside the route, another loop, backwards."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from worlds.course import Course, plan, Ride, ride, route
+from worlds.table import World, world_named, WORLDS
 
 from two_manifold_ros.simulation.slot_car import GRAVITY
-from two_manifold_ros.simulation.world_course import Course, plan, Ride, ride, route
-from two_manifold_ros.simulation.worlds import World, world_named, WORLDS
 
 every_world = pytest.mark.parametrize('name', [world.name for world in WORLDS])
 

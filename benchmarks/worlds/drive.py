@@ -20,14 +20,14 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import START_STAMP_NS, true_imu
-from two_manifold_ros.simulation.world_course import plan, ride, route
+from worlds.course import plan, ride, route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.simulation.world_course import Course, Ride
-    from two_manifold_ros.simulation.worlds import World
     from two_manifold_ros.typing import Bools, Floats, Ints
+    from worlds.course import Course, Ride
+    from worlds.table import World
 
 
 def oversampling(world: World) -> int:

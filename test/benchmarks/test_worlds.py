@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
+from worlds.table import World, world_named, WORLDS
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.worlds import World, world_named, WORLDS
 
 
 def test_worlds_are_found_by_names_of_their_own() -> None:

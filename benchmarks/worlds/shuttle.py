@@ -16,18 +16,18 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.simulation.track import SpaceCurve
-from two_manifold_ros.simulation.world_course import NODES, Ride, ride, Way
-from two_manifold_ros.simulation.world_drive import (
+from worlds.course import NODES, Ride, ride, Way
+from worlds.drive import (
     ideal_imu,
     oversampling,
     recorded,
     WorldDrive,
 )
-from two_manifold_ros.simulation.worlds import PositionGrade, world_named
+from worlds.table import PositionGrade, world_named
 
 if TYPE_CHECKING:
-    from two_manifold_ros.simulation.worlds import World
     from two_manifold_ros.typing import Floats
+    from worlds.table import World
 
 EXACT = PositionGrade(25.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 """Positions as an encoder on a rail gives them: no error across the line at all."""
@@ -58,7 +58,7 @@ def shuttle(
     """
     Drive from end to end so many times.
 
-    ``day`` and ``seed`` are as in `world_drive.drive`; floor and rails are those of the world.
+    ``day`` and ``seed`` are as in `drive.drive`; floor and rails are those of the world.
     """
     line = line or Line()
     random = world.generator('shuttle', day, seed)

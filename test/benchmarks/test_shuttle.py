@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 import pytest
-
-from two_manifold_ros.simulation.shuttle import Line, SHUTTLE, shuttle
-from two_manifold_ros.simulation.worlds import ImuGrade
+from worlds.shuttle import Line, SHUTTLE, shuttle
+from worlds.table import ImuGrade
 
 NONE = (0.0, 0.0)
 BARE = replace(
