@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import os
 from pathlib import Path
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.cli.evaluate import print_scores
+from two_manifold_ros.cli.options import make_folder, Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, run_filter
 from two_manifold_ros.evaluation.figure import draw_evaluation
@@ -41,7 +41,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from two_manifold_ros.evaluation.evaluate import FilterRun
+    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
@@ -155,56 +155,11 @@ def _stamp(message: Any) -> int:  # noqa: ANN401 - a message of any type
     return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
 
 
-WIDTH = 30
-
-
-class Stages:
-    """
-    Numbered stages on standard output.
-
-    Parameters
-    ----------
-    count
-        How many there will be.
-
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._number = 0
-
-    @contextmanager
-    def stage(self, title: str) -> Iterator[Callable[[float], None]]:
-        """Announce a stage, hand out a function that shows its share done, and time it."""
-        self._number += 1
-        head = f'[{self._number}/{self._count}] {title}'
-        print(head, flush=True)
-        began = time.monotonic()
-        terminal = sys.stdout.isatty()
-        last = [began]
-
-        def show(share: float) -> None:
-            now = time.monotonic()
-            if now - last[0] < (0.2 if terminal else 5.0):
-                return
-            last[0] = now
-            if terminal:
-                filled = round(WIDTH * share)
-                print(f'\r      {"#" * filled}{"." * (WIDTH - filled)} {share:4.0%}', end='')
-            else:
-                print(f'      {share:.0%}')
-            sys.stdout.flush()
-
-        yield show
-        if terminal and last[0] > began:
-            print('\r' + ' ' * (WIDTH + 14) + '\r', end='')
-        print(f'      {time.monotonic() - began:.1f} s', flush=True)
-
-
 LAPS = 25
 TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
+STAGES = 6
 
 
 def run_tour(folder_name: str) -> None:
@@ -217,41 +172,47 @@ def run_tour(folder_name: str) -> None:
         If the folder holds something else, or the node could not be reached.
 
     """
-    folder = _fresh_folder(Path(folder_name).resolve())
+    folder = make_folder(Path(folder_name).resolve(), MARKER)
     _isolate()
-    stages = Stages(6)
-    with stages.stage(f'simulating a slot car for {LAPS} laps') as show:
+    with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
-    with stages.stage('inspecting the recording'):
+    with _stage(2, 'inspecting the recording'):
         recording = read_recording(folder / 'recording')
-        for finding in inspect_recording(recording).findings:
-            print(f'      {finding.severity}: {finding.sentence}')
+        report = inspect_recording(recording)
+    for finding in report.findings:
+        print(f'      {finding.severity}: {finding.sentence}')
     duration = int(recording.imu.stamps[-1] - recording.imu.stamps[0]) * 1e-9
     cut = duration - TEST_LAPS_S
-    with stages.stage(f'training on the first {cut:.0f} s') as show:
+    with _stage(3, f'training on the first {cut:.0f} s') as show:
         training = recording.between(None, cut)
         model = train_model([training], TrainingSettings(), lambda _, share: show(share))
         save_model(model, folder / 'model.npz')
-    with stages.stage('replaying the rest through the filter node, a process of its own') as show:
+    with _stage(4, 'replaying the rest through the filter node, a process of its own') as show:
         held_out = recording.between(cut, None)
         received = _filter_live(folder, held_out, show)
-        print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
-    with stages.stage('scoring what the node published'):
-        _score(folder, load_model(folder / 'model.npz'), held_out)
-    with stages.stage('listing the files'):
-        _explain(folder)
+    print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
+    with _stage(5, 'scoring what the node published'):
+        loaded = load_model(folder / 'model.npz')
+        evaluation, alike = _score(folder, loaded, held_out)
+    print_scores(evaluation, loaded)
+    print(
+        '      The node published bit for bit what "two-manifold evaluate" computes offline.'
+        if alike
+        else '      The node and "two-manifold evaluate" differ: messages were lost on the way.'
+    )
+    print(f'[{STAGES}/{STAGES}] listing the files')
+    _explain(folder)
 
 
-def _fresh_folder(folder: Path) -> Path:
-    if folder.exists():
-        if not (folder / MARKER).exists():
-            msg = f'{folder} exists and was not made by the demo; remove it or name another folder'
-            raise InputError(msg)
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    (folder / MARKER).touch()
-    return folder
+@contextmanager
+def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
+    """Announce a stage, hand out a function that shows its share done, and time it."""
+    print(f'[{number}/{STAGES}] {title}', flush=True)
+    began = time.monotonic()
+    with Progress(title) as progress:
+        yield lambda share: progress(title, share)
+    print(f'      {time.monotonic() - began:.1f} s', flush=True)
 
 
 def _isolate() -> None:
@@ -279,7 +240,8 @@ def _filter_live(
         return play_and_record(output, messages, SPEED, lambda: process.poll() is None, show)
 
 
-def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
+def _score(folder: Path, model: ModelHead, held_out: Recording) -> tuple[Evaluation, bool]:
+    """Draw and score what the node published; return whether it is what the filter computes."""
     live = read_run(folder / 'predictions', len(model.horizons))
     if not len(live.stamps):
         msg = f'the filter node published nothing; see {folder / "filter_node.log"}'
@@ -287,14 +249,9 @@ def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
     offline = run_filter(model, held_out, lambda *_: None)
     evaluation = compare(model, [held_out], [with_published(offline, live)])
     draw_evaluation(evaluation, model, folder / 'figure.png', 'Slot car: what the node published')
-    print_scores(evaluation, model)
     stamps, positions = offline.stamps[offline.published], offline.positions[offline.published]
     alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
-    print(
-        '      The node published bit for bit what "two-manifold evaluate" computes offline.'
-        if alike
-        else '      The node and "two-manifold evaluate" differ: messages were lost on the way.'
-    )
+    return evaluation, alike
 
 
 def _explain(folder: Path) -> None:

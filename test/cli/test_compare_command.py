@@ -217,7 +217,7 @@ def test_a_file_where_the_folder_should_be_is_refused_before_anything_is_done(
     pytest.importorskip('matplotlib')
     file = tmp_path / 'file'
     file.write_text('kept')
-    assert 'exists and is no folder' in refused(capsys, 'no_such_bag', *SIMPLE, '-o', str(file))
+    assert f'{file}: no file' in refused(capsys, 'no_such_bag', *SIMPLE, '-o', str(file))
     assert file.read_text() == 'kept'
 
 
@@ -231,7 +231,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_done(
     file.touch()
     output = folder.replace('FILE', str(file))
     line = refused(capsys, 'no_such_bag', *SIMPLE, '-o', output)
-    assert line.startswith(f'two-manifold: error: {output}: the comparison cannot be written (')
+    assert line.startswith(f'two-manifold: error: {output}: no file can be written there (')
     assert line.endswith('); choose another folder')
 
 

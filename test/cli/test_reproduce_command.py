@@ -175,7 +175,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (['slot-car-online', '--imu-topic', '/imu'], 'none is given'),
         (['slot-car-online', 'no_such_bag'], 'no_such_bag does not exist'),
         (['slot-car-online', '{bag}', '--imu-topic', '/none'], '/none'),
-        (['video', '-o', '{file}'], 'choose another -o'),
+        (['video', '-o', '{file}'], 'choose another folder'),
     ],
 )
 def test_bad_arguments(

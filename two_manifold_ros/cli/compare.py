@@ -8,9 +8,7 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-from pathlib import Path
 import sys
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +19,7 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    make_folder,
     print_table,
     Progress,
     recordings_of,
@@ -43,6 +42,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
@@ -313,7 +313,12 @@ def run(args: Namespace) -> int:
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)
-    folder = _make_folder(args.output)
+    folder = None
+    if args.output is not None:
+        # Before anything is computed: is there all that the figures need?
+        import two_manifold_ros.comparison.figures  # noqa: F401, PLC0415 - needs matplotlib
+
+        folder = make_folder(args.output)
     plan = _plan(args)
     _warn(plan)
     kept_in = None if args.no_cache else cache_folder()
@@ -323,28 +328,6 @@ def run(args: Namespace) -> int:
     _check_any(comparison)
     _report(args, comparison, folder)
     return 0
-
-
-def _make_folder(output: str | None) -> Path | None:
-    if output is None:
-        return None
-    # Before anything is computed: is there all that the figures need?
-    import two_manifold_ros.comparison.figures  # noqa: F401, PLC0415 - needs matplotlib
-
-    folder = Path(output)
-    if folder.exists() and not folder.is_dir():
-        msg = f'{folder} exists and is no folder: name another one with -o'
-        raise InputError(msg)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        msg = (
-            f'{folder}: the comparison cannot be written ({error.strerror}); choose another folder'
-        )
-        raise InputError(msg) from error
-    return folder
 
 
 def _plan(args: Namespace) -> Plan:

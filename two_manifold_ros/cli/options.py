@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 import math
+from pathlib import Path
 import re
+import shutil
 import sys
+from tempfile import TemporaryFile
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
@@ -139,6 +142,42 @@ class Progress:
             bar.update(bar.add_task(self._what, total=1.0), completed=self._fraction)
             bar.start()
             self._bar = bar
+
+
+def make_folder(path: str | Path, marker: str | None = None) -> Path:
+    """
+    Make a folder for results, before anything is computed.
+
+    Parameters
+    ----------
+    path
+        The folder; it may exist.
+    marker
+        Name of a file that marks a folder as made by this program: one that exists has to have it,
+        and is made again without what is in it.
+
+    Raises
+    ------
+    InputError
+        If it has no marker, or nothing can be written into it.
+
+    """
+    folder = Path(path)
+    try:
+        if marker is not None and folder.exists():
+            if not (folder / marker).exists():
+                msg = f'{folder} exists and was not made here: remove it or name another folder'
+                raise InputError(msg)
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+        if marker is not None:
+            (folder / marker).touch()
+    except OSError as error:
+        msg = f'{folder}: no file can be written there ({error.strerror}); choose another folder'
+        raise InputError(msg) from error
+    return folder
 
 
 def add_bags(parser: ArgumentParser) -> None:

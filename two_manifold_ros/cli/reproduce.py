@@ -7,20 +7,19 @@ from __future__ import annotations
 from argparse import Namespace
 from functools import partial
 import json
-from pathlib import Path
 import sys
-from tempfile import TemporaryFile
 import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import print_table, Progress, recordings_of
+from two_manifold_ros.cli.options import make_folder, print_table, Progress, recordings_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import ALL, Attempt, EXPERIMENTS, experiments_named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from two_manifold_ros.experiments.experiment import Claim, Experiment
     from two_manifold_ros.recordings.recording import Recording
@@ -72,7 +71,7 @@ def run(args: Namespace) -> int:
     # A missing package shows before anything is computed.
     for experiment in chosen:
         experiment.load()
-    folder = _make_folder(args.output)
+    folder = make_folder(args.output)
     recordings = _recordings(args)
     done: list[Attempt] = []
     for experiment in chosen:
@@ -106,18 +105,6 @@ def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
     if args.imu_topic is not None and not args.bags:
         msg = '--imu-topic is that of bags, and none is given; name a bag or leave it out'
         raise InputError(msg)
-
-
-def _make_folder(output: str) -> Path:
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        msg = f'{folder}: no picture can be written there ({error.strerror}); choose another -o'
-        raise InputError(msg) from error
-    return folder
 
 
 def _recordings(args: Namespace) -> list[Recording]:
