@@ -39,6 +39,9 @@ def test_it_imports_without_any_extra(name: str) -> None:
         # Some 40 MB, which manifold learners need.
         ('filter_node', 'scipy.sparse'),
         ('filter_node', 'scipy.spatial'),
+        # Some .3 s, which only a t test needs.
+        ('filter_node', 'scipy.stats'),
+        ('updater_node', 'scipy.stats'),
     ],
 )
 def test_a_node_does_not_load_what_it_does_not_use(name: str, unused: str) -> None:

@@ -7,17 +7,20 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import (
     Candidate,
+    surely_lower,
     validate,
 )
 from two_manifold_ros.training.dataset import build_dataset, hold_out, hold_out_in_turn
@@ -114,6 +117,26 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
         return best, list(found.table)
 
     return chosen
+
+
+@given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
+def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    old = rng.normal(1.0, 0.3, count)
+    gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
+    least = stdtrit(count - 1, sure) * gains.std(ddof=1) / np.sqrt(count)
+    expected = gains.mean() > least * np.sqrt((1.0 + alike) / (1.0 - alike))
+    assert surely_lower(old - gains, old, sure, alike) == expected
+
+
+def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
+    old = np.ones(8)
+    with catch_warnings():
+        simplefilter('error')
+        assert surely_lower(old - 0.5, old, 0.9999)
+        assert surely_lower(0.9 * old, old, 0.9999)
+        assert not surely_lower(old, old, 0.9999)
+        assert not surely_lower(old, old - 0.5, 0.9999)
 
 
 def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) -> None:

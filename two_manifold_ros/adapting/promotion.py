@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from importlib import import_module
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.adapting.shadow_filters import (
@@ -201,6 +202,8 @@ class Promotion:
         self._files, self._settings = files, settings
         self._protocol = SwapProtocol(client)
         self._pool = ThreadPoolExecutor(1, 'models')
+        # For the test of the errors: no sample waits for that.
+        self._pool.submit(import_module, 'scipy.stats')
         self._job: Future[ShadowFilter | Path] | None = None
         # What the filter node reported last.
         self._heard_s, self._received, self._starts = -AWAY_S, 0, 0

@@ -19,11 +19,11 @@ import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from two_manifold_ros.adapting.references import ReferenceBuffer
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.training.cross_validation import surely_lower
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -267,18 +267,16 @@ def better_by_more_than_chance(new: Floats, old: Floats, settings: HandOverSetti
     """
     Return whether errors are clearly below others.
 
-    A one-sided t test of the mean gain, whose standard error is inflated as for a first-order
-    autoregression by the lag-one correlation of the gains. Both are (n,): errors in the same
+    Lower by a margin, in most blocks, and by `surely_lower`. Both are (n,): errors in the same
     blocks, in order of time, at least two.
     """
     gains = old - new
     if not new.mean() <= settings.margin * old.mean() or not np.median(gains) > 0.0:
         return False
-    noise = stdtrit(len(gains) - 1, settings.sure) * gains.std(ddof=1) / math.sqrt(len(gains))
     around = gains - gains.mean()
     squares = float(around @ around)
     alike = max(0.0, float(around[1:] @ around[:-1])) / squares if squares else 0.0
-    return bool(gains.mean() > noise * math.sqrt((1.0 + alike) / (1.0 - alike)))
+    return surely_lower(new, old, settings.sure, alike)
 
 
 class SequentialTest:

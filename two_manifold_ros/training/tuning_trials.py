@@ -16,7 +16,6 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
-from scipy.special import stdtrit
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
@@ -25,6 +24,7 @@ from two_manifold_ros.training.cross_validation import (
     capped_mean,
     Fold,
     lost_error,
+    surely_lower,
 )
 from two_manifold_ros.training.dataset import driving_dataset, hold_out, take_out
 from two_manifold_ros.training.settings import TrainingSettings
@@ -72,15 +72,14 @@ def clearly_better(trial: Trial, than: Trial) -> bool:
     that do nothing one in forty may be kept.
     """
     gains = _gains(trial, than)
-    laps = np.concatenate(gains)
-    laps = laps[np.isfinite(laps)]
     blocks = [float(np.nanmean(gain)) for gain in gains if np.isfinite(gain).any()]
-    if len(laps) < 2 or not trial.score_m <= 0.98 * than.score_m:
-        return False
-    most = sum(gain > 0.0 for gain in blocks) > len(blocks) / 2
     won, of = laps_won(trial, than)
-    noise = stdtrit(of - 1, 0.975) * float(laps.std(ddof=1)) / np.sqrt(of)
-    return bool(most and won > of / 2 and laps.mean() > noise)
+    if of < 2 or not trial.score_m <= 0.98 * than.score_m:
+        return False
+    before, after = (np.concatenate(each.blocks) for each in (than, trial))
+    known = np.isfinite(before) & np.isfinite(after)
+    most = sum(gain > 0.0 for gain in blocks) > len(blocks) / 2 and won > of / 2
+    return most and surely_lower(after[known], before[known], 0.975)
 
 
 def laps_won(trial: Trial, than: Trial) -> tuple[int, int]:
