@@ -71,8 +71,9 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
 
     def loss(durations: Durations) -> float:
         tuning = replace(usual_tuning(settings), durations=durations)
-        route = learn_route(passes, every, tuning, model.route.states)
-        tried = replace(model, route=replace(route, factors=model.route.factors))
+        route = learn_route(passes, every, tuning, model.route.readout.states)
+        readout = replace(route.readout, factors=model.route.readout.factors)
+        tried = replace(model, route=replace(route, readout=readout))
         following = follow(tried, case.followed)
         known = following.known()
         rmse = math.sqrt(np.mean(np.square(following.errors()[known])))

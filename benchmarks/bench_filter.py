@@ -108,7 +108,7 @@ def measure_route() -> None:
     assert isinstance(model, RouteModel)  # noqa: S101 - which the method makes
     ours_us, ours_p99 = filter_us(model, samples, STEPS)
     print(
-        f'route: P = {len(model.route.noise)}, d = {len(model.series)}, k = {model.states}, '
+        f'route: P = {model.route.places}, d = {len(model.series)}, k = {model.states}, '
         f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f})'
     )
 

@@ -37,23 +37,25 @@ class NaiveBelief:
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
         self.route = route
-        self.places = len(route.noise)
-        steps = range(route.moves.shape[1])
+        self.places = route.places
+        steps = range(route.motion.moves.shape[1])
         self.powers = [np.linalg.matrix_power(leads_to, step) for step in steps]
-        self.means_of_rows = route.moves @ np.array(steps)
+        self.means_of_rows = route.motion.moves @ np.array(steps)
         self.start()
 
     def start(self) -> None:
         route = self.route
         self.seen: list[Array] = []
         self.moving, self.looks_still = 1.0, 0.0
-        self.resting = route.forward @ route.rest_alone.offset + route.forward_offset
-        usual = route.ratio_spread**2
+        self.resting = (
+            route.motion.forward @ route.likelihood.rest_alone.offset + route.motion.forward_offset
+        )
+        usual = route.motion.ratio_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
             (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
         }
         for place in range(self.places):
-            rolls, stands = route.beginnings[:, place]
+            rolls, stands = route.switching.beginnings[:, place]
             self.cells['on new', place] = (0.6 * rolls, 1.0, usual)
             self.cells['stands', place] = (0.4 * stands, 0.0, 0.0)
             self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
@@ -61,15 +63,17 @@ class NaiveBelief:
 
     def chances_of_steps(self, mean: float) -> Array:
         """Interpolate between the rows of the table whose means are on either side."""
-        row = min(mean * self.route.moves_a_row, len(self.route.moves) - 1 - 1e-9)
+        row = min(mean * self.route.motion.moves_a_row, len(self.route.motion.moves) - 1 - 1e-9)
         low, high = int(row), row - int(row)
-        return (1.0 - high) * self.route.moves[low] + high * self.route.moves[low + 1]
+        return (1.0 - high) * self.route.motion.moves[low] + high * self.route.motion.moves[
+            low + 1
+        ]
 
     def variance_of_steps(self, mean: float) -> float:
-        row = min(mean * self.route.moves_a_row, len(self.route.moves) - 1 - 1e-9)
+        row = min(mean * self.route.motion.moves_a_row, len(self.route.motion.moves) - 1 - 1e-9)
         low, high = int(row), row - int(row)
         steps = np.arange(len(self.powers))
-        squares = self.route.moves @ steps**2 - self.means_of_rows**2
+        squares = self.route.motion.moves @ steps**2 - self.means_of_rows**2
         return max((1.0 - high) * squares[low] + high * squares[low + 1], 1e-2)
 
     def move(self, forward: float | None) -> None:
@@ -84,19 +88,19 @@ class NaiveBelief:
             change = 0.0
             if forward is not None:
                 at_rest = (1.0 - min(ratio**2, 1.0)) * self.resting
-                pull = forward - ratio**2 * route.pulls[here] - at_rest
-                change = pull * route.tick_lengths[here]
+                pull = forward - ratio**2 * route.motion.pulls[here] - at_rest
+                change = pull * route.motion.tick_lengths[here]
             if row == 'free motion':
-                after = min(ratio + change, route.fastest[here])
-                variance = before + route.ratio_noise
+                after = min(ratio + change, route.motion.fastest[here])
+                variance = before + route.motion.ratio_noise
             else:
-                usual = np.clip(change, -route.usual_change, route.usual_change)
-                after = 1.0 + route.ratio_kept * (ratio - 1.0)
-                after += route.trust * usual + (change - usual)
-                gained = route.ratio_spread**2 * (1.0 - route.ratio_kept**2)
-                variance = route.ratio_kept**2 * before + gained
+                usual = np.clip(change, -route.motion.usual_change, route.motion.usual_change)
+                after = 1.0 + route.motion.ratio_kept * (ratio - 1.0)
+                after += route.motion.trust * usual + (change - usual)
+                gained = route.motion.ratio_spread**2 * (1.0 - route.motion.ratio_kept**2)
+                variance = route.motion.ratio_kept**2 * before + gained
             after = min(max(after, 0.0), FASTEST)
-            rate = route.rates[here]
+            rate = route.motion.rates[here]
             mean = rate * (ratio + after) / 2.0
             within = self.variance_of_steps(mean)
             # The joint Gaussian of speed ratio and step, given the step.
@@ -114,7 +118,7 @@ class NaiveBelief:
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
     def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
-        route, usual = self.route, self.route.ratio_spread**2
+        route, usual = self.route, self.route.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
         last = len(ROWS)
@@ -122,13 +126,15 @@ class NaiveBelief:
         for (row, place), (chance, ratio, variance) in self.cells.items():
             i, stays = ROWS.index(row), chance
             if row in {'on', 'on new'}:
-                come['stands', place].append((chance * route.stops[0, place], 0.0, 0.0))
-                stays -= chance * route.stops[0, place]
+                come['stands', place].append((chance * route.switching.stops[0, place], 0.0, 0.0))
+                stays -= chance * route.switching.stops[0, place]
             if row == 'stands':
-                come['on new', place].append((chance * route.stops[1, place], 1.0, usual))
-                stays -= chance * route.stops[1, place]
+                come['on new', place].append(
+                    (chance * route.switching.stops[1, place], 1.0, usual)
+                )
+                stays -= chance * route.switching.stops[1, place]
             for j, other in enumerate(ROWS):
-                part = chance * route.exchanges[i, j]
+                part = chance * route.switching.exchanges[i, j]
                 if other == row:
                     continue
                 if row == 'free motion' and other in {'on new', 'stands'}:
@@ -136,7 +142,10 @@ class NaiveBelief:
                         ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
                     )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
-                    rests = min(route.halts * self.looks_still / route.exchanges[i, j], 1.0)
+                    rests = min(
+                        route.switching.halts * self.looks_still / route.switching.exchanges[i, j],
+                        1.0,
+                    )
                     part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
                 stays -= part
                 if other == 'stands':
@@ -145,14 +154,14 @@ class NaiveBelief:
                     come[other, place].append((part, 0.0, usual))
                 else:
                     come[other, place].append((part, ratio, variance))
-            gone = chance * route.exchanges[i, last]
+            gone = chance * route.switching.exchanges[i, last]
             gone *= self.moving if row == 'free motion' else 1.0
             elsewhere += gone
-            jumps += chance * route.jumps[i]
-            stays -= gone + chance * route.jumps[i].sum()
+            jumps += chance * route.switching.jumps[i]
+            stays -= gone + chance * route.switching.jumps[i].sum()
             come[row, place].append((stays, ratio, variance))
-        elsewhere -= self.elsewhere * self.moving * (1.0 - route.exchanges[last, last])
-        jumps += self.elsewhere * self.moving * route.jumps[last]
+        elsewhere -= self.elsewhere * self.moving * (1.0 - route.switching.exchanges[last, last])
+        jumps += self.elsewhere * self.moving * route.switching.jumps[last]
         for row, chance in zip(JUMPED, jumps, strict=True):
             for place in range(self.places):
                 come[row, place].append((chance / self.places, 1.0, usual))
@@ -161,9 +170,9 @@ class NaiveBelief:
 
     def features(self) -> tuple[Array, Array]:
         """Slow means before the last observation, and that; each mean starts at the first."""
-        means = np.tile(self.seen[0], (len(self.route.gains), 1))
+        means = np.tile(self.seen[0], (len(self.route.likelihood.gains), 1))
         for observation in self.seen[:-1]:
-            for mean, gain in zip(means, self.route.gains, strict=True):
+            for mean, gain in zip(means, self.route.likelihood.gains, strict=True):
                 mean[:] += gain * (observation - mean)
         return means.ravel(), self.seen[-1]
 
@@ -173,7 +182,7 @@ class NaiveBelief:
             self.move(None)
             self.go_over()
         for settled, new in (('on', 'on new'), ('off', 'off new')):
-            chance = self.route.exchanges[ROWS.index(new), ROWS.index(settled)]
+            chance = self.route.switching.exchanges[ROWS.index(new), ROWS.index(settled)]
             left = (1.0 - chance) ** ticks
             for place in range(self.places):
                 whole, ratio, variance = self.cells[settled, place]
@@ -191,44 +200,49 @@ class NaiveBelief:
         """Take an observation; return the logarithm of its predicted density, tempered."""
         route = self.route
         self.seen.append(observation)
-        forward = route.forward @ observation + route.forward_offset
+        forward = route.motion.forward @ observation + route.motion.forward_offset
         self.move(forward)
         self.go_over()
         stands, moves, lasting = self.placeless()
         anything = max(stands, moves)
         if len(self.seen) == 1:
-            parts = np.exp(route.sharpness * np.array([moves, stands]))
-            anything = np.log(route.beginnings.sum(axis=1) @ parts) / route.sharpness
+            parts = np.exp(route.likelihood.sharpness * np.array([moves, stands]))
+            anything = (
+                np.log(route.switching.beginnings.sum(axis=1) @ parts) / route.likelihood.sharpness
+            )
         logs = {}
         for (row, place), cell in self.cells.items():
             if row in {'free motion', 'stands'}:
-                logs[row, place] = route.sharpness * (anything if row == 'free motion' else stands)
+                logs[row, place] = route.likelihood.sharpness * (
+                    anything if row == 'free motion' else stands
+                )
             else:
                 logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
         joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
-        elsewhere = self.elsewhere * np.exp(route.sharpness * anything)
+        elsewhere = self.elsewhere * np.exp(route.likelihood.sharpness * anything)
         total = sum(joint.values()) + elsewhere
         self.cells = {key: (joint[key] / total, *cell[1:]) for key, cell in self.cells.items()}
         self.elsewhere = elsewhere / total
-        self.largest = max(*logs.values(), route.sharpness * anything)
+        self.largest = max(*logs.values(), route.likelihood.sharpness * anything)
         standing = sum(self.cells['stands', place][0] for place in range(self.places))
-        self.resting += standing * route.persistence * (forward - self.resting)
+        self.resting += standing * route.likelihood.persistence * (forward - self.resting)
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
-        self.looks_still = 1.0 / (1.0 + np.exp(moves + route.mistakable - stands))
+        self.looks_still = 1.0 / (1.0 + np.exp(moves + route.switching.mistakable - stands))
         return float(np.log(total))
 
     def placeless(self) -> tuple[float, float, float]:
         """Log densities of who stands and of who moves, and of the slow means of any road."""
         route, (means, observation), nothing = self.route, self.features(), np.zeros(0)
-        weight = route.persistence
-        lasting = weight * log_density(route.other_means, means, nothing)
-        stands = log_density(route.rest_alone, observation, nothing) + lasting
+        weight = route.likelihood.persistence
+        lasting = weight * log_density(route.likelihood.other_means, means, nothing)
+        stands = log_density(route.likelihood.rest_alone, observation, nothing) + lasting
         if len(self.seen) > 1:
-            given = log_density(route.rest, observation, means)
-            given += weight * log_density(route.rest_means, means, nothing)
+            given = log_density(route.likelihood.rest, observation, means)
+            given += weight * log_density(route.likelihood.rest_means, means, nothing)
             stands = max(stands, given)
         moves = lasting + max(
-            log_density(density, observation, means) for density in (route.slow, route.other)
+            log_density(density, observation, means)
+            for density in (route.likelihood.slow, route.likelihood.other)
         )
         return stands, moves, lasting
 
@@ -237,24 +251,37 @@ class NaiveBelief:
         route, (means, observation) = self.route, self.features()
         chance, ratio, variance = cell
         if row.endswith('new'):
-            apart = route.new_whitening @ observation - route.new_means[place]
-            slope, level = route.new_slopes[place], route.new_level + lasting
+            apart = (
+                route.likelihood.new_whitening @ observation - route.likelihood.new_means[place]
+            )
+            slope, level = route.likelihood.new_slopes[place], route.likelihood.new_level + lasting
             weights = np.ones(len(apart))
         else:
-            apart = route.whitening @ np.concatenate([means, observation]) - route.means[place]
-            slope, level = route.slopes[place], 0.0
+            apart = (
+                route.likelihood.whitening @ np.concatenate([means, observation])
+                - route.likelihood.means[place]
+            )
+            slope, level = route.likelihood.slopes[place], 0.0
             # What lasts counts less.
-            weights = np.array([route.persistence] * len(means) + [1.0] * len(observation))
-        bound = USUAL_RATIOS * route.ratio_spread
+            weights = np.array(
+                [route.likelihood.persistence] * len(means) + [1.0] * len(observation)
+            )
+        bound = USUAL_RATIOS * route.motion.ratio_spread
         here = min(max(ratio - 1.0, -bound), bound)
         rest = weights**0.5 * (apart - here * slope)
         slope = weights**0.5 * slope
-        noise, count = route.noise[place], weights.sum()
+        noise, count = route.likelihood.noise[place], weights.sum()
         # Of a Student-t density: the precision of the Gaussian that is as steep at this distance.
-        steep = route.sharpness * (route.tail + count) / (route.tail * noise + rest @ rest)
+        steep = (
+            route.likelihood.sharpness
+            * (route.likelihood.tail + count)
+            / (route.likelihood.tail * noise + rest @ rest)
+        )
         whole = np.eye(len(rest)) + steep * variance * np.outer(slope, slope)
         square = rest @ np.linalg.solve(whole, rest)
-        log = route.sharpness * (student(np.array([square]), count, noise, route.tail) + level)
+        log = route.likelihood.sharpness * (
+            student(np.array([square]), count, noise, route.likelihood.tail) + level
+        )
         log -= 0.5 * np.linalg.slogdet(whole)[1]
         if here == ratio - 1.0:
             gain = variance * steep * np.linalg.solve(whole, slope)

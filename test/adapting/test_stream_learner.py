@@ -175,7 +175,7 @@ def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
     model = learned.learner.model()
     assert isinstance(model, RouteModel)
     assert isinstance(offline, RouteModel)
-    assert model.route.means.tobytes() == offline.route.means.tobytes()
+    assert model.route.likelihood.means.tobytes() == offline.route.likelihood.means.tobytes()
 
 
 def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twice(
@@ -574,7 +574,9 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned:
     clean, model = learned.learner.model(), learner.model()
     assert isinstance(clean, RouteModel)
     assert isinstance(model, RouteModel)
-    assert len(model.route.means) == pytest.approx(len(clean.route.means), rel=0.1)
+    assert len(model.route.likelihood.means) == pytest.approx(
+        len(clean.route.likelihood.means), rel=0.1
+    )
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (6, 7)

@@ -55,7 +55,9 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
     assert training.pid == process.pid
     assert isinstance(model, RouteModel)
     assert isinstance(here, RouteModel)
-    np.testing.assert_allclose(model.route.means, here.route.means, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        model.route.likelihood.means, here.route.likelihood.means, rtol=1e-6, atol=1e-9
+    )
     training.close()
     assert not process.is_alive()
 

@@ -291,7 +291,10 @@ def test_it_says_that_the_mean_is_better(
     slot_car_model: RouteModel, doubts: Callable[..., str]
 ) -> None:
     route = slot_car_model.route
-    mirrored = replace(slot_car_model, route=replace(route, targets=-route.targets))
+    mirrored = replace(
+        slot_car_model,
+        route=replace(route, readout=replace(route.readout, targets=-route.readout.targets)),
+    )
     assert 'is above that of the mean position' in doubts(mirrored)
 
 

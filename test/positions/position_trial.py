@@ -172,7 +172,7 @@ def _changed(fault: PositionFault, recording: Recording) -> Recording:
 def _measured(model: RouteModel, followed: Recording, clean: CleanDrive) -> Measured:
     """Compare a model, and how it follows a drive, with the clean model."""
     return Measured(
-        len(model.route.noise) / len(clean.model.route.noise),
+        model.route.places / clean.model.route.places,
         limits_of(model).error_m / limits_of(clean.model).error_m,
         *_beside(evaluate(model, [followed]), clean.score),
     )

@@ -4,9 +4,22 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 
-from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, Route
+from two_manifold_ros.route.route import (
+    Density,
+    HYPOTHESES,
+    JUMPED,
+    Route,
+    RouteGeometry,
+    RouteLikelihood,
+    RouteMotion,
+    RouteReadout,
+    RouteSwitching,
+)
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
 CHANNELS, HORIZONS = 2, 2
@@ -55,53 +68,74 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
     roots = rng.normal(size=(PLACES, columns, 2, 2))
     states = rng.normal(size=(PLACES, 4))
     states[:, 0] = 1.0
+    numbers = {
+        'gains': gains,
+        'whitening': np.tril(0.2 * rng.normal(size=(features, features)) + np.eye(features)),
+        'means': spread * rng.normal(size=(PLACES, features)),
+        'slopes': spread * rng.normal(size=(PLACES, features)),
+        'new_whitening': np.tril(0.2 * rng.normal(size=(CHANNELS, CHANNELS)) + np.eye(CHANNELS)),
+        'new_means': spread * rng.normal(size=(PLACES, CHANNELS)),
+        'new_slopes': spread * rng.normal(size=(PLACES, CHANNELS)),
+        'new_level': -0.3,
+        'noise': 0.5 + rng.random(PLACES),
+        'begins': np.array(begins),
+        'targets_of': np.array(targets),
+        'steps_of': np.array(steps),
+        'shares_of': np.array(shares),
+        'moves': moves,
+        'moves_a_row': 2.0,
+        'ratio_spread': 0.1,
+        'ratio_kept': 0.8,
+        'ratio_noise': 0.002,
+        'trust': 0.6,
+        'usual_change': 0.1,
+        'fastest': np.linspace(1.05, 1.3, PLACES),
+        'halts': 0.01,
+        'mistakable': 2.0,
+        'rates': 0.5 + rng.random(PLACES),
+        'tick_lengths': 0.05 + 0.1 * rng.random(PLACES),
+        'pulls': rng.normal(size=PLACES),
+        'forward': rng.normal(size=CHANNELS),
+        'forward_offset': 0.3,
+        'sharpness': sharpness,
+        'persistence': 0.4,
+        'tail': 5.0,
+        'rest': density(CHANNELS, hidden, 5.0),
+        'rest_alone': density(CHANNELS, 0, 5.0),
+        'rest_means': density(hidden, 0, 5.0),
+        'other': density(CHANNELS, hidden, 2.0),
+        'other_means': density(hidden, 0, 2.0),
+        'slow': density(CHANNELS, hidden, 4.0),
+        'exchanges': together[:, :count],
+        'jumps': together[:, count:],
+        'targets': rng.normal(size=(PLACES, columns, 2)),
+        'drifts': rng.normal(size=(PLACES, columns, 2)),
+        'covariances': roots @ roots.transpose(0, 1, 3, 2) + 0.1 * np.eye(2),
+        'factors': np.array([1.0, 2.0, 3.0]),
+        'states': states,
+        'beginnings': np.array([0.7 * np.eye(PLACES)[2], 0.3 * np.eye(PLACES)[5]]),
+        'shifts': np.zeros(CHANNELS),
+        'stops': 0.1 * rng.random((2, PLACES)) * (np.arange(PLACES) % 3 == 1),
+    }
+    return grouped(numbers)
+
+
+def changed(route: Route, **numbers: object) -> Route:
+    """Return a route with other numbers, of any group."""
+    groups = [getattr(route, each.name) for each in fields(Route)]
+    present = {name: value for group in groups for name, value in vars(group).items()}
+    return grouped(present | numbers)
+
+
+def grouped(numbers: dict[str, Any]) -> Route:
+    """Return a route of the numbers of all its groups, by name."""
+    groups = {
+        'geometry': RouteGeometry, 'motion': RouteMotion, 'likelihood': RouteLikelihood,
+        'switching': RouteSwitching, 'readout': RouteReadout,
+    }  # fmt: skip
     return Route(
-        channels=CHANNELS,
-        gains=gains,
-        whitening=np.tril(0.2 * rng.normal(size=(features, features)) + np.eye(features)),
-        means=spread * rng.normal(size=(PLACES, features)),
-        slopes=spread * rng.normal(size=(PLACES, features)),
-        new_whitening=np.tril(0.2 * rng.normal(size=(CHANNELS, CHANNELS)) + np.eye(CHANNELS)),
-        new_means=spread * rng.normal(size=(PLACES, CHANNELS)),
-        new_slopes=spread * rng.normal(size=(PLACES, CHANNELS)),
-        new_level=-0.3,
-        noise=0.5 + rng.random(PLACES),
-        begins=np.array(begins),
-        targets_of=np.array(targets),
-        steps_of=np.array(steps),
-        shares_of=np.array(shares),
-        moves=moves,
-        moves_a_row=2.0,
-        ratio_spread=0.1,
-        ratio_kept=0.8,
-        ratio_noise=0.002,
-        trust=0.6,
-        usual_change=0.1,
-        fastest=np.linspace(1.05, 1.3, PLACES),
-        halts=0.01,
-        mistakable=2.0,
-        rates=0.5 + rng.random(PLACES),
-        tick_lengths=0.05 + 0.1 * rng.random(PLACES),
-        pulls=rng.normal(size=PLACES),
-        forward=rng.normal(size=CHANNELS),
-        forward_offset=0.3,
-        sharpness=sharpness,
-        persistence=0.4,
-        tail=5.0,
-        rest=density(CHANNELS, hidden, 5.0),
-        rest_alone=density(CHANNELS, 0, 5.0),
-        rest_means=density(hidden, 0, 5.0),
-        other=density(CHANNELS, hidden, 2.0),
-        other_means=density(hidden, 0, 2.0),
-        slow=density(CHANNELS, hidden, 4.0),
-        exchanges=together[:, :count],
-        jumps=together[:, count:],
-        targets=rng.normal(size=(PLACES, columns, 2)),
-        drifts=rng.normal(size=(PLACES, columns, 2)),
-        covariances=roots @ roots.transpose(0, 1, 3, 2) + 0.1 * np.eye(2),
-        factors=np.array([1.0, 2.0, 3.0]),
-        states=states,
-        beginnings=np.array([0.7 * np.eye(PLACES)[2], 0.3 * np.eye(PLACES)[5]]),
-        shifts=np.zeros(CHANNELS),
-        stops=0.1 * rng.random((2, PLACES)) * (np.arange(PLACES) % 3 == 1),
+        **{
+            name: kind(**{each.name: numbers[each.name] for each in fields(kind)})
+            for name, kind in groups.items()
+        }
     )

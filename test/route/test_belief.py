@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from circuit import Circuit
 from naive_route import NaiveBelief
 import numpy as np
 import pytest
-from small_route import leads_to, PLACES, small_route
+from small_route import changed, leads_to, PLACES, small_route
 
 from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route import steps, updating
@@ -134,7 +133,7 @@ def test_readings_against_sums_over_all_cells() -> None:
         naive.update(observation)
     chances, ratios, spreads = naive.table()[:, :, :OFF]
     weights = chances / chances.sum()
-    bound = 3.0 * route.ratio_spread
+    bound = 3.0 * route.motion.ratio_spread
     apart = np.clip(ratios - 1.0, -bound, bound)
     spreads = np.minimum(spreads, bound**2)
     apart[:, STANDS] = spreads[:, STANDS] = 0.0
@@ -142,13 +141,13 @@ def test_readings_against_sums_over_all_cells() -> None:
     shares[:, FREE], shares[:, STANDS] = ratios[:, FREE], 0.0
     means, covariances = belief.read()
     for column in range(3):
-        drifts = route.drifts[:, column, None]
+        drifts = route.readout.drifts[:, column, None]
         # A place has one speed ratio: the mean of its rows.
         total = weights.sum(axis=1)
         ratio = (weights * apart).sum(axis=1) / total
         square = (weights * (apart**2 + spreads)).sum(axis=1) / total
-        ahead = route.targets[:, column] + ratio[:, None] * drifts[:, 0]
-        spread = route.covariances[:, column] + np.einsum(
+        ahead = route.readout.targets[:, column] + ratio[:, None] * drifts[:, 0]
+        spread = route.readout.covariances[:, column] + np.einsum(
             'i,ik,il->ikl', square - ratio**2, drifts[:, 0], drifts[:, 0]
         )
         if column == 2:
@@ -160,14 +159,16 @@ def test_readings_against_sums_over_all_cells() -> None:
         whole = np.einsum('i,ik,il->kl', total, ahead - mean, ahead - mean)
         whole += np.einsum('i,ikl->kl', total, spread)
         np.testing.assert_allclose(means[column], mean, atol=1e-9)
-        np.testing.assert_allclose(covariances[column], route.factors[column] * whole, atol=1e-9)
-    np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.states, atol=1e-9)
+        np.testing.assert_allclose(
+            covariances[column], route.readout.factors[column] * whole, atol=1e-9
+        )
+    np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.readout.states, atol=1e-9)
 
 
 def test_what_is_dropped_is_not_missed() -> None:
     """A vehicle goes round, clearly seen, until most places are out of the question."""
     exchanges, jumps = exchanges_for(0.1, 5.0)
-    route = replace(
+    route = changed(
         small_route(spread=12.0, sharpness=1.0),
         whitening=np.eye(6),
         new_whitening=np.eye(2),
@@ -175,13 +176,15 @@ def test_what_is_dropped_is_not_missed() -> None:
         exchanges=exchanges,
         jumps=jumps,
     )
-    route = replace(route, new_means=route.means[:, -2:], new_slopes=route.slopes[:, -2:])
+    route = changed(
+        route, new_means=route.likelihood.means[:, -2:], new_slopes=route.likelihood.slopes[:, -2:]
+    )
     belief, naive = both(route)
     least, place = PLACES, 0
     for tick, noise in enumerate(observations(90)):
         # Lifted on the way, so that places are found again too.
         place = (place + (5 if tick == 60 else 1)) % PLACES
-        observation = route.means[place, -2:] + 0.1 * noise
+        observation = route.likelihood.means[place, -2:] + 0.1 * noise
         belief.update(observation)
         naive.update(observation)
         least = min(least, np.count_nonzero(belief.chances.any(axis=1)))
@@ -198,38 +201,36 @@ def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> 
     ways = (np.arange(count)[:, None] + np.arange(4)).clip(max=count - 1)
     route = small_route()
     places = {
-        name: np.resize(getattr(route, name), (count, *getattr(route, name).shape[1:]))
-        for name in (
-            'means', 'slopes', 'new_means', 'new_slopes', 'noise', 'targets', 'drifts',
-            'covariances', 'states', 'fastest',
-        )
-    }  # fmt: skip
+        name: np.resize(array, (count, *array.shape[1:]))
+        for group in (route.motion, route.likelihood, route.readout)
+        for name, array in vars(group).items()
+        if np.shape(array)[:1] == (PLACES,)
+    }
     exchanges = np.eye(len(HYPOTHESES))
-    route = replace(
-        route,
-        **places,
-        begins=4 * np.arange(count + 1),
-        targets_of=ways.ravel(),
-        steps_of=np.tile(np.arange(4), count),
-        shares_of=shares,
-        moves=chances_to_move(3.0)[:, :4] / chances_to_move(3.0)[:, :4].sum(axis=1)[:, None],
-        moves_a_row=float(MOVES_A_ROW),
-        rates=np.full(count, 2.0),
-        tick_lengths=np.full(count, 0.1 / 2.0),
-        pulls=np.zeros(count),
-        forward=np.array([1.0, 0.0]),
-        forward_offset=0.5 - route.rest_alone.offset[0],
-        exchanges=exchanges,
-        jumps=np.zeros((len(HYPOTHESES), len(JUMPED))),
-        beginnings=np.array([np.zeros(count), np.eye(count)[0]]),
-        stops=np.zeros((2, count)),
-    )
+    places |= {
+        'begins': 4 * np.arange(count + 1),
+        'targets_of': ways.ravel(),
+        'steps_of': np.tile(np.arange(4), count),
+        'shares_of': shares,
+        'moves': chances_to_move(3.0)[:, :4] / chances_to_move(3.0)[:, :4].sum(axis=1)[:, None],
+        'moves_a_row': float(MOVES_A_ROW),
+        'rates': np.full(count, 2.0),
+        'tick_lengths': np.full(count, 0.1 / 2.0),
+        'pulls': np.zeros(count),
+        'forward': np.array([1.0, 0.0]),
+        'forward_offset': 0.5 - route.likelihood.rest_alone.offset[0],
+        'exchanges': exchanges,
+        'jumps': np.zeros((len(HYPOTHESES), len(JUMPED))),
+        'beginnings': np.array([np.zeros(count), np.eye(count)[0]]),
+        'stops': np.zeros((2, count)),
+    }
+    route = changed(route, **places)
     belief = RouteBelief(route)
     belief.chances[:] = 0.0
     belief.chances[0, FREE], belief.ratios[0, FREE] = 1.0, 0.0
     belief.spreads[0, FREE] = 1e-6
     for _ in range(ticks):
-        belief.update(np.array([pull + route.rest_alone.offset[0], 0.0]))
+        belief.update(np.array([pull + route.likelihood.rest_alone.offset[0], 0.0]))
     seconds = 0.1 * ticks
     # The last speed ratio is that after the last tick; what rests on the sensor at rest fades with
     # it.
@@ -286,21 +287,22 @@ def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
     np.testing.assert_allclose(belief.weights, 1.0 / PLACES)
     # Nothing but where the route is: all of it.
     means, covariances = belief.read()
-    targets = small_route().targets
+    targets = small_route().readout.targets
     np.testing.assert_allclose(means, targets.mean(axis=0), atol=1e-9)
-    spread = np.cov(targets[:, 0].T, bias=True) + small_route().covariances[:, 0].mean(axis=0)
+    within = small_route().readout.covariances[:, 0].mean(axis=0)
+    spread = np.cov(targets[:, 0].T, bias=True) + within
     np.testing.assert_allclose(covariances[0], spread, atol=1e-9)
     belief.update(np.zeros(2))
     assert_consistent(belief)
 
 
 def test_readings_at_one_place_without_any_spread() -> None:
-    route = replace(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
+    route = changed(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
     belief = RouteBelief(route)
     belief.chances[:] = 0.0
     belief.chances[4, STANDS] = 1.0
     means, _ = belief.read()
-    np.testing.assert_allclose(means[:-1], route.targets[4, :-1], atol=1e-12)
+    np.testing.assert_allclose(means[:-1], route.readout.targets[4, :-1], atol=1e-12)
     # Who stands has no velocity.
     np.testing.assert_allclose(means[-1], 0.0, atol=1e-12)
     assert_readable(belief)
@@ -325,9 +327,9 @@ def test_compiled_code_says_what_its_source_says(
     """Tick by tick over a stop, a gap, a move and another road, with all that is dropped."""
     circuit = Circuit()
     # As if drives had stopped on a tenth of the way.
-    stops = np.zeros((2, len(route.noise)))
+    stops = np.zeros((2, route.places))
     stops[:, 200:230] = [[0.1], [0.05]]
-    route = replace(route, stops=stops)
+    route = changed(route, stops=stops)
     halt = circuit.halting(before=30, standing=10, after=10, seed=1).observations
     moved = circuit.drive(np.full(20, 0.1), seed=2, begin=0.6).observations
     seen = np.concatenate([halt, moved, -halt[:20]])

@@ -51,11 +51,11 @@ def test_what_was_followed_is_scored(
     monkeypatch.setattr(fitting, 'follow', remembered)
     fitted = fit(passes, [laps.observations], [track], LEAD, Tuning())
     assert fitted is not None
-    whole = np.linalg.det(np.cov(runs[-1][0].targets[:, 0].T))
+    whole = np.linalg.det(np.cov(runs[-1][0].readout.targets[:, 0].T))
     least = fitting.LEAST_DENSITY / np.sqrt(whole)
     tick, errors, scores = 0, [], []
     for route, means, covariances in runs:
-        assert route.sharpness == Tuning.sharpness
+        assert route.likelihood.sharpness == Tuning.sharpness
         first = tick + LEAD
         for mean, covariance in zip(means, covariances, strict=True):
             apart, wide = mean - track[tick], covariance * fitted.factors[0]
@@ -202,7 +202,7 @@ def test_the_score_is_the_log_density_of_the_truth(passes: Passes) -> None:
     spread = np.array([[4.0, 1.0], [1.0, 2.0]])
     errors = np.array([[0.5, -1.0], [np.nan, 0.0], [1e6, 0.0]])
     scores = fitting.log_scores(errors, np.tile(spread, (3, 1, 1)), route)
-    whole = np.sqrt(np.linalg.det(np.cov(route.targets[:, 0].T)))
+    whole = np.sqrt(np.linalg.det(np.cov(route.readout.targets[:, 0].T)))
     density = np.exp(-0.5 * errors[0] @ np.linalg.solve(spread, errors[0]))
     density /= np.sqrt(np.linalg.det(spread))
     least = fitting.LEAST_DENSITY / whole

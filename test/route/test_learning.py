@@ -41,14 +41,17 @@ def shares_at(passes: Passes) -> np.ndarray:
 
 def observed(route: Route, rows: np.ndarray) -> np.ndarray:
     """Return what whitened features (P, f) say of the observation itself."""
-    return np.linalg.solve(route.whitening, rows.T).T[:, -CHANNELS:]
+    return np.linalg.solve(route.likelihood.whitening, rows.T).T[:, -CHANNELS:]
 
 
 def test_levels_and_what_a_speed_ratio_adds(laid_out: Callable[..., Passes]) -> None:
     passes = laid_out(Circuit().laps(40))
     route, shares = learned(passes), shares_at(passes)
     circuit = Circuit()
-    levels, slopes = observed(route, route.means), observed(route, route.slopes)
+    levels, slopes = (
+        observed(route, route.likelihood.means),
+        observed(route, route.likelihood.slopes),
+    )
     # The usual speed of a place is the median of its passes.
     usual = np.median([np.median(passes.log_ratios)])
     wanted = circuit.felt(shares) + usual * circuit.gained(shares)
@@ -61,17 +64,20 @@ def test_levels_and_what_a_speed_ratio_adds(laid_out: Callable[..., Passes]) -> 
 
 def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
     """Only its noise is another: no slow mean explains a part of it."""
-    for rows, alone in ((route.means, route.new_means), (route.slopes, route.new_slopes)):
-        values = np.linalg.solve(route.new_whitening, alone.T).T
+    for rows, alone in (
+        (route.likelihood.means, route.likelihood.new_means),
+        (route.likelihood.slopes, route.likelihood.new_slopes),
+    ):
+        values = np.linalg.solve(route.likelihood.new_whitening, alone.T).T
         np.testing.assert_allclose(values, observed(route, rows), atol=1e-9)
-    root = np.linalg.inv(route.whitening)
+    root = np.linalg.inv(route.likelihood.whitening)
     whole = root @ root.T
-    root = np.linalg.inv(route.new_whitening)
+    root = np.linalg.inv(route.likelihood.new_whitening)
     np.testing.assert_allclose(root @ root.T, whole[-CHANNELS:, -CHANNELS:], atol=1e-9)
     given = np.linalg.inv(np.linalg.inv(whole)[-CHANNELS:, -CHANNELS:])
     wider = np.linalg.slogdet(root @ root.T)[1] - np.linalg.slogdet(given)[1]
-    assert route.new_level == pytest.approx(-0.5 * wider)
-    assert route.new_level < 0.0
+    assert route.likelihood.new_level == pytest.approx(-0.5 * wider)
+    assert route.likelihood.new_level < 0.0
 
 
 def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
@@ -81,7 +87,7 @@ def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
         for i, begin in enumerate(begins)
     ]
     passes = laid_out(*drives)
-    beginnings, shares = learned(passes).beginnings, shares_at(passes)
+    beginnings, shares = learned(passes).switching.beginnings, shares_at(passes)
     assert beginnings.sum() == pytest.approx(1.0)
     assert (beginnings >= 0.0).all()
     rolling, standing = beginnings
@@ -98,7 +104,7 @@ def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes])
     ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
     passes = laid_out(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
     route, shares = learned(passes), shares_at(passes)
-    rolling, standing = route.beginnings
+    rolling, standing = route.switching.beginnings
     assert standing.sum() == pytest.approx(0.5)
     assert abs(shares[standing.argmax()] - 0.25) < 0.02
     assert standing.max() == pytest.approx(0.5 * (0.97 + 0.03 / len(shares)))
@@ -116,15 +122,15 @@ def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
             ratios = np.insert(ratios, begin, np.full(dwell, -np.inf))
     passes = laid_out(Circuit().drive(ratios, seed=3))
     route, shares = learned(passes), shares_at(passes)
-    stopping, going_on = route.stops
+    stopping, going_on = route.switching.stops
     # Of one that is driven through: as many stops as ticks, times the chance in each.
-    met = stopping / route.rates
+    met = stopping / route.motion.rates
     for share, chance in ((0.25, 1.0), (0.75, 0.5)):
         near = np.abs(shares - share) < 0.06
         assert met[near].sum() == pytest.approx(chance, rel=0.2)
         assert 1.0 / going_on[near].max() == pytest.approx(dwell, rel=0.15)
     far = np.minimum(np.abs(shares - 0.25), np.abs(shares - 0.75)) > 0.08
-    assert not route.stops[:, far].any()
+    assert not route.switching.stops[:, far].any()
 
 
 def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
@@ -135,16 +141,25 @@ def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
     likelier = []
     for features in passes.series:
         means, seen, nothing = features[:-CHANNELS], features[-CHANNELS:], features[:0]
-        lasting = route.persistence * log_density(route.other_means, means, nothing)
-        resting = route.persistence * log_density(route.rest_means, means, nothing)
-        stands = max(
-            log_density(route.rest_alone, seen, nothing) + lasting,
-            log_density(route.rest, seen, means) + resting,
+        lasting = route.likelihood.persistence * log_density(
+            route.likelihood.other_means, means, nothing
         )
-        moves = max(log_density(each, seen, means) for each in (route.slow, route.other))
+        resting = route.likelihood.persistence * log_density(
+            route.likelihood.rest_means, means, nothing
+        )
+        stands = max(
+            log_density(route.likelihood.rest_alone, seen, nothing) + lasting,
+            log_density(route.likelihood.rest, seen, means) + resting,
+        )
+        moves = max(
+            log_density(each, seen, means)
+            for each in (route.likelihood.slow, route.likelihood.other)
+        )
         likelier.append(stands - moves - lasting)
-    assert route.mistakable == pytest.approx(max(np.quantile(likelier, 0.99), 0.0), abs=1e-9)
-    assert route.mistakable > 0.0
+    assert route.switching.mistakable == pytest.approx(
+        max(np.quantile(likelier, 0.99), 0.0), abs=1e-9
+    )
+    assert route.switching.mistakable > 0.0
 
 
 def test_how_fast_a_speed_ratio_of_its_own_may_be(laid_out: Callable[..., Passes]) -> None:
@@ -152,7 +167,7 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be(laid_out: Callable[..., Passes
     ratios = Circuit().laps(12, spread=0.05).log_ratios
     ratios = np.insert(ratios, 5 * LAP_TICKS, np.full(40, -np.inf))
     passes = laid_out(Circuit().drive(ratios, seed=2))
-    fastest = learned(passes).fastest
+    fastest = learned(passes).motion.fastest
     stop = np.flatnonzero(passes.halts)[0]
     around = np.zeros(len(fastest), dtype=np.bool_)
     seconds = np.abs(passes.places.times - passes.places.times[stop]) * PERIOD_S
@@ -167,13 +182,13 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be(laid_out: Callable[..., Passes
 
 def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:
     """Two places to a tick, and the acceleration that is felt is that of the track."""
-    assert np.median(route.rates) == pytest.approx(2.0, rel=0.05)
-    speeds = PERIOD_S / route.tick_lengths
+    assert np.median(route.motion.rates) == pytest.approx(2.0, rel=0.05)
+    speeds = PERIOD_S / route.motion.tick_lengths
     assert np.median(speeds) == pytest.approx(passes.places.usual_mps, rel=0.1)
     assert speeds.std() < 0.2 * passes.places.usual_mps
     # What little speeds change from lap to lap is felt, beside the noise.
-    assert 0.5 * PULL < route.forward[-1] < 1.1 * PULL
-    assert 0.3 < route.trust <= 1.0
+    assert 0.5 * PULL < route.motion.forward[-1] < 1.1 * PULL
+    assert 0.3 < route.motion.trust <= 1.0
 
 
 def test_what_does_not_depend_on_the_speed_ratio_gains_nothing(
@@ -185,7 +200,7 @@ def test_what_does_not_depend_on_the_speed_ratio_gains_nothing(
         drive.shares, drive.log_ratios, Circuit().felt(drive.shares) + noise, drive.track
     )
     route = learned(laid_out(plain))
-    size = np.sqrt(np.mean(observed(route, route.slopes) ** 2))
+    size = np.sqrt(np.mean(observed(route, route.likelihood.slopes) ** 2))
     assert size < 0.3
 
 
@@ -194,20 +209,20 @@ def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
     usual = float(np.median(passes.log_ratios))
     for column, horizon in enumerate(passes.horizons):
         ahead = circuit.at(shares + np.exp(usual) * horizon / LAP_TICKS)
-        missed = np.linalg.norm(route.targets[:, column] - ahead, axis=1)
+        missed = np.linalg.norm(route.readout.targets[:, column] - ahead, axis=1)
         tick = 2.0 * np.pi * 20.0 / LAP_TICKS
         assert np.median(missed) < 0.5 * tick + 0.06 * horizon * tick
-    speed = np.linalg.norm(route.targets[:, -1], axis=1)
+    speed = np.linalg.norm(route.readout.targets[:, -1], axis=1)
     assert np.median(speed) == pytest.approx(passes.places.usual_mps, rel=0.1)
     # Who is faster by a hundredth is farther by nearly that share of the way.
-    gained = np.linalg.norm(route.drifts[:, 2], axis=1)
+    gained = np.linalg.norm(route.readout.drifts[:, 2], axis=1)
     way = 20 * 2.0 * np.pi * 20.0 / LAP_TICKS
     assert np.median(gained) == pytest.approx(way, rel=0.35)
 
 
 def test_covariances_are_some_and_larger_ahead(route: Route) -> None:
-    assert (np.linalg.eigvalsh(route.covariances) > 0.0).all()
-    sizes = np.median(np.sqrt(np.linalg.det(route.covariances)), axis=0)
+    assert (np.linalg.eigvalsh(route.readout.covariances) > 0.0).all()
+    sizes = np.median(np.sqrt(np.linalg.det(route.readout.covariances)), axis=0)
     assert sizes[0] < sizes[1] < sizes[2]
 
 
@@ -221,13 +236,14 @@ def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> N
     one, other = learned(first), learned(second)
     for passes, route in ((first, one), (second, other)):
         wanted = Circuit().felt(shares_at(passes))
-        missed = np.sqrt(np.mean((observed(route, route.means) - wanted) ** 2, axis=1))
+        missed = np.sqrt(np.mean((observed(route, route.likelihood.means) - wanted) ** 2, axis=1))
         assert np.median(missed) < NOISE
         assert missed.max() < 6.0 * NOISE
     assert len(first.rest) == 0
     assert len(second.rest) > 200
-    assert other.ratio_spread == pytest.approx(one.ratio_spread, abs=0.03)
-    np.testing.assert_allclose(np.median(other.rates), np.median(one.rates), rtol=0.03)
+    assert other.motion.ratio_spread == pytest.approx(one.motion.ratio_spread, abs=0.03)
+    medians = [np.median(each.motion.rates) for each in (other, one)]
+    np.testing.assert_allclose(*medians, rtol=0.03)
 
 
 def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Passes]) -> None:
@@ -238,20 +254,16 @@ def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Pa
     broken[half + 1 :] += 100.0
     other = laid_out(Drive(laps.shares, laps.log_ratios, broken, laps.track))
     first, second = learned(passes, kept), learned(other, kept)
-    for name in (
-        'whitening',
-        'means',
-        'slopes',
-        'new_means',
-        'new_whitening',
-        'noise',
-        'targets',
-        'covariances',
-        'moves',
-    ):
-        np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-9)
-    everything = learned(other)
-    assert not np.allclose(everything.means, learned(passes).means, atol=0.1)
+    for group, names in {
+        'likelihood': ('whitening', 'means', 'slopes', 'new_means', 'new_whitening', 'noise'),
+        'readout': ('targets', 'covariances'),
+        'motion': ('moves',),
+    }.items():
+        for name in names:
+            one, two = (getattr(getattr(each, group), name) for each in (first, second))
+            np.testing.assert_allclose(one, two, atol=1e-9)
+    everything = learned(other).likelihood
+    assert not np.allclose(everything.means, learned(passes).likelihood.means, atol=0.1)
 
 
 def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None:
@@ -261,17 +273,17 @@ def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None
     route = learned(passes, kept)
     unknown = (shares > 0.65) & (shares < 0.95)
     known = (shares > 0.05) & (shares < 0.55)
-    assert np.isfinite(route.means).all()
-    assert np.isfinite(route.targets).all()
-    assert route.noise[unknown].min() > 10.0 * route.noise[known].max()
-    assert (route.slopes[unknown] == 0.0).all()
+    assert np.isfinite(route.likelihood.means).all()
+    assert np.isfinite(route.readout.targets).all()
+    assert route.likelihood.noise[unknown].min() > 10.0 * route.likelihood.noise[known].max()
+    assert (route.likelihood.slopes[unknown] == 0.0).all()
 
 
 def test_states_are_passed_on(passes: Passes) -> None:
     states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
     every = np.ones(len(passes.settled), dtype=np.bool_)
-    assert learn_route(passes, every, TUNING, states).states is states
-    np.testing.assert_array_equal(learned(passes).states, 1.0)
+    assert learn_route(passes, every, TUNING, states).readout.states is states
+    np.testing.assert_array_equal(learned(passes).readout.states, 1.0)
 
 
 def test_the_same_bits_twice(laps: Drive, laid_out: Callable[..., Passes]) -> None:
@@ -288,21 +300,23 @@ def test_more_laps_never_make_the_map_larger(laid_out: Callable[..., Passes]) ->
 
 
 def test_chances_sum_to_one(route: Route) -> None:
-    for chances in (route.moves, route.beginnings.reshape(1, -1)):
+    for chances in (route.motion.moves, route.switching.beginnings.reshape(1, -1)):
         np.testing.assert_allclose(chances.sum(axis=-1), 1.0, atol=1e-12)
         assert (chances >= 0.0).all()
-    places, most = len(route.noise), route.moves.shape[1]
-    of = np.repeat(np.arange(places), np.diff(route.begins))
-    sums = np.bincount(of * most + route.steps_of, route.shares_of, places * most)
+    places, most = route.places, route.motion.moves.shape[1]
+    of = np.repeat(np.arange(places), np.diff(route.geometry.begins))
+    sums = np.bincount(
+        of * most + route.geometry.steps_of, route.geometry.shares_of, places * most
+    )
     np.testing.assert_allclose(sums, 1.0, atol=1e-3)
     assert sums.max() <= 1.0 + 1e-12
 
 
 def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
     shares = shares_at(passes)
-    for place in range(len(route.noise)):
-        for way in range(route.begins[place], route.begins[place + 1]):
-            there, step = route.targets_of[way], route.steps_of[way]
+    for place in range(route.places):
+        for way in range(route.geometry.begins[place], route.geometry.begins[place + 1]):
+            there, step = route.geometry.targets_of[way], route.geometry.steps_of[way]
             onward = (shares[there] - shares[place]) % 1.0
             back = min(onward, 1.0 - onward)
             assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
@@ -320,8 +334,8 @@ def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(
     other = replace(passes, log_ratios=np.where(visits, unusual, passes.log_ratios))
     route, blank = learned(other), learned(other, ~visits)
     middle = np.abs(shares_at(passes) - 0.5) < 0.02
-    missed = np.linalg.norm(route.targets[:, 0] - passes.places.positions, axis=1)
+    missed = np.linalg.norm(route.readout.targets[:, 0] - passes.places.positions, axis=1)
     assert missed[near].max() < 2.0
-    assert route.noise[near].max() < 10.0 * np.median(route.noise)
-    known = blank.targets[~near, 0].mean(axis=0)
-    assert np.linalg.norm(blank.targets[middle, 0] - known, axis=1).max() < 1e-6
+    assert route.likelihood.noise[near].max() < 10.0 * np.median(route.likelihood.noise)
+    known = blank.readout.targets[~near, 0].mean(axis=0)
+    assert np.linalg.norm(blank.readout.targets[middle, 0] - known, axis=1).max() < 1e-6

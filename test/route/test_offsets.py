@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from circuit import CHANNELS, Circuit, LAP_TICKS
 import numpy as np
 import pytest
-from small_route import PLACES, small_route
+from small_route import changed, PLACES, small_route
 
 from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, STANDS
@@ -23,12 +22,13 @@ EVERY = np.arange(PLACES, dtype=np.uint32)
 
 def small(shift: float = 0.1) -> Route:
     found = small_route()
-    return replace(found, shifts=np.full(found.channels, shift))
+    return changed(found, shifts=np.full(found.likelihood.channels, shift))
 
 
 def usual(of: Route, place: int, ratio: float = 1.0) -> np.ndarray:
-    whitened = of.new_means[place] + (ratio - 1.0) * of.new_slopes[place]
-    return np.linalg.solve(of.new_whitening, whitened)
+    likelihood = of.likelihood
+    whitened = likelihood.new_means[place] + (ratio - 1.0) * likelihood.new_slopes[place]
+    return np.linalg.solve(likelihood.new_whitening, whitened)
 
 
 def settled(place: int, ratio: float = 1.0, chance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -40,19 +40,18 @@ def settled(place: int, ratio: float = 1.0, chance: float = 1.0) -> tuple[np.nda
 
 def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
     here, rng = small(), np.random.default_rng(2)
-    followed, mean = SensorOffsets(here), np.zeros(here.channels)
-    gain = 1.0 / sum(1.0 / rate for rate in here.rates)
+    followed, mean = SensorOffsets(here), np.zeros(here.likelihood.channels)
+    gain = 1.0 / sum(1.0 / rate for rate in here.motion.rates)
     for _ in range(200):
-        observation = rng.normal(size=here.channels)
+        observation = rng.normal(size=here.likelihood.channels)
         chances = rng.random((PLACES, 6)) * (rng.random((PLACES, 1)) > 0.3)
         chances /= chances.sum()
         ratios = 1.0 + 0.5 * rng.normal(size=(PLACES, 6))
         active = np.flatnonzero(chances.sum(axis=1)).astype(np.uint32)
         followed.follow(observation, chances, ratios, active)
         weight = chances[:, ON].sum()
-        within = np.clip(
-            ratios[:, ON], 1.0 - 3.0 * here.ratio_spread, 1.0 + 3.0 * here.ratio_spread
-        )
+        bound = 3.0 * here.motion.ratio_spread
+        within = np.clip(ratios[:, ON], 1.0 - bound, 1.0 + bound)
         expected = sum(
             chances[place, ON] * usual(here, place, within[place]) for place in range(PLACES)
         )
@@ -84,7 +83,7 @@ def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
         followed.follow(usual(here, tick % PLACES) + 1.0, *settled(tick % PLACES), EVERY)
     before = followed.applied.copy()
     followed.follow(usual(here, 0) + 1e6, *settled(0), EVERY)
-    lap = (1.0 / here.rates).sum()
+    lap = (1.0 / here.motion.rates).sum()
     assert (followed.applied - before).max() <= 1.1 * LIMITS.farthest_off / lap
     # Who stands keeps what is known.
     before = followed.applied.copy()
@@ -111,8 +110,8 @@ def test_a_belief_stays_on_the_route_where_a_sensor_gets_an_offset(route: Route)
     off = 0.4 * (-1.0) ** np.arange(CHANNELS)
     drive = Circuit().laps(6, seed=9)
     shares = []
-    for shifts in (route.shifts, np.zeros(CHANNELS)):
-        belief = RouteBelief(replace(route, shifts=shifts))
+    for shifts in (route.likelihood.shifts, np.zeros(CHANNELS)):
+        belief = RouteBelief(changed(route, shifts=shifts))
         driving = []
         for tick, observation in enumerate(drive.observations):
             belief.update(observation + off * (tick > LAP_TICKS))

@@ -97,7 +97,9 @@ def test_reach_against_powers_of_a_matrix() -> None:
     for a, to in found.items():
         for b, share in to:
             matrix[a, b] = share
-    begins, targets, steps, shares = reach(found, 5, 6)
+    geometry = reach(found, 5, 6)
+    begins, targets = geometry.begins, geometry.targets_of
+    steps, shares = geometry.steps_of, geometry.shares_of
     assert begins[0] == 0
     assert begins[-1] == len(targets) == len(steps) == len(shares)
     for array in (begins, targets, steps):
@@ -113,7 +115,7 @@ def test_reach_against_powers_of_a_matrix() -> None:
 
 
 def test_reach_leaves_out_rare_moves() -> None:
-    shares = reach({0: [(1, 1.0 - 5e-5), (2, 5e-5)]}, 3, 3)[3]
+    shares = reach({0: [(1, 1.0 - 5e-5), (2, 5e-5)]}, 3, 3).shares_of
     assert shares.min() > 0.9
 
 

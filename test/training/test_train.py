@@ -212,7 +212,7 @@ def test_the_file_does_not_grow_with_the_recording(
     model = train_model([slot_car_laps[0]], SETTINGS)
     known = np.isfinite(model.track).all(axis=1)
     assert 300 < known.sum() <= 400
-    apart = model.route.targets[:, 0, None] - model.track[known]
+    apart = model.route.readout.targets[:, 0, None] - model.track[known]
     assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
 
 
@@ -308,7 +308,7 @@ def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
-    assert len(slot_car_model.route.noise) <= 1.1 * len(half.route.noise)
+    assert slot_car_model.route.places <= 1.1 * half.route.places
 
 
 @pytest.mark.long
@@ -318,7 +318,7 @@ def test_more_laps_of_another_recording_are_merged(
     first, second = slot_car_laps
     both = train_model([first, second], SETTINGS)
     assert both.summary['segments'] == 2
-    assert len(both.route.noise) <= 1.1 * len(slot_car_model.route.noise)
+    assert both.route.places <= 1.1 * slot_car_model.route.places
 
 
 @pytest.mark.long
@@ -327,16 +327,22 @@ def test_learner_and_coupling_make_the_state_and_nothing_else(
     change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
 ) -> None:
     other = train_model([slot_car_laps[0]], replace(SETTINGS, **change))
-    assert other.route.states.shape == slot_car_model.route.states.shape
-    assert not np.allclose(other.route.states, slot_car_model.route.states, atol=1e-3)
-    np.testing.assert_array_equal(other.route.means, slot_car_model.route.means)
-    np.testing.assert_array_equal(other.route.targets, slot_car_model.route.targets)
+    assert other.route.readout.states.shape == slot_car_model.route.readout.states.shape
+    assert not np.allclose(
+        other.route.readout.states, slot_car_model.route.readout.states, atol=1e-3
+    )
+    np.testing.assert_array_equal(
+        other.route.likelihood.means, slot_car_model.route.likelihood.means
+    )
+    np.testing.assert_array_equal(
+        other.route.readout.targets, slot_car_model.route.readout.targets
+    )
 
 
 def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:
     settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
     model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
-    assert (model.route.sharpness, model.route.persistence) == (0.3, 0.7)
+    assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)
     assert len(model.summary['validation']['compared']) == 1
 
 

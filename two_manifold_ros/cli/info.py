@@ -104,13 +104,14 @@ def _head(model: ModelHead) -> list[list[str]]:
 
 def _route(model: RouteModel) -> list[list[str]]:
     summary, route = model.summary, model.route
+    likelihood, spread = route.likelihood, 100.0 * route.motion.ratio_spread
     return [
         ['method', f'route, {model.kernel}, {summary["coupling"]}'],
+        ['map', f'{route.places} places, speed ratios within {spread:.0f} %'],
         [
-            'map',
-            f'{len(route.noise)} places, speed ratios within {100.0 * route.ratio_spread:.0f} %',
+            'belief',
+            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:g}',
         ],
-        ['belief', f'sharpness {route.sharpness:g}, persistence {route.persistence:g}'],
         ['states', str(model.states)],
     ]
 

@@ -277,6 +277,18 @@ class Filter:
         spare.push(last * model.period_ns + model.max_gap_ns, sample)
         spare.push((last + 1) * model.period_ns + model.max_gap_ns, sample)
 
+    def take_over(self, previous: Filter) -> None:
+        """Continue the counts of the filter that ran on the same stream before."""
+        # The same object, so that holders of the counters see them continue. What only one of
+        # the two has used by now, the other has yet to count or has counted.
+        counters = previous.counters
+        counters['used'] += previous.waiting - self.waiting
+        self.counters = counters
+
+    def forget_latest(self) -> None:
+        """Forget the newest estimate: it came from samples that are not of the present."""
+        self.latest = None
+
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         # What only waited is used all the same, so that no sample goes uncounted.

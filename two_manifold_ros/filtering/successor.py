@@ -105,7 +105,7 @@ class Successor:
     def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
         self.model, live = make()
         # An estimate from the old samples that it was made with is not about the present.
-        live.latest = None
+        live.forget_latest()
         self.filter = live
         span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
         for stamp_ns, values in past:

@@ -273,7 +273,7 @@ class RouteTracker:
         self._now = np.zeros((2, len(self._live)))
         self._recent = np.zeros((model.window, len(self._live)))
         self._most_still = model.most_still + model.window
-        self._modes = PositionModes(route.targets[:, 0]) if with_places else None
+        self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self.belief = RouteBelief(route)
         self.seen = 0
         self._clear_input()

@@ -162,7 +162,7 @@ class RouteModel(TrainedModel):
     @property
     def states(self) -> int:
         """Dimension of the state, k."""
-        return int(self.route.states.shape[-1])
+        return int(self.route.readout.states.shape[-1])
 
     def validate(self) -> None:
         """Check also shapes, ranges, indices and chances of the route."""
@@ -176,7 +176,7 @@ class RouteModel(TrainedModel):
         _check_ranges(self.route)
         _check_ways(self.route)
         _check_chances(self.route)
-        check_covariances('route.covariances', self.route.covariances)
+        check_covariances('route.readout.covariances', self.route.readout.covariances)
 
 
 def _check_shapes(route: Route, channels: int, columns: int) -> None:
@@ -187,33 +187,37 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
     channels, the slow means, (f) features, (p) places, (e) their ends, (l) ways, (r, s) rows and
     steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
     """
-    if route.channels != channels:
-        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
-    places, memories, ways = (
-        max(array.size, 1) for array in (route.noise, route.gains, route.targets_of)
-    )
-    states, features = route.states.shape[-1], channels * (1 + memories)
+    moves, ways_of, gains = route.motion.moves, route.geometry.targets_of, route.likelihood.gains
+    places, memories, ways = max(route.places, 1), max(gains.size, 1), max(ways_of.size, 1)
+    states, features = route.readout.states.shape[-1], channels * (1 + memories)
     if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
         refuse(f'its route has {states} states and {features} features')
-    check_size('route.means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
-    check_size('route.targets_of', len(PLACED), ways, most=BOUNDS.step)
+    check_size('route.likelihood.means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
+    check_size('route.geometry.targets_of', len(PLACED), ways, most=BOUNDS.step)
     sizes = {
         'd': channels, 'm': memories, 'h': channels * memories, 'f': features, 'p': places,
-        'e': places + 1, 'l': ways, 'r': max(route.moves.shape[0], 2),
-        's': max(route.moves.shape[-1], 1), 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
-        'k': states, '0': 0, '2': 2,
+        'e': places + 1, 'l': ways, 'r': max(moves.shape[0], 2), 's': max(moves.shape[-1], 1),
+        'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns, 'k': states, '0': 0, '2': 2,
     }  # fmt: skip
     axes = {
-        'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
-        'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'beginnings': '2p', 'shifts': 'd',
-        'stops': '2p', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'fastest': 'p',
-        'forward': 'd', 'begins': 'e', 'targets_of': 'l', 'steps_of': 'l', 'shares_of': 'l',
-        'moves': 'rs', 'exchanges': 'yy', 'jumps': 'yj', 'targets': 'pt2', 'drifts': 'pt2',
-        'covariances': 'pt22', 'factors': 't', 'states': 'pk',
+        'geometry': {'begins': 'e', 'targets_of': 'l', 'steps_of': 'l', 'shares_of': 'l'},
+        'motion': {
+            'moves': 'rs', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'forward': 'd',
+            'fastest': 'p',
+        },
+        'likelihood': {
+            'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
+            'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'shifts': 'd',
+        },
+        'switching': {'exchanges': 'yy', 'jumps': 'yj', 'beginnings': '2p', 'stops': '2p'},
+        'readout': {
+            'targets': 'pt2', 'drifts': 'pt2', 'covariances': 'pt22', 'factors': 't',
+            'states': 'pk',
+        },
     }  # fmt: skip
-    check_shapes(
-        route, {name: tuple(sizes[axis] for axis in axes[name]) for name in axes}, 'route.'
-    )
+    for group, arrays in axes.items():
+        shapes = {name: tuple(sizes[axis] for axis in arrays[name]) for name in arrays}
+        check_shapes(getattr(route, group), shapes, f'route.{group}.')
     # Of each density, its axis and that of what it is given.
     densities = {
         'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
@@ -221,63 +225,70 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
     }  # fmt: skip
     for name, axes_of in densities.items():
         size, given = (sizes[axis] for axis in axes_of)
-        density = getattr(route, name)
+        density, where = getattr(route.likelihood, name), f'route.likelihood.{name}.'
         shapes = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
-        check_shapes(density, shapes, f'route.{name}.')
+        check_shapes(density, shapes, where)
         # Differences of a few thousand in the logarithm of a density decide everything.
-        check_range(f'route.{name}.level', density.level, -1e6, 1e6)
-        check_range(f'route.{name}.tail', density.tail, BOUNDS.least)
+        check_range(f'{where}level', density.level, -1e6, 1e6)
+        check_range(f'{where}tail', density.tail, BOUNDS.least)
 
 
 def _check_ranges(route: Route) -> None:
     """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
-    some, one, fast = BOUNDS.least, 1.0 + 1e-9, 1e3
+    some, fast = BOUNDS.least, 1e3
+    positive, share = (some, BOUNDS.number), (0.0, 1.0)
     ranges = {
-        'sharpness persistence tail moves_a_row ratio_spread ratio_noise noise factors':
-            (some, BOUNDS.number),
-        'new_level': (-1e6, 1e6),
-        'gains': (some, 1.0),
-        'ratio_kept trust halts': (0.0, 1.0),
         # Sums of shares exceed one by rounding.
-        'shares_of': (0.0, one),
-        'fastest': (1.0, fast),
-        'rates': (some, fast),
-        'mistakable usual_change shifts': (0.0, fast),
-        'pulls forward forward_offset tick_lengths': (-fast, fast),
+        'geometry': {'shares_of': (0.0, 1.0 + 1e-9)},
+        'motion': {
+            'moves_a_row ratio_spread ratio_noise': positive, 'ratio_kept trust': share,
+            'fastest': (1.0, fast), 'rates': (some, fast), 'usual_change': (0.0, fast),
+            'pulls forward forward_offset tick_lengths': (-fast, fast),
+        },
+        'likelihood': {
+            'sharpness persistence tail noise': positive, 'new_level': (-1e6, 1e6),
+            'gains': (some, 1.0), 'shifts': (0.0, fast),
+        },
+        'switching': {'halts': share, 'mistakable': (0.0, fast)},
+        'readout': {'factors': positive},
     }  # fmt: skip
-    for names, (least, most) in ranges.items():
-        for name in names.split():
-            check_range(f'route.{name}', getattr(route, name), least, most)
-    if not (route.states[:, 0] == 1.0).all():
+    for group, limits in ranges.items():
+        for names, (least, most) in limits.items():
+            for name in names.split():
+                value = getattr(getattr(route, group), name)
+                check_range(f'route.{group}.{name}', value, least, most)
+    if not (route.readout.states[:, 0] == 1.0).all():
         refuse('the states of its route do not start with the constant')
 
 
 def _check_ways(route: Route) -> None:
     """Check where places lead: indices that exist, and no more than every drive."""
-    places, steps = len(route.noise), route.moves.shape[1]
-    counts = np.diff(route.begins)
-    if route.begins[0] != 0 or route.begins[-1] != len(route.targets_of) or counts.min() < 1:
-        refuse('route.begins does not count the ways of each place')
-    check_range('route.targets_of', route.targets_of, 0, places - 1)
-    check_range('route.steps_of', route.steps_of, 0, steps - 1)
-    ways = np.repeat(np.arange(places), counts) * steps + route.steps_of
-    if (np.bincount(ways, route.shares_of) > 1.0 + 1e-9).any():
-        refuse('route.shares_of lead more than everything on from a place')
+    ways, steps = route.geometry, route.motion.moves.shape[1]
+    counts = np.diff(ways.begins)
+    if ways.begins[0] != 0 or ways.begins[-1] != len(ways.targets_of) or counts.min() < 1:
+        refuse('route.geometry.begins does not count the ways of each place')
+    check_range('route.geometry.targets_of', ways.targets_of, 0, route.places - 1)
+    check_range('route.geometry.steps_of', ways.steps_of, 0, steps - 1)
+    taken = np.repeat(np.arange(route.places), counts) * steps + ways.steps_of
+    if (np.bincount(taken, ways.shares_of) > 1.0 + 1e-9).any():
+        refuse('route.geometry.shares_of lead more than everything on from a place')
 
 
 def _check_chances(route: Route) -> None:
-    if route.exchanges[-1, :-1].any():
-        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
-    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    switching = route.switching
+    if switching.exchanges[-1, :-1].any():
+        refuse('route.switching.exchanges lead from elsewhere to a place, where none is')
+    together = np.concatenate([switching.exchanges, switching.jumps], axis=1)
     for name, chances in (
-        ('moves', route.moves),
-        ('beginnings', route.beginnings.reshape(1, -1)),
-        ('exchanges and route.jumps', together),
+        ('motion.moves', route.motion.moves),
+        ('switching.beginnings', switching.beginnings.reshape(1, -1)),
+        ('switching.exchanges and jumps', together),
     ):
         if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
             refuse(f'route.{name} are no chances that sum to one')
     rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
-    check_range('route.stops', route.stops, 0.0, route.exchanges[rows, rows].min())
+    most = switching.exchanges[rows, rows].min()
+    check_range('route.switching.stops', switching.stops, 0.0, most)
 
 
 @dataclass(frozen=True)

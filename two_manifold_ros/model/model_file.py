@@ -6,7 +6,8 @@ Save and load models of any kind; a file that cannot be filtered with is refused
 One codec turns any part of a model into JSON values and arrays and back: the parameters of its
 class are its fields, and their annotations say what a file may hold there. A part within a part
 is a table in the header, and its arrays have the names of the parts before theirs:
-``route.rest.root``. What has to hold between fields stands in ``validate`` of each model.
+``route.likelihood.rest.root``. What has to hold between fields stands in ``validate`` of each
+model.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from two_manifold_ros.model.container import read_container, refusal, refuse, wr
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
-from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.route import (
+    Density,
+    Route,
+    RouteGeometry,
+    RouteLikelihood,
+    RouteMotion,
+    RouteReadout,
+    RouteSwitching,
+)
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels
@@ -40,7 +49,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-VERSION = 12
+VERSION = 13
 """Of the file; another is refused."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
@@ -61,6 +70,11 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'GeodeticOrigin': {'': GeodeticOrigin},
     'RestRule': {'': RestRule},
     'Route': {'': Route},
+    'RouteGeometry': {'': RouteGeometry},
+    'RouteLikelihood': {'': RouteLikelihood},
+    'RouteMotion': {'': RouteMotion},
+    'RouteReadout': {'': RouteReadout},
+    'RouteSwitching': {'': RouteSwitching},
     'Tables': {'': Tables},
 }
 """Classes by annotation, and by the ``kind`` in the file where an annotation has several."""

@@ -69,25 +69,27 @@ class SensorOffsets:
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
     to be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole
-    one that cancels. ``Route.shifts``, which the map reckons with anyway, are left alone; what is
-    beyond them is ``applied`` (d,): subtracted from an observation. So a sensor that is as it was
-    costs nothing, where subtracting the whole mean makes the figure of eight err by 2.2 m instead
-    of 1.5 m. There, with a mounting that turns by five degrees, 91 % of the ticks have a position
+    one that cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway,
+    are left alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a
+    sensor that is as it was costs nothing, where subtracting the whole mean makes the figure of
+    eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five degrees, 91 % of the ticks have a position
     instead of 22 %; with memories of two laps and of half a lap 26 and 92 %, and half a lap costs
     half a metre where nothing has turned. Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
         # Whitened by a lower triangle, usual observations come back by its inverse.
-        root = np.linalg.inv(route.new_whitening).T
-        self._usual = np.ascontiguousarray(route.new_means @ root)
-        self._slopes = np.ascontiguousarray(route.new_slopes @ root)
-        lap = float((1.0 / route.rates).sum())
-        self._numbers = np.array([1.0 / max(lap, 1.0), LIMITS.usual_ratios * route.ratio_spread])
-        self._shifts = np.ascontiguousarray(route.shifts)
-        self._offsets, self._expected = np.zeros(route.channels), np.zeros(route.channels)
-        self._follows = bool(route.shifts.any())
-        self.applied = np.zeros(route.channels)
+        likelihood = route.likelihood
+        root = np.linalg.inv(likelihood.new_whitening).T
+        self._usual = np.ascontiguousarray(likelihood.new_means @ root)
+        self._slopes = np.ascontiguousarray(likelihood.new_slopes @ root)
+        lap = float((1.0 / route.motion.rates).sum())
+        self._numbers = np.array(
+            [1.0 / max(lap, 1.0), LIMITS.usual_ratios * route.motion.ratio_spread]
+        )
+        self._shifts = np.ascontiguousarray(likelihood.shifts)
+        self._offsets, self._expected, self.applied = np.zeros((3, likelihood.channels))
+        self._follows = bool(likelihood.shifts.any())
 
     def start(self) -> None:
         """Forget all offsets."""
@@ -134,8 +136,9 @@ class RouteBelief:
 
     def __init__(self, route: Route) -> None:
         self._route = route
+        likelihood, readout = route.likelihood, route.readout
         self.offsets = SensorOffsets(route)
-        places = len(route.noise)
+        places = route.places
         self.chances, self.ratios, self.spreads = np.zeros((3, places, ROWS))
         self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
@@ -143,7 +146,7 @@ class RouteBelief:
         # At rest, halts and moving, see `arrays.Buffers`.
         self._carry = np.zeros(3)
         self._totals = np.zeros(ROWS + 1)
-        self.state = np.zeros(route.states.shape[1])
+        self.state = np.zeros(readout.states.shape[1])
         self._buffers: Buffers = plain(
             Buffers(
                 cells=Cells(self.chances, self.ratios, self.spreads),
@@ -160,30 +163,32 @@ class RouteBelief:
                 state=self.state,
             )
         )
-        hidden = route.means.shape[1] - route.channels
-        weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
+        hidden = likelihood.means.shape[1] - likelihood.channels
+        weights = np.concatenate(
+            [np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)]
+        )
         self._known: Known = plain(_known(route, weights))
         scale = np.sqrt(weights)
         self._features: Features = plain(
             Features(
-                gains=route.gains,
-                means=np.zeros((len(route.gains), route.channels)),
+                gains=likelihood.gains,
+                means=np.zeros((len(likelihood.gains), likelihood.channels)),
                 features=np.zeros(len(scale)),
-                whitening=np.ascontiguousarray(route.whitening * scale[:, None]),
+                whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
                 whitened=np.zeros(len(scale)),
-                new_whitening=np.ascontiguousarray(route.new_whitening),
-                newest=np.zeros(route.channels),
-                forward=np.ascontiguousarray(route.forward),
+                new_whitening=np.ascontiguousarray(likelihood.new_whitening),
+                newest=np.zeros(likelihood.channels),
+                forward=np.ascontiguousarray(route.motion.forward),
             )
         )
         self._no_lengths = np.zeros(places)
         # About their centre, and zero for the velocity: second moments of coordinates that are
         # large beside the route lose the digits that a small covariance is made of.
-        self._centre = np.zeros(route.targets.shape[1:])
-        self._centre[:-1] = route.targets[:, :-1].mean(axis=0)
-        self._targets = route.targets - self._centre
-        self._least = floors(route.targets)
-        count = route.targets.shape[1]
+        self._centre = np.zeros(readout.targets.shape[1:])
+        self._centre[:-1] = readout.targets[:, :-1].mean(axis=0)
+        self._targets = readout.targets - self._centre
+        self._least = floors(readout.targets)
+        count = readout.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.start()
 
@@ -193,18 +198,21 @@ class RouteBelief:
         self.offsets.start()
         route = self._route
         places = len(self.chances)
-        rolls, stands = route.beginnings
+        rolls, stands = route.switching.beginnings
         self.chances[:] = 0.0
         self.chances[:, ON_NEW] = self.starts_on * rolls
         self.chances[:, OFF_NEW] = self.starts_off / places
         self.chances[:, STANDS] = self.starts_standing * stands
         self.ratios[:] = 1.0
         self.ratios[:, STANDS] = 0.0
-        self.spreads[:] = route.ratio_spread**2
+        self.spreads[:] = route.motion.ratio_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
         # Until the vehicle stands, its accelerometer is taken to read at rest what it read in
         # training.
-        resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
+        resting = (
+            float(route.motion.forward @ route.likelihood.rest_alone.offset)
+            + route.motion.forward_offset
+        )
         self._carry[:] = resting, 0.0, 1.0
         self._active[:] = np.arange(places)
         self._count = places
@@ -237,13 +245,13 @@ class RouteBelief:
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        route = self._route
+        route, readout = self._route, self._route.readout
         means, covariances = self._read
         sum_targets(
-            self._buffers[0], self._active[: self._count], route.ratio_spread, self._targets,
-            route.drifts, route.covariances, self._least, means, covariances,
+            self._buffers[0], self._active[: self._count], route.motion.ratio_spread,
+            self._targets, readout.drifts, readout.covariances, self._least, means, covariances,
         )  # fmt: skip
-        return means + self._centre, covariances * route.factors[:, None, None]
+        return means + self._centre, covariances * readout.factors[:, None, None]
 
     def update(self, observation: Floats) -> float:
         """
@@ -256,7 +264,7 @@ class RouteBelief:
         observation = np.ascontiguousarray(observation)
         evidence, self._count, _ = step(
             observation - self.offsets.applied, True, self._age == 0, self._buffers, self._known,
-            self._features, self._route.tick_lengths, self._count, self.elsewhere,
+            self._features, self._route.motion.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -279,7 +287,7 @@ class RouteBelief:
             self._active[: self._count] = reached
             self._reached[:] = False
         for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
-            missed = 1.0 - (1.0 - self._route.exchanges[new, settled]) ** ticks
+            missed = 1.0 - (1.0 - self._route.switching.exchanges[new, settled]) ** ticks
             came = missed * self.chances[:, settled]
             whole = self.chances[:, new] + came
             share = np.divide(came, whole, out=np.zeros_like(came), where=whole > 0.0)
@@ -296,69 +304,75 @@ class RouteBelief:
     def _sum_up(self) -> None:
         self._totals[:ROWS] = self.chances.sum(axis=0)
         self._totals[ROWS] = self.elsewhere
-        mean_state(self.chances, self._active[: self._count], self._route.states, self.state)
+        mean_state(
+            self.chances, self._active[: self._count], self._route.readout.states, self.state
+        )
 
 
 def _known(route: Route, weights: Floats) -> Known:
     """Lay out a route for the compiled steps; ``weights`` (f,) of its features in a likelihood."""
-    spread, kept, tail = route.ratio_spread, route.ratio_kept, route.tail
-    steps = np.arange(float(route.moves.shape[1]))
-    variances = route.moves @ steps**2 - (route.moves @ steps) ** 2
-    leads = route.begins, route.targets_of, route.steps_of
+    geometry, motion, likelihood = route.geometry, route.motion, route.likelihood
+    switching = route.switching
+    spread, kept, tail = motion.ratio_spread, motion.ratio_kept, likelihood.tail
+    steps = np.arange(float(motion.moves.shape[1]))
+    variances = motion.moves @ steps**2 - (motion.moves @ steps) ** 2
+    leads = geometry.begins, geometry.targets_of, geometry.steps_of
     begins, targets, steps_of = (each.astype(np.uint32) for each in leads)
     scale = np.sqrt(weights)
-    slopes = np.ascontiguousarray(route.slopes * scale)
+    slopes = np.ascontiguousarray(likelihood.slopes * scale)
     usual = Usual(
-        means=np.ascontiguousarray(route.means * scale),
+        means=np.ascontiguousarray(likelihood.means * scale),
         slopes=slopes,
         squares=np.square(slopes).sum(axis=1),
-        new_means=np.ascontiguousarray(route.new_means),
-        new_slopes=np.ascontiguousarray(route.new_slopes),
-        new_squares=np.square(route.new_slopes).sum(axis=1),
-        noise=route.noise,
-        levels=-0.5 * np.log(route.noise),
-        heights=route.noise ** (-route.channels / (tail + route.channels)),
-        columns=np.ascontiguousarray(route.new_means.T),
+        new_means=np.ascontiguousarray(likelihood.new_means),
+        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
+        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
+        noise=likelihood.noise,
+        levels=-0.5 * np.log(likelihood.noise),
+        heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
+        columns=np.ascontiguousarray(likelihood.new_means.T),
     )
     numbers = Numbers(
-        moves_a_row=float(route.moves_a_row),
+        moves_a_row=float(motion.moves_a_row),
         ratio_spread=float(spread),
         ratio_kept=float(kept),
         gained=float(spread**2 * (1.0 - kept**2)),
-        ratio_noise=float(route.ratio_noise),
-        trust=float(route.trust),
-        usual_change=float(route.usual_change),
-        forward_offset=float(route.forward_offset),
-        persistence=float(route.persistence),
-        new_level=float(route.new_level),
-        halts=float(route.halts),
-        mistakable=float(route.mistakable),
+        ratio_noise=float(motion.ratio_noise),
+        trust=float(motion.trust),
+        usual_change=float(motion.usual_change),
+        forward_offset=float(motion.forward_offset),
+        persistence=float(likelihood.persistence),
+        new_level=float(likelihood.new_level),
+        halts=float(switching.halts),
+        mistakable=float(switching.mistakable),
         tail=float(tail),
         freedom=float(weights.sum()),
-        sharpness=float(route.sharpness),
+        sharpness=float(likelihood.sharpness),
     )
-    hidden = len(weights) - route.channels
+    hidden = len(weights) - likelihood.channels
     return Known(
         placeless=Placeless(
-            given=_stack((route.rest_alone, route.rest, route.other, route.slow), hidden),
-            of_means=_stack((route.rest_means, route.other_means), 0),
-            starts=route.beginnings.sum(axis=1),
+            given=_stack(
+                (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
+            ),
+            of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
+            starts=switching.beginnings.sum(axis=1),
         ),
         ways=Ways(
             begins=begins,
             targets=targets,
             steps=steps_of,
-            shares=route.shares_of,
-            moves=route.moves,
+            shares=geometry.shares_of,
+            moves=motion.moves,
             variances=variances,
-            rates=route.rates,
-            pulls=route.pulls,
-            fastest=route.fastest,
+            rates=motion.rates,
+            pulls=motion.pulls,
+            fastest=motion.fastest,
         ),
-        changes=Changes(route.exchanges, route.jumps, route.stops),
+        changes=Changes(switching.exchanges, switching.jumps, switching.stops),
         usual=usual,
         numbers=numbers,
-        states=route.states,
+        states=route.readout.states,
     )
 
 

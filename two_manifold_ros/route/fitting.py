@@ -109,7 +109,7 @@ def fit(
     factors, _ = calibration_factors(missed[driving], spreads[driving])
     away = np.sqrt(np.square(missed[:, 0]).sum(axis=1))
     # Beyond a quarter of the track's spread a position is plainly wrong.
-    lost_m = 0.25 * float(np.sqrt(route.targets[:, 0].var(axis=0).sum()))
+    lost_m = 0.25 * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
     # What is published is calibrated.
     scores = log_scores(missed[:, 0], spreads[:, 0] * factors[0], route)
     return Fitted(
@@ -163,7 +163,7 @@ def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
     wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
     """
     belief = RouteBelief(route)
-    count = route.targets.shape[1]
+    count = route.readout.targets.shape[1]
     means = np.empty((len(observations), count, 2))
     covariances = np.empty((len(observations), count, 2, 2))
     driving: Bools = np.zeros(len(observations), dtype=np.bool_)
@@ -180,9 +180,9 @@ def log_scores(errors: Floats, covariances: Floats, route: Route) -> Floats:
     known = np.isfinite(errors).all(axis=1)
     squares = squared_mahalanobis(errors[known], covariances[known])
     sizes = np.linalg.det(covariances[known])
-    spread = np.cov(route.targets[:, 0].T)
+    spread = np.cov(route.readout.targets[:, 0].T)
     # Places on a line cover no area; estimates are no narrower than this either.
-    least = float(floors(route.targets)[0])
+    least = float(floors(route.readout.targets)[0])
     whole = max(float(np.linalg.det(spread)), least * float(np.trace(spread))) ** 0.5
     density = np.exp(-0.5 * squares) / np.sqrt(sizes)
     scores[known] = np.log(density + LEAST_DENSITY / whole)

@@ -108,17 +108,74 @@ class Density:
 
 
 @dataclass(frozen=True)
-class Route:
+class RouteGeometry:
     """
-    The map of a route: P places, d channels, m slow means of d channels each, f = d + m features.
-
-    The *speed ratio* is the speed over the usual one of the place.
+    Where each of the P places leads.
 
     Parameters
     ----------
-    channels
-        Channels of an observation, d.
-    gains
+    begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
+        Ways of place i, ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
+        and the share of the drives that went there.
+
+    """
+
+    begins: Ints
+    targets_of: Ints
+    steps_of: Ints
+    shares_of: Floats
+
+
+@dataclass(frozen=True)
+class RouteMotion:
+    """
+    How fast vehicles are. The *speed ratio* is the speed over the usual one of the place.
+
+    Parameters
+    ----------
+    moves : (J, M + 1), moves_a_row
+        Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and
+        how many rows belong to one place more.
+    rates, tick_lengths, pulls : (P,)
+        Places per tick at the usual speed; length of a tick over the usual speed, s^2/m, negative
+        where the vehicle drives in reverse; and the usual forward acceleration, m/s^2.
+    ratio_spread, ratio_kept, ratio_noise
+        Standard deviation of the usual speed ratios; what a tick leaves of a speed ratio's
+        difference from one; and the variance that free motion gains in a tick.
+    forward : (d,), forward_offset
+        Forward acceleration, linear in the observation, m/s^2.
+    trust, usual_change
+        Share of the change of a speed ratio in a tick, computed from the acceleration, that
+        positions bear out; and the largest change to which it applies: what is beyond counts in
+        full.
+    fastest : (P,)
+        Largest speed ratio in free motion.
+
+    """
+
+    moves: Floats
+    moves_a_row: float
+    rates: Floats
+    tick_lengths: Floats
+    pulls: Floats
+    ratio_spread: float
+    ratio_kept: float
+    ratio_noise: float
+    forward: Floats
+    forward_offset: float
+    trust: float
+    usual_change: float
+    fastest: Floats
+
+
+@dataclass(frozen=True)
+class RouteLikelihood:
+    """
+    Density of an observation of d channels, from m slow means of each: f = d + d m features.
+
+    Parameters
+    ----------
+    gains : (m,)
         Share of a new observation in each kind of slow mean.
     whitening : (f, f)
         Lower triangular, multiplied to the left of features. The last d whitened features are
@@ -131,30 +188,6 @@ class Route:
         Log-density at the centre of the observation alone, less that given its slow means.
     noise : (P,)
         Variance of the features at a place over the usual one.
-    begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
-        Ways of place i, ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
-        and the share of the drives that went there.
-    moves : (J, M + 1), moves_a_row
-        Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and
-        how many rows belong to one place more.
-    ratio_spread, ratio_kept, ratio_noise
-        Standard deviation of the usual speed ratios; what a tick leaves of a speed ratio's
-        difference from one; and the variance that free motion gains in a tick.
-    trust, usual_change
-        Share of the change of a speed ratio in a tick, computed from the acceleration, that
-        positions bear out; and the largest change to which it applies: what is beyond counts in
-        full.
-    fastest : (P,)
-        Largest speed ratio in free motion.
-    halts, mistakable
-        Probability per tick that a vehicle in free motion which looks like standing does
-        stand; and the log-likelihood ratio of standing over driving that a hundredth of the
-        driving of the training exceeds, which is thus no sign of standing.
-    rates, tick_lengths, pulls : (P,)
-        Places per tick at the usual speed; length of a tick over the usual speed, s^2/m, negative
-        where the vehicle drives in reverse; and the usual forward acceleration, m/s^2.
-    forward : (d,), forward_offset
-        Forward acceleration, linear in the observation, m/s^2.
     sharpness, persistence
         Exponent of the likelihood, and the weight in it of the slow means.
     tail
@@ -167,30 +200,11 @@ class Route:
         Densities of the slow means, standing and on any road.
     slow
         Density of an observation at a low speed on any road.
-    exchanges : (7, 7), jumps : (7, 3)
-        Probabilities per tick to switch between ``HYPOTHESES`` at the same place, and to each of
-        ``JUMPED`` at any place; each row of both sums to one. Those from free motion to
-        the usual speed and to a standstill hold for a vehicle at just that speed ratio.
-    targets, drifts : (P, H + 1, 2)
-        Positions at the horizons and the velocity, metres and m/s, and what they gain per unit of
-        log-ratio.
-    covariances : (P, H + 1, 2, 2)
-        Of the visits around them.
-    factors : (H + 1,)
-        Calibration of the covariances.
-    states : (P, k)
-        Mean two-manifold state at each place, the constant first.
-    beginnings : (2, P)
-        Probabilities that a drive starts at each place, rolling and standing; all sum to one.
     shifts : (d,)
         Standard deviation of a channel's offset from one day to another; 0 where unknown.
-    stops : (2, P)
-        Probabilities per tick that a vehicle stops at each place, and that one standing there
-        drives on, as in training.
 
     """
 
-    channels: int
     gains: Floats
     whitening: Floats
     means: Floats
@@ -200,25 +214,6 @@ class Route:
     new_slopes: Floats
     new_level: float
     noise: Floats
-    begins: Ints
-    targets_of: Ints
-    steps_of: Ints
-    shares_of: Floats
-    moves: Floats
-    moves_a_row: float
-    ratio_spread: float
-    ratio_kept: float
-    ratio_noise: float
-    trust: float
-    usual_change: float
-    fastest: Floats
-    halts: float
-    mistakable: float
-    rates: Floats
-    tick_lengths: Floats
-    pulls: Floats
-    forward: Floats
-    forward_offset: float
     sharpness: float
     persistence: float
     tail: float
@@ -228,13 +223,82 @@ class Route:
     other: Density
     other_means: Density
     slow: Density
+    shifts: Floats
+
+    @property
+    def channels(self) -> int:
+        """Channels of an observation, d."""
+        return int(self.new_means.shape[1])
+
+
+@dataclass(frozen=True)
+class RouteSwitching:
+    """
+    Probabilities of the hypotheses at a start, and to switch between them per tick.
+
+    Parameters
+    ----------
+    exchanges : (7, 7), jumps : (7, 3)
+        Probabilities per tick to switch between ``HYPOTHESES`` at the same place, and to each of
+        ``JUMPED`` at any place; each row of both sums to one. Those from free motion to
+        the usual speed and to a standstill hold for a vehicle at just that speed ratio.
+    beginnings : (2, P)
+        Probabilities that a drive starts at each place, rolling and standing; all sum to one.
+    stops : (2, P)
+        Probabilities per tick that a vehicle stops at each place, and that one standing there
+        drives on, as in training.
+    halts, mistakable
+        Probability per tick that a vehicle in free motion which looks like standing does
+        stand; and the log-likelihood ratio of standing over driving that a hundredth of the
+        driving of the training exceeds, which is thus no sign of standing.
+
+    """
+
     exchanges: Floats
     jumps: Floats
+    beginnings: Floats
+    stops: Floats
+    halts: float
+    mistakable: float
+
+
+@dataclass(frozen=True)
+class RouteReadout:
+    """
+    From a belief on the places to positions at H + 1 horizons, and to the state.
+
+    Parameters
+    ----------
+    targets, drifts : (P, H + 1, 2)
+        Positions at the horizons and the velocity, metres and m/s, and what they gain per unit of
+        log-ratio.
+    covariances : (P, H + 1, 2, 2)
+        Of the visits around them.
+    factors : (H + 1,)
+        Calibration of the covariances.
+    states : (P, k)
+        Mean two-manifold state at each place, the constant first.
+
+    """
+
     targets: Floats
     drifts: Floats
     covariances: Floats
     factors: Floats
     states: Floats
-    beginnings: Floats
-    shifts: Floats
-    stops: Floats
+
+
+@dataclass(frozen=True)
+class Route:
+    """The map of a route, of P places, as a Bayes filter takes it."""
+
+    geometry: RouteGeometry
+    motion: RouteMotion
+    likelihood: RouteLikelihood
+    switching: RouteSwitching
+    readout: RouteReadout
+
+    @property
+    def places(self) -> int:
+        """Number of places, P."""
+        return len(self.motion.rates)

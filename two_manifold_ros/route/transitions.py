@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, RouteGeometry
 from two_manifold_ros.route.visits import MEMORIES, SETTLED
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def main_ways(ways: Ways, count: int) -> Ints:
     return after
 
 
-def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
-    """Return where each place leads in up to ``most`` steps, see ``Route.begins``."""
+def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
+    """Return where each of ``count`` places leads in up to ``most`` steps."""
     begins: list[int] = [0]
     targets: list[int] = []
     steps: list[int] = []
@@ -144,11 +144,11 @@ def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
                 steps += [step] * len(front)
                 shares += [share for _, share in front]
         begins.append(len(targets))
-    return (
-        np.array(begins, dtype=np.int64),
-        np.array(targets, dtype=np.int64),
-        np.array(steps, dtype=np.int64),
-        np.array(shares),
+    return RouteGeometry(
+        begins=np.array(begins, dtype=np.int64),
+        targets_of=np.array(targets, dtype=np.int64),
+        steps_of=np.array(steps, dtype=np.int64),
+        shares_of=np.array(shares),
     )
 
 
@@ -204,7 +204,7 @@ def _moves(last: int) -> Floats:
 def exchanges_for(
     period_s: float, memory_s: float, durations: Durations | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the probabilities per tick to switch hypotheses: exchanges and jumps of ``Route``."""
+    """Return exchanges and jumps of ``RouteSwitching``, probabilities per tick."""
 
     def once(memories: float) -> float:
         return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
@@ -254,7 +254,7 @@ def usual_speeds(
     places: Places, stays: Floats, after: Ints, period_s: float
 ) -> tuple[Floats, Floats]:
     """
-    Return rates and tick_lengths (P,) of ``Route``: how fast vehicles usually are at each place.
+    Return rates and tick_lengths (P,) of ``RouteMotion``: how fast vehicles usually are.
 
     ``stays`` (P,) are ticks that a vehicle usually takes from a place to the next, ``after`` (P,)
     the places that most drives went on to, see `main_ways`.

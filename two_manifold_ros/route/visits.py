@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Observations of the vehicle at each visit of a place, its speed, and where it got to."""
+"""Observations of the vehicle at each visit of a place, its speed, and sums over visits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import constants
+from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.route.merging import merge_passes, SAME_WAY
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 MEMORIES = (0.5, 1.5)
 """
@@ -39,6 +40,10 @@ Places before and behind over which the speed ratio of a visit is measured: four
 
 With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
 """
+
+
+LARGEST_LOG_RATIO = 0.6
+"""Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
 
 
 def features_along(observations: Floats, gains: Floats) -> Floats:
@@ -130,6 +135,98 @@ class Passes:
     def persistence(self) -> float:
         """Weight of slow means in each tick with which they count once in a memory."""
         return min(self.period_s / self.memory_s, 1.0)
+
+
+class VisitSums:
+    """
+    Sums and regressions over the visits of each place that are ``kept`` (V,).
+
+    Attributes
+    ----------
+    after : (P,)
+        Place that most drives went on to from each.
+    ratio_spread
+        Standard deviation of the log-ratios of the visits, robust.
+    usual : (V,)
+        Weights of the visits: a lap that stops or flees is no lap at another speed.
+    beside, wide : (P, P)
+        Sums over each place and those near it along its main way. Neighbours, less than a tick
+        away, count for what is usual; more for spreads, which take more visits to know.
+
+    """
+
+    def __init__(self, passes: Passes, kept: Bools, after: Ints) -> None:
+        self.passes, self.kept, self.after = passes, kept, after
+        self.count = len(after)
+        self.visited, self.ratios = passes.places.visited, passes.log_ratios
+        # Sums over visits and places beside are taken some sixty times; each is the same matrix.
+        total = len(self.visited)
+        self._summing = csr_matrix(
+            (np.ones(total), (self.visited, np.arange(total))), (self.count, total)
+        )
+        self.beside, self.wide = self.smoother((1.0, 0.5, 0.1)), self.smoother((1.0, 1.0, 1.0))
+        steady = kept & (np.abs(self.ratios) < LARGEST_LOG_RATIO)
+        middle = np.median(np.abs(self.ratios[steady])) if steady.any() else 0.0
+        # No IMU distinguishes a smaller one from the usual speed.
+        self.ratio_spread = max(1.4826 * float(middle), 0.02)
+        self.usual = kept / (1.0 + (self.ratios / (3.0 * self.ratio_spread)) ** 4)
+
+    def smoother(self, weights: tuple[float, ...]) -> csr_matrix:
+        """Return the (P, P) sums over the places beside each along its main way."""
+        each = np.arange(self.count)
+        after, before = self.after, each.copy()
+        before[after] = each
+        columns, values = [each], [np.full(self.count, weights[0])]
+        ahead = behind = each
+        for weight in weights[1:]:
+            ahead, behind = after[ahead], before[behind]
+            columns += [ahead, behind]
+            values += [np.full(self.count, weight)] * 2
+        rows = np.tile(each, len(columns))
+        return csr_matrix(
+            (np.concatenate(values), (rows, np.concatenate(columns))), (self.count, self.count)
+        )
+
+    def at_places(self, values: Floats) -> Floats:
+        """Return sums over the visits of each place: (P, ...)."""
+        flat = values.reshape(len(values), -1)
+        return np.asarray(self._summing @ flat).reshape(self.count, *values.shape[1:])
+
+    def blank(self, known: Bools) -> Bools:
+        """
+        Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
+
+        However unusual their speed ratios are: where a vehicle stops, all differ by more than
+        elsewhere.
+        """
+        counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
+        return np.asarray(counts == 0.0)
+
+    def regress(
+        self, values: Floats, weights: Floats, prior: Floats, strength: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """
+        Regress values (V, c) on the log-ratio at each place, its neighbours counting too.
+
+        Few visits are drawn to the slopes ``prior`` (P, c): as many as ``strength``, at the usual
+        spread of speed ratios, weigh as much. Returns levels at the usual speed and slopes (P, c),
+        and counts (P,).
+        """
+        ratios, columns = self.ratios, values.shape[1]
+        stack = np.empty((len(ratios), 3 + 2 * columns))
+        stack[:, 0] = weights
+        stack[:, 1] = at_ratio = weights * ratios
+        stack[:, 2] = weights * ratios**2
+        np.multiply(weights[:, None], values, out=stack[:, 3 : 3 + columns])
+        np.multiply(at_ratio[:, None], values, out=stack[:, 3 + columns :])
+        sums = self.beside @ self.at_places(stack)
+        n = np.maximum(sums[:, 0], np.finfo(np.float64).tiny)
+        mean, ratio = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
+        variance = np.maximum(sums[:, 2] / n - ratio**2, 0.0)
+        shared = sums[:, 3 + columns :] / n[:, None] - mean * ratio[:, None]
+        penalty = strength * self.ratio_spread**2
+        slopes = (n[:, None] * shared + penalty * prior) / (n * variance + penalty)[:, None]
+        return mean - slopes * ratio[:, None], slopes, sums[:, 0]
 
 
 def lay_out(

@@ -257,13 +257,15 @@ def _train_route(
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
     likelihood: dict[str, float | None]
-    likelihood = {'sharpness': route.sharpness, 'persistence': route.persistence}
+    usual = route.likelihood
+    likelihood = {'sharpness': usual.sharpness, 'persistence': usual.persistence}
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
         'one route'
     )
     if fitted is not None:
-        route = replace(route, factors=fitted.factors)
+        readout = replace(route.readout, factors=fitted.factors)
+        route = replace(route, readout=readout)
         row = likelihood | {'log_score': round(fitted.log_score, 4), 'score_m': fitted.score_m}
         validation = Validation(
             (row,), fitted.ticks, fitted.score_m, fitted.lost_m, fitted.factors
@@ -278,7 +280,7 @@ def _train_route(
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
     return RouteModel(
         **fields,
-        summary=summary | {'places': len(route.noise)},
+        summary=summary | {'places': route.places},
         series=embeddings.series,
         starts=embeddings.training.pasts.starts,
         route=route,
