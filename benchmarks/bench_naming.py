@@ -138,7 +138,7 @@ def mistaken(mistake: Misconfiguration, samples: Floats) -> Floats:
     """Apply the misconfiguration: the inverse of its correction."""
     wrong = np.empty_like(samples)
     wrong[:, list(mistake.sources)] = (samples - mistake.offsets) / mistake.factors
-    return wrong[::-1] if mistake.backwards else wrong
+    return wrong
 
 
 def causes_along(model: TrainedModel, drive: Drive) -> list[str]:
@@ -172,9 +172,7 @@ def scores_of(case: Case) -> dict[str, Score]:
     seconds = case.test.seconds()
     for mistake in known_misconfigurations(case.model.channels):
         wrong = mistaken(mistake, case.test.samples)
-        # Played backwards from the middle on would be a jump, which is another matter.
-        begins = (0.0,) if mistake.backwards else (0.0, LATE_BEGIN_S)
-        for begin in (each for each in begins if seconds[-1] > each + SOON_S):
+        for begin in (each for each in (0.0, LATE_BEGIN_S) if seconds[-1] > each + SOON_S):
             since = seconds >= begin
             samples = np.where(since[:, None], wrong, case.test.samples)
             found = causes_along(case.model, Drive('', case.test.stamps, samples))

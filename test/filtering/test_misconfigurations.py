@@ -71,9 +71,9 @@ def test_what_dead_channels_hide_is_not_reported_apart() -> None:
     assert found['sign_of_wz'] == 1
     # The only rate is wz, so all of them are no more than that one.
     assert found['sign_of_rates'] == 0
-    assert found['turned_about_x'] == found['wrong_way'] - 1 == 1
+    assert found['turned_about_x'] == 1
     effects = [
-        (each.backwards, *(undone(each, SAMPLES)[:, planar]).ravel().round(9))
+        tuple((undone(each, SAMPLES)[:, planar]).ravel().round(9))
         for each in known_misconfigurations(replace(CHANNELS, live=planar))
     ]
     assert len(set(effects)) == len(effects)

@@ -83,11 +83,11 @@ class HypothesisScorer:
         self._factors = factors / scale
         self._added = offsets / scale - centre
         self._weights = -2.0 * np.concatenate([self._factors, offsets / scale], axis=1)
-        self._terms = _terms(hypotheses, self._sources, len(channels.live))
+        self._terms = _terms(self._sources, len(channels.live))
         sums = self._windows.sum(axis=1)
         self._base = np.square(self._windows).sum(axis=(0, 1)) + 2.0 * centre @ sums
-        # Of each learned channel with each seen one, forwards and backwards, and with one.
-        pairs = 2 * len(channels.live) * len(sums)
+        # Of each learned channel with each seen one, and with one.
+        pairs = len(channels.live) * len(sums)
         self._products = np.concatenate([np.zeros((pairs, len(starts))), sums])
         self._flat = self._windows.reshape(-1, len(starts))
 
@@ -103,10 +103,9 @@ class HypothesisScorer:
     def score_all(self, window: Floats) -> Scores:
         """Score a (w, c) window of ticks, in the units of the samples, under all hypotheses."""
         seen = self._smooth(window)
-        both = np.concatenate([seen, seen[:, ::-1]])
         count, _, windows = self._windows.shape
-        products = self._products[: count * len(both)].reshape(count, len(both), windows)
-        np.matmul(both, self._windows, out=products)
+        products = self._products[: count * len(seen)].reshape(count, len(seen), windows)
+        np.matmul(seen, self._windows, out=products)
         found = np.empty((len(self._terms), 2))
         for row, terms, weights in zip(found, self._terms, self._weights, strict=True):
             distances = self._base + weights @ self._products[terms]
@@ -177,17 +176,16 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
     return float(np.median(nearest)), float(np.median(contrasts))
 
 
-def _terms(hypotheses: Sequence[Misconfiguration], sources: Ints, channels: int) -> Ints:
+def _terms(sources: Ints, channels: int) -> Ints:
     """
     Return which products make up the distances (H + 1, 2 d).
 
     First that of each learned channel with its source, one row of products for every seen
-    channel forwards and then backwards, and then that with one, which come after all of them.
+    channel, and then that with one, which come after all of them.
     """
     count = sources.shape[1]
-    back = np.array([False, *(each.backwards for each in hypotheses)])
-    places = 2 * channels * np.arange(count) + sources + np.where(back, channels, 0)[:, None]
-    ones = np.broadcast_to(2 * channels * count + np.arange(count), places.shape)
+    places = channels * np.arange(count) + sources
+    ones = np.broadcast_to(channels * count + np.arange(count), places.shape)
     return np.concatenate([places, ones], axis=1)
 
 

@@ -35,8 +35,6 @@ class Misconfiguration:
         Correction of each channel: multiplied by its factor, then added.
     sources
         Of each channel, the one in which it is found now.
-    backwards
-        Whether time has to be reversed too.
 
     """
 
@@ -45,7 +43,6 @@ class Misconfiguration:
     factors: Floats
     offsets: Floats
     sources: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    backwards: bool = False
 
 
 def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
@@ -60,8 +57,7 @@ def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
     live = np.flatnonzero(channels.live).tolist()
 
     def effect(each: Misconfiguration) -> tuple[object, ...]:
-        rows = [(each.sources[c], each.factors[c], each.offsets[c]) for c in live]
-        return (each.backwards, *rows)
+        return tuple((each.sources[c], each.factors[c], each.offsets[c]) for c in live)
 
     seen = {effect(_scaled('', '', 1.0, 1.0))}
     kept = []
@@ -82,12 +78,6 @@ def _all(mean_force: Floats) -> Iterator[Misconfiguration]:
         'acceleration and angular rate look exchanged: compare the fields that the driver fills'
     )
     yield Misconfiguration('sensors_exchanged', words, np.ones(6), np.zeros(6), (3, 4, 5, 0, 1, 2))
-    words = 'the route looks driven the other way round: drive it as in training'
-    # Left bends become right bends, in reversed order. Forward acceleration may have either sign:
-    # slopes change sign; braking points do not transfer.
-    for forward in (1.0, -1.0):
-        factors = np.array([forward, -1.0, 1.0, 1.0, 1.0, -1.0])
-        yield Misconfiguration('wrong_way', words, factors, np.zeros(6), backwards=True)
 
 
 def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfiguration:

@@ -69,12 +69,13 @@ class SensorOffsets:
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
     to be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole
-    one that cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway,
-    are left alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a
+    one that cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are
+    left alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a
     sensor that is as it was costs nothing, where subtracting the whole mean makes the figure of
-    eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five degrees, 91 % of the ticks have a position
-    instead of 22 %; with memories of two laps and of half a lap 26 and 92 %, and half a lap costs
-    half a metre where nothing has turned. Each start of the belief forgets them.
+    eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five degrees, 91 % of
+    the ticks have a position instead of 22 %; with memories of two laps and of half a lap 26 and
+    92 %, and half a lap costs half a metre where nothing has turned. Each start of the belief
+    forgets them.
     """
 
     def __init__(self, route: Route) -> None:
