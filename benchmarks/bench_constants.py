@@ -1,14 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Rates between the hypotheses of the belief, each judged by leaving one recording or world out.
+Free numbers of the map and its belief, judged by drives on which they were not chosen.
 
-Run `./run bench constants`, or name cases of the gauntlet after it. Every constant is halved and
-doubled; the map is learned again, the drive of the gauntlet is followed, and so are its other
-roads. The loss of a case is the logarithm of the RMSE over all ticks, plus the share of ticks on
-the route that are not published, plus the share of those off it that are. What is chosen on all
-other cases is then judged by the one left out: a constant holds where that is no better than its
-value.
+Run `./run bench constants`, or name cases of the gauntlet after it. Every number is halved and
+doubled, a share by its odds; the map is learned again, the drive of the gauntlet is followed, and
+so are its other roads. The loss of a case is the logarithm of the RMSE over all ticks, plus the
+share of ticks on the route that are not published, plus the share of those off it that are.
+
+What is chosen on one half of the drives (`CHOOSING`, or all others) is judged by the other half:
+a number holds where that is no better than its value.
 """
 
 from __future__ import annotations
@@ -35,15 +36,33 @@ import numpy as np
 
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.train import lay_out_drives, train_model, usual_tuning
 
-CONSTANTS = {**asdict(Durations()), 'starts_off': RouteBelief.starts_off}
-"""Values of the durations, and the chance of a belief that a drive starts off the route."""
+STARTS = ('starts_on', 'starts_standing', 'starts_off')
+"""Numbers of a belief itself."""
+
+CONSTANTS: dict[str, float] = {
+    **asdict(Durations()),
+    **{each: getattr(RouteBelief, each) for each in STARTS},
+    **{name: value for name, value in asdict(Tuning()).items() if isinstance(value, float)},
+}
+"""Values of the durations, of the chances of a belief at a start, and of the learned map."""
+
+SHARES = (
+    'pull_away', 'starts_on', 'starts_standing', 'starts_off', 'fastest_visits', 'usual_changes',
+    'begins_rolling', 'begins_standing', 'most_stop', 'shrinkage',
+)  # fmt: skip
+"""Numbers from 0 to 1."""
+
+CHOOSING = (
+    'f1tenth_ipz10', 'f1tenth_ipz17', 'slot_car', 'kart', 'kart_25hz', 'tram', 'agv',
+)  # fmt: skip
+"""One half of the drives; no vehicle or world is in both."""
 
 FACTORS = (0.5, 1.0, 2.0)
 
@@ -52,6 +71,15 @@ NOT_FOLLOWED = ('f1tenth_ipz8', 'frictionmaps_ds1', 'frictionmaps_ds2')
 
 Losses = dict[str, dict[str, list[float]]]
 """Of each constant and case: a loss for each of ``FACTORS``."""
+
+
+def scaled(constant: str, factor: float) -> float:
+    """Return a number times a factor; of a share its odds are multiplied."""
+    value = CONSTANTS[constant]
+    if constant not in SHARES:
+        return factor * value
+    odds = factor * value / (1.0 - value)
+    return odds / (1.0 + odds)
 
 
 def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
@@ -69,8 +97,11 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     )
     every = np.ones(len(passes.places.visited), dtype=np.bool_)
 
-    def loss(durations: Durations) -> float:
-        tuning = replace(usual_tuning(settings), durations=durations)
+    def loss(**numbers: float) -> float:
+        durations = {each: numbers.pop(each) for each in asdict(Durations()) if each in numbers}
+        for each in STARTS:
+            setattr(RouteBelief, each, numbers.pop(each, CONSTANTS[each]))
+        tuning = replace(usual_tuning(settings), durations=Durations(**durations), **numbers)
         route = learn_route(passes, every, tuning, model.route.readout.states)
         readout = replace(route.readout, factors=model.route.readout.factors)
         tried = replace(model, route=replace(route, readout=readout))
@@ -81,20 +112,14 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
         withheld = 1.0 - float(following.published[known].mean())
         return math.log(rmse) + withheld + (float(np.mean(away)) if away else 0.0)
 
-    usual = loss(Durations())
-    found = {}
-    for constant, value in CONSTANTS.items():
-        row = []
-        for factor in FACTORS:
-            if factor == 1.0:
-                row.append(usual)
-            elif constant == 'starts_off':
-                RouteBelief.starts_off = factor * value
-                row.append(loss(Durations()))
-                RouteBelief.starts_off = value
-            else:
-                row.append(loss(replace(Durations(), **{constant: factor * value})))
-        found[constant] = row
+    usual = loss()
+    found = {
+        constant: [
+            usual if factor == 1.0 else loss(**{constant: scaled(constant, factor)})
+            for factor in FACTORS
+        ]
+        for constant in CONSTANTS
+    }
     return name, found
 
 
@@ -122,20 +147,38 @@ def left_out(rows: dict[str, list[float]]) -> tuple[dict[str, float], dict[str, 
     return chosen, gained
 
 
+def gained_on(rows: dict[str, list[float]], judging: set[str]) -> tuple[float, float]:
+    """Return the factor with the least mean loss on the other cases, and what it gains here."""
+    usual = FACTORS.index(1.0)
+    others = [row for name, row in rows.items() if name not in judging]
+    best = int(np.argmin(np.mean(others, axis=0)))
+    here = [row[usual] - row[best] for name, row in rows.items() if name in judging]
+    return FACTORS[best], float(np.mean(here))
+
+
 def show(losses: Losses) -> None:
     usual = FACTORS.index(1.0)
-    print('constant          value   loss at half / double     chosen without one   gained on it')
-    print('                          (1 is the value itself)  half   1  double      mean    worst')
+    print('number              value   loss at half / double, change    leaving one out   halves:')
+    print('                            of the choosing / other half     mean     worst    A on B')
     for constant, value in CONSTANTS.items():
         rows = losses[constant]
-        means = np.mean([np.subtract(row, row[usual]) for row in rows.values()], axis=0)
-        chosen, gained = left_out(rows)
-        counts = [list(chosen.values()).count(factor) for factor in FACTORS]
-        changes = list(gained.values())
+        halves = [
+            {name: row for name, row in rows.items() if (name in CHOOSING) == chosen}
+            for chosen in (True, False)
+        ]
+        if not all(halves):
+            continue
+        changes = [
+            np.mean([np.subtract(row, row[usual]) for row in half.values()], axis=0)
+            for half in halves
+        ]
+        _, gained = left_out(rows)
+        factor, gain = gained_on(rows, set(halves[1]))
+        each = list(gained.values())
         print(
-            f'{constant:16} {value:7g}   {means[0]:+9.4f} {means[2]:+9.4f}     '
-            f'{counts[0]:5d} {counts[1]:3d} {counts[2]:7d}   {np.mean(changes):+7.4f}  '
-            f'{min(changes):+7.4f}'
+            f'{constant:16} {value:8g}   {changes[0][0]:+.3f} {changes[0][2]:+.3f} / '
+            f'{changes[1][0]:+.3f} {changes[1][2]:+.3f}   {np.mean(each):+7.4f}  {min(each):+7.4f}'
+            f'   x {factor:g} {gain:+.4f}'
         )
 
 
