@@ -48,13 +48,13 @@ def test_a_damaged_bag(
 ) -> None:
     pytest.importorskip('rosbags')
     bag = tmp_path / 'bag'
-    # Long enough for two chunks, of which wrong bytes cost the first.
+    # Long enough for two chunks, of which wrong bytes cost the second.
     write_run(simulate(SlotCarSettings(rate_hz=50.0), samples=3000), bag)
     (file,) = bag.glob('*.mcap')
     whole = file.read_bytes()
     for spoil in (cut, flip):
         file.write_bytes(whole)
-        spoil(file, 0.4)
+        spoil(file, 0.8)
         line = sentence(['inspect', str(bag)], capsys)
         assert str(bag) in line
         assert '--salvage' in line

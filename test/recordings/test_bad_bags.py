@@ -80,19 +80,22 @@ def test_a_text_file_with_the_name_of_a_bag(tmp_path: Path, name: str) -> None:
     assert 'does not start like a' in refusal(tmp_path / name)
 
 
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+@pytest.mark.parametrize(
+    ('storage', 'cure'), [('mcap', 'what is left of it with --salvage'), ('sqlite3', '.recover')]
+)
 def test_a_truncated_bag(
     tmp_path: Path,
     drive: Callable[..., Recording],
     write_bag: Callable[..., Path],
     storage: str,
+    cure: str,
 ) -> None:
     bag = write_bag(tmp_path / 'bag', drive(seconds=4.0), storage=storage)
     (file,) = (each for each in bag.iterdir() if each.suffix != '.yaml')
     cut(file)
     message = refusal(bag)
     assert f'{file} is damaged, cut short or not supported' in message
-    assert 'copy it again, or read what is left of it with --salvage' in message
+    assert cure in message
 
 
 def test_a_truncated_zstd_file(tmp_path: Path, ellipse_bag: Path) -> None:

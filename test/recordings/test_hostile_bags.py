@@ -76,7 +76,7 @@ def test_many_chunks_that_are_bombs_together(
     file = tmp_path / 'bag.mcap'
     file.write_bytes(MAGIC + b''.join(struct.pack('<BQ', c, len(r)) + r for c, r in records))
     assert file.stat().st_size < 10_000
-    assert SalvagedFile(file, '.mcap', '').message_count == 3
+    assert SalvagedFile(file, '').message_count == 3
 
 
 def text(words: str) -> bytes:

@@ -211,7 +211,7 @@ def add_topics(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--salvage',
         action='store_true',
-        help='use what can be read of a damaged bag, and say what is lost',
+        help='use what can be read of damaged MCAP files, and report what is lost',
     )
 
 

@@ -24,7 +24,6 @@ from two_manifold_ros.recordings.storage_files import (
     COMPRESSED,
     storage_files,
     storage_kind,
-    UNMERGED,
     unpack,
     unpack_file,
 )
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.storage_files import Metadata
 
-_SALVAGE = 'copy it again, or read what is left of it with --salvage'
 _CURES = {
-    '.mcap': _SALVAGE,
-    '.db3': _SALVAGE,
+    '.mcap': 'copy it again, or read what is left of it with --salvage',
+    '.db3': 'copy it again, or save the rest by "sqlite3 FILE .recover | sqlite3 NEW.db3"',
     '.bag': 'try "rosbag reindex", or copy it again',
 }
 
@@ -107,7 +105,7 @@ def _check_topics(reader: Reader) -> None:
 
 def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
     """
-    Open one file, or what can still be read of it if it does not go to its end.
+    Open one file, or what can still be read of an MCAP file that does not go to its end.
 
     Raises
     ------
@@ -115,23 +113,18 @@ def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
         If nothing can be read of it.
 
     """
-    kind = storage_kind(file)
-    log = file.with_name(file.name + UNMERGED)
-    reason = 'its recorder was not stopped properly'
-    if not (log.is_file() and log.stat().st_size):
-        try:
-            reader = open_file(file, stack)
-            with damage_named(file):
-                for _ in _counted_messages(reader, reader.connections):
-                    pass
-        except InputError as error:
-            if kind == '.bag':
-                raise
-            reason = str(error.__cause__).rstrip('.') or type(error.__cause__).__name__
-        else:
-            return reader
-    with damage_named(file):
-        return SalvagedFile(_unpacked_part(file, stack), kind, reason)
+    try:
+        reader = open_file(file, stack)
+        with damage_named(file):
+            for _ in _counted_messages(reader, reader.connections):
+                pass
+    except InputError as error:
+        if storage_kind(file) != '.mcap':
+            raise
+        reason = str(error.__cause__).rstrip('.') or type(error.__cause__).__name__
+        with damage_named(file):
+            return SalvagedFile(_unpacked_part(file, stack), reason)
+    return reader
 
 
 def _unpacked_place(file: Path, stack: ExitStack) -> Path:
@@ -201,7 +194,7 @@ class Bag:
     path
         A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
     salvage
-        Read what can be read of damaged files, with a note on each.
+        Read what can be read of damaged MCAP files, with a note on each.
 
     Raises
     ------

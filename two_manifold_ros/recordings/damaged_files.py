@@ -1,25 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Read what is left of a damaged file of a bag (``--salvage``).
+Read what is left of a damaged MCAP file of a bag (``--salvage``).
 
-MCAP files go through the reader of the library `mcap`, record by record, up to the first one that
-makes no sense; a chunk that is damaged in itself is left out. SQLite files are copied and read row
-by row; rows on damaged pages are left out.
+The library `mcap` reads it record by record, up to the first one that makes no sense; a chunk that
+is damaged in itself, or cut off, is left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing, suppress
-from io import BytesIO
-from pathlib import Path
-import shutil
-import sqlite3
-import struct
-from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING, TypeAlias
-from zlib import crc32
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import (
@@ -30,55 +23,32 @@ from rosbags.interfaces import (
 )
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
-from two_manifold_ros.recordings.storage_files import (
-    check_schema,
-    LARGEST_PART,
-    largest_unpacked,
-    UNMERGED,
-    unpack,
-)
+from two_manifold_ros.recordings.storage_files import LARGEST_PART, largest_unpacked, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
-    from mcap.records import Channel, Chunk, McapRecord
+    from mcap.records import Chunk, McapRecord
 
     from two_manifold_ros.recordings.storage_files import Metadata
 
 
-class Saved(NamedTuple):
-    """One message: the number of its topic, when it was received (ns), and its bytes."""
-
-    topic: int
-    received: int
-    raw: bytes
-
-
-class SavedTopic(NamedTuple):
-    """A topic of a file: its name, its type in the ROS 2 spelling, and its serialisation."""
-
-    name: str
-    msgtype: str
-    serialisation: str
-
-
 class SalvagedFile:
     """
-    Readable part of a damaged file, in the form of a reader of `rosbags`.
+    Readable part of a damaged MCAP file, in the form of a reader of `rosbags`.
 
     Parameters
     ----------
     file
-        An ``.mcap`` or ``.db3`` file, not compressed.
-    kind
-        ``.mcap`` or ``.db3``.
+        An ``.mcap`` file, not compressed.
     reason
         Why it cannot be read as a whole, as part of a sentence.
 
     Attributes
     ----------
-    damage
-        What of it is lost, as part of a sentence.
+    lost, size
+        Bytes that cannot be read, and of the file.
     connections
         Its topics.
     message_count, start_time, end_time
@@ -86,213 +56,92 @@ class SalvagedFile:
 
     """
 
-    def __init__(self, file: Path, kind: str, reason: str) -> None:
-        self.reason = reason
-        salvage = _salvage_mcap if kind == '.mcap' else _salvage_sqlite
-        topics, messages, self.damage = salvage(file)
-        known = [each for each in messages if each.topic in topics]
-        self._messages = sorted(known, key=lambda each: each.received)
-        counts = Counter(each.topic for each in known)
+    def __init__(self, file: Path, reason: str) -> None:
+        # Sound bags need no mcap: rosbags has a reader of its own.
+        with rosbags_wanted():
+            from mcap.records import Channel, Message, Schema  # noqa: PLC0415
+
+        self.reason, self.size = reason, file.stat().st_size
+        records, self.lost = _readable_records(file, self.size)
+        schemas = {each.id: each.name for each in records if isinstance(each, Schema)}
+        channels = {
+            each.id: each
+            for each in records
+            if isinstance(each, Channel) and each.schema_id in schemas
+        }
+        known = [
+            each for each in records if isinstance(each, Message) and each.channel_id in channels
+        ]
+        self._messages = sorted(known, key=lambda each: each.log_time)
+        counts = Counter(each.channel_id for each in known)
         self.connections = [
             Connection(
                 number,
-                topic.name,
-                topic.msgtype,
+                channel.topic,
+                schemas[channel.schema_id],
                 MessageDefinition(MessageDefinitionFormat.NONE, ''),
                 '',
                 counts[number],
-                ConnectionExtRosbag2(topic.serialisation, []),
+                ConnectionExtRosbag2(channel.message_encoding, []),
                 self,
             )
-            for number, topic in topics.items()
+            for number, channel in channels.items()
         ]
         self.message_count = len(known)
-        self.start_time = self._messages[0].received if known else 0
-        self.end_time = self._messages[-1].received + 1 if known else 0
+        self.start_time = self._messages[0].log_time if known else 0
+        self.end_time = self._messages[-1].log_time + 1 if known else 0
 
     def messages(
         self, connections: Collection[Connection] = ()
     ) -> Iterator[tuple[Connection, int, bytes]]:
         """Yield the messages of some topics, or of all, in the order received."""
         wanted = {each.id: each for each in connections or self.connections}
-        for topic, received, raw in self._messages:
-            if topic in wanted:
-                yield wanted[topic], received, raw
+        for each in self._messages:
+            if each.channel_id in wanted:
+                yield wanted[each.channel_id], each.log_time, each.data
 
 
 Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
 """What reads one file of a bag, sound or damaged."""
 
-Salvaged: TypeAlias = tuple[dict[int, SavedTopic], list[Saved], str]
 
+def _readable_records(file: Path, size: int) -> tuple[list[McapRecord], int]:
+    """Return the records of an MCAP file up to the first damaged one, and the bytes lost."""
+    from mcap.records import Chunk  # noqa: PLC0415 - as above
+    from mcap.stream_reader import StreamReader  # noqa: PLC0415
 
-def _salvage_mcap(file: Path) -> Salvaged:
-    """Return topics, messages and the damage of an MCAP file."""
-    # Sound bags need no mcap: rosbags has a reader of its own.
-    with rosbags_wanted():
-        from mcap.records import Channel, Chunk, Message, Schema  # noqa: PLC0415
-
-    size = file.stat().st_size
-    schemas: dict[int, str] = {}
-    channels: dict[int, Channel] = {}
-    messages: list[Saved] = []
+    found: list[McapRecord] = []
     lost, end = 0, 0
     # All messages are kept until they are in order, so all chunks together have a bound.
     left = largest_unpacked(size)
     with file.open('rb') as stream:
-        for record, end in _records_until_damage(stream):  # noqa: B007 - it is used below
-            records: list[McapRecord] = [record]
-            if isinstance(record, Chunk):
-                records, share = _records_of(record, left)
-                left -= record.uncompressed_size if records else 0
-                lost += round((1 - share) * len(record.data))
-            for each in records:
-                if isinstance(each, Schema):
-                    schemas[each.id] = each.name
-                elif isinstance(each, Channel):
-                    channels[each.id] = each
-                elif isinstance(each, Message):
-                    messages.append(Saved(each.channel_id, each.log_time, each.data))
-    lost += size - end
-    topics = {
-        number: SavedTopic(each.topic, schemas[each.schema_id], each.message_encoding)
-        for number, each in channels.items()
-        if each.schema_id in schemas
-    }
-    return topics, messages, f'{lost} of its {size} bytes cannot be read'
-
-
-def _records_until_damage(stream: BinaryIO) -> Iterator[tuple[McapRecord, int]]:
-    """Yield the records of a file and where each ends; the last may be a chunk that is cut off."""
-    from mcap.opcode import Opcode  # noqa: PLC0415 - as above
-    from mcap.records import Chunk  # noqa: PLC0415
-    from mcap.stream_reader import StreamReader  # noqa: PLC0415
-
-    end = 0
-    reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
-    # Damaged bytes make readers raise almost anything; what came before them is used.
-    with suppress(Exception):
-        for record in reader.records:
-            end = stream.tell()
-            yield record, end
-    stream.seek(end)
-    rest = stream.read(LARGEST_PART)
-    # A chunk: code and length; times, size and checksum; compression; length and packed bytes.
-    if rest[:1] == bytes([Opcode.CHUNK]):
+        reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
+        # Damaged bytes make readers raise almost anything; what came before them is used.
         with suppress(Exception):
-            first, last, size, checksum, letters = struct.unpack_from('<QQQII', rest, 9)
-            compression, data = rest[41 : 41 + letters].decode(), rest[49 + letters :]
-            yield Chunk(compression, data, last, first, checksum, size), end + len(rest)
+            for record in reader.records:
+                end = stream.tell()
+                if not isinstance(record, Chunk):
+                    found.append(record)
+                elif inside := _records_of(record, min(LARGEST_PART, left)):
+                    found += inside
+                    left -= record.uncompressed_size
+                else:
+                    lost += len(record.data)
+    return found, lost + size - end
 
 
-def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
-    """Return the records of a chunk that is no larger than what is left, and the share read."""
-    from mcap.records import Message  # noqa: PLC0415 - as above
-    from mcap.stream_reader import StreamReader  # noqa: PLC0415
+def _records_of(chunk: Chunk, most: int) -> list[McapRecord]:
+    """Return the records of a chunk of at ``most`` so many bytes; none if it is damaged."""
+    from mcap.stream_reader import breakup_chunk  # noqa: PLC0415 - as above
 
-    if chunk.uncompressed_size > min(LARGEST_PART, left):
-        return [], 0.0
-    records: list[McapRecord] = []
-    plain = BytesIO()
-    # Damaged bytes make unpackers and readers raise almost anything, and so does the end.
+    # Damaged bytes make unpackers and readers raise almost anything.
     with suppress(Exception):
-        content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
-        cut_off = len(content) < chunk.uncompressed_size
-        if not cut_off and chunk.uncompressed_crc not in {0, crc32(content)}:
-            return [], 0.0
-        plain = BytesIO(content)
-        records.extend(StreamReader(plain, skip_magic=True).records)
-    # Without a checksum, only its times show that a message is not made of wrong bytes.
-    first, last = chunk.message_start_time, chunk.message_end_time
-    kept = [
-        each for each in records if not isinstance(each, Message) or first <= each.log_time <= last
-    ]
-    read = plain.tell() / max(chunk.uncompressed_size, 1)
-    return kept, read * len(kept) / max(len(records), 1)
-
-
-_ROWS = 'SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id'
-
-
-def _salvage_sqlite(file: Path) -> Salvaged:
-    """
-    Return topics, messages and the damage of a SQLite file.
-
-    A copy is read, with the log that a killed recorder left.
-
-    Raises
-    ------
-    sqlite3.Error, OSError
-        If not even the list of topics can be read.
-
-    """
-    with TemporaryDirectory() as folder:
-        copy = Path(shutil.copyfile(file, Path(folder) / 'bag.db3'))
-        log = file.with_name(file.name + UNMERGED)
-        if log.is_file():
-            shutil.copyfile(log, copy.with_name(copy.name + UNMERGED))
-            damage = 'the log beside it is used as well'
-        else:
-            damage = _shorten(copy)
-        with closing(sqlite3.connect(copy)) as database:
-            database.execute('PRAGMA trusted_schema = OFF')
-            check_schema(database)
-            rows = database.execute('SELECT id, name, type, serialization_format FROM topics')
-            topics = {number: SavedTopic(*map(str, texts)) for number, *texts in rows}
-            return topics, list(_rows(database)), damage
-
-
-def _shorten(copy: Path) -> str:
-    """Write the true number of pages into a file that is cut off, or SQLite would refuse it."""
-    with copy.open('r+b') as stream:
-        head = stream.read(100)
-        page = int.from_bytes(head[16:18], 'big')
-        page = page if page > 1 else 65536
-        wanted = int.from_bytes(head[28:32], 'big')
-        pages = stream.seek(0, 2) // page
-        if pages >= wanted:
-            return 'what was on damaged pages is left out'
-        missing = page * wanted - stream.tell()
-        stream.seek(28)
-        stream.write(pages.to_bytes(4, 'big'))
-    return f'{missing} of its {page * wanted} bytes are missing'
-
-
-def _rows(database: sqlite3.Connection) -> Iterator[Saved]:
-    """Yield the rows on whole pages, jumping over the others."""
-    begin: int | None = 0
-    while begin is not None:
-        newest = begin - 1
-        try:
-            for number, topic, received, raw in database.execute(_ROWS, (begin,)):
-                if number <= newest:
-                    return  # pages that point to one another would give rows for ever
-                newest = number
-                if isinstance(received, int) and isinstance(raw, bytes):
-                    yield Saved(topic, received, raw)
-            begin = None
-        except sqlite3.DatabaseError:
-            begin = _next_readable(database, newest + 1)
-
-
-def _next_readable(database: sqlite3.Connection, damaged: int) -> int | None:
-    """Return the first row behind a damaged one from which rows can be read, by bisection."""
-
-    def readable(row: int) -> bool:
-        try:
-            return bool(database.execute(_ROWS, (row,)).fetchone())
-        except sqlite3.DatabaseError:
-            return False
-
-    steps = (1 << power for power in range(40))
-    step = next((step for step in steps if readable(damaged + step)), None)
-    if step is None:
-        return None
-    low, high = damaged + step // 2, damaged + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if readable(middle) else (middle, high)
-    return high
+        if chunk.uncompressed_size <= most:
+            # The library would unpack as much as there is.
+            content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
+            plain = replace(chunk, compression='', data=content)
+            return breakup_chunk(plain, validate_crc=True)
+    return []
 
 
 def loss_notes(
@@ -308,8 +157,9 @@ def loss_notes(
 
     """
     notes = [
-        f'{file} is damaged ({reader.reason}): {reader.damage}, and {reader.message_count} '
-        f'messages of {(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
+        f'{file} is damaged ({reader.reason}): {reader.lost} of its {reader.size} bytes cannot be '
+        f'read, and {reader.message_count} messages of '
+        f'{(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
         for file, reader in readers
         if isinstance(reader, SalvagedFile)
     ]

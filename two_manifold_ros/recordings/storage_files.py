@@ -231,24 +231,12 @@ def check_database(file: Path) -> None:
         if file.stat().st_size % page:
             msg = 'its last page is cut off'
             raise ValueError(msg)
-        check_schema(database)
-
-
-def check_schema(database: sqlite3.Connection) -> None:
-    """
-    Refuse views, triggers and calculated columns, which could run for ever.
-
-    Raises
-    ------
-    ValueError
-        If there are views, triggers, virtual tables or columns that are calculated.
-
-    """
-    for kind, sql in database.execute('SELECT type, sql FROM sqlite_master'):
-        words = str(sql or '').upper().replace('(', ' ').split()
-        if kind not in {'table', 'index'} or 'VIRTUAL' in words[:3] or 'AS' in words:
-            msg = 'it holds views, triggers or calculated columns, which no recorder writes'
-            raise ValueError(msg)
+        # They could run for ever.
+        for kind, sql in database.execute('SELECT type, sql FROM sqlite_master'):
+            words = str(sql or '').upper().replace('(', ' ').split()
+            if kind not in {'table', 'index'} or 'VIRTUAL' in words[:3] or 'AS' in words:
+                msg = 'it holds views, triggers or calculated columns, which no recorder writes'
+                raise ValueError(msg)
 
 
 COMPRESSED = ('.zstd', '.zst')
@@ -313,7 +301,7 @@ def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
         raise InputError(refusals[0])
     notes = [*found.notes, *refusals]
     for file in files:
-        notes += _linked(file) + ([] if salvage else _unmerged(file))
+        notes += _linked(file) + _unmerged(file)
     return StorageFiles(files, notes, found.metadata)
 
 
@@ -405,7 +393,7 @@ def _unmerged(file: Path) -> list[str]:
     if not (log.exists() and log.stat().st_size):
         return []
     note = (
-        f'{log} holds messages that were never merged into the bag and are left out: read them '
-        f"with --salvage, or run sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
+        f'{log} holds messages that were never merged into the bag and are left out: run '
+        f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
     )
     return [note]
