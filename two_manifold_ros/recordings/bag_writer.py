@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-import mmap
 from pathlib import Path
 import shutil
-import struct
 import tempfile
 from typing import Any, Literal, TYPE_CHECKING
-from zlib import crc32
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
 
@@ -39,7 +36,7 @@ class BagWriter:
     path
         Folder to make; its parent has to exist.
     storage
-        ``mcap`` (chunks compressed with zstd, with checksums) or ``sqlite3``.
+        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
     latched
         Topics offered with transient-local durability, which ``ros2 bag play`` then keeps for
         late subscribers.
@@ -99,14 +96,9 @@ class BagWriter:
             with self._writing():
                 self._writer.__exit__(kind, error, traceback)
                 if kind is None:
-                    self._finish(self._workspace / self._target.name)
+                    (self._workspace / self._target.name).rename(self._target)
         finally:
             self._clear_up()
-
-    def _finish(self, folder: Path) -> None:
-        for file in folder.glob('*.mcap'):
-            _add_checksums(file)
-        folder.rename(self._target)
 
     def _clear_up(self) -> None:
         shutil.rmtree(self._workspace, ignore_errors=True)
@@ -199,23 +191,3 @@ def _latching() -> Qos:
         forever,
         avoid_ros_namespace_conventions=False,
     )
-
-
-def _add_checksums(file: Path) -> None:
-    """Give the chunks of a whole MCAP file their checksums: the writer of `rosbags` has none."""
-    from two_manifold_ros.recordings.storage_files import unpack  # noqa: PLC0415
-
-    with file.open('r+b') as stream, mmap.mmap(stream.fileno(), 0) as content:
-        # Behind the magic bytes: records of a code, a length and as many bytes. A chunk has its
-        # times, size and checksum, the name of its compression, and the packed bytes.
-        at = 8
-        while at < len(content) - 8:
-            code, length = struct.unpack_from('<BQ', content, at)
-            if code == 6:
-                (size,) = struct.unpack_from('<Q', content, at + 25)
-                (letters,) = struct.unpack_from('<I', content, at + 37)
-                packed = at + 41 + letters + 8
-                compression = content[at + 41 : at + 41 + letters].decode()
-                plain = unpack(content[packed : at + 9 + length], compression, size)
-                struct.pack_into('<I', content, at + 33, crc32(plain))
-            at += 9 + length

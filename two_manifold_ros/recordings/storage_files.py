@@ -197,7 +197,7 @@ def unpack_file(source: Path, target: Path) -> None:
     """
     most = largest_unpacked(source.stat().st_size)
     with zstd.open(source, 'rb') as packed, target.open('wb') as unpacked:
-        while part := packed.read(_STEP):
+        while part := packed.read1(_STEP):
             unpacked.write(part)
             if unpacked.tell() > most:
                 msg = f'more than {most} bytes are packed into it'
