@@ -48,7 +48,7 @@ COMMANDS: dict[str, list[str]] = {
     'info': ['info', 'route.model', '--json'],
     'tune': ['train', 'drive', '-o', 'tuned.model', '--tune', '--trials', '3', '--json'],
     'online': ['evaluate', 'other', '--online', '--json'],
-    'compare': ['compare', 'drive', '--no-cache', '--jobs', '1', '--json'],
+    'compare': ['compare', 'drive', '--jobs', '1', '--json'],
     'reproduce': ['reproduce', 'all', '--quick', '-o', 'reproduced', '--json'],
 }  # fmt: skip
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
@@ -29,13 +28,6 @@ if TYPE_CHECKING:
 RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 QUICK = ('--methods', 'mean,previous', '--window', '20', '--horizons', '0,5,20', '--jobs', '1')
 SIMPLE = ('--methods', 'mean,previous', '--jobs', '1')
-
-
-@pytest.fixture(autouse=True)
-def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep trials where no other test finds them."""
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    return tmp_path / 'cache' / 'two_manifold_ros' / 'comparison'
 
 
 @pytest.fixture(scope='session')
@@ -117,55 +109,24 @@ def test_the_slot_car_of_the_paper(tmp_path: Path, capsys: pytest.CaptureFixture
     assert [len(method['scores']) for method in content['methods']] == [101, 101]
 
 
-def test_the_folder_is_the_same_with_and_without_what_was_kept(
-    ellipse_bags: list[str],
-    tmp_path: Path,
-    cache_folder: Path,
-    capsys: pytest.CaptureFixture[str],
+def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(
+    ellipse_bags: list[str], tmp_path: Path
 ) -> None:
     pytest.importorskip('matplotlib')
-    printed = []
-    for name, option in (('a', []), ('b', []), ('c', ['--no-cache'])):
-        folder = str(tmp_path / name)
-        assert main(['compare', ellipse_bags[0], *QUICK, '-o', folder, *option]) == 0
-        printed.append(capsys.readouterr().out)
-        if name == 'a':
-            kept = {path: path.stat().st_mtime_ns for path in cache_folder.iterdir()}
-            assert len(kept) == 2
-    assert {path: path.stat().st_mtime_ns for path in cache_folder.iterdir()} == kept
-    names = ['comparison.json', 'errors.png', 'table.txt', 'tracks.png']
-    assert sorted(path.name for path in (tmp_path / 'a').iterdir()) == names
-    for name in names:
-        contents = {(tmp_path / folder / name).read_bytes() for folder in 'abc'}
-        assert len(contents) == 1, name
-    assert set(printed) == {(tmp_path / 'a' / 'table.txt').read_text()}
-    assert 'previous position' in printed[0]
-    json.loads((tmp_path / 'a' / 'comparison.json').read_text())
-
-
-def test_no_cache_keeps_nothing(
-    ellipse_bags: list[str], cache_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    compared(capsys, ellipse_bags[0], *QUICK, '--no-cache')
-    assert not cache_folder.exists()
-
-
-def test_as_a_process_with_two_methods_at_a_time(ellipse_bags: list[str], tmp_path: Path) -> None:
-    """The same bytes, and the same names for what is kept, as with one at a time."""
-    printed, kept = set(), []
+    printed = set()
     for jobs in '12':
-        command = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *QUICK, '--jobs', jobs]
-        folder = tmp_path / jobs
-        surroundings = {'XDG_CACHE_HOME': str(folder)}
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, env=os.environ | surroundings
-        )
+        folder = str(tmp_path / jobs)
+        command = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *QUICK, '-o', folder]
+        command += ['--jobs', jobs]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert 'Traceback' not in done.stderr
         printed.add(done.stdout)
-        kept.append({path.name for path in folder.rglob('*.npz')})
-    assert len(printed) == 1
-    assert len(kept[0]) == 2
-    assert kept[0] == kept[1]
+    names = ['comparison.json', 'errors.png', 'table.txt', 'tracks.png']
+    assert sorted(path.name for path in (tmp_path / '1').iterdir()) == names
+    for name in names:
+        assert (tmp_path / '1' / name).read_bytes() == (tmp_path / '2' / name).read_bytes(), name
+    assert printed == {(tmp_path / '1' / 'table.txt').read_text()}
+    json.loads((tmp_path / '1' / 'comparison.json').read_text())
 
 
 def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:

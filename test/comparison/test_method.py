@@ -25,7 +25,7 @@ from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
 from two_manifold_ros.comparison.method import fit_linear_track, MeanPosition, PreviousPosition
 from two_manifold_ros.comparison.protocol import held_out_error
-from two_manifold_ros.comparison.windows import BeliefFilter, NearestWindows
+from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 
@@ -39,7 +39,6 @@ CHANGING = {
     'previous': (PreviousPosition(), 8),
     'imu-only': (DeadReckoning(), 8),
     'nearest': (NearestWindows(), 8),
-    'belief': (BeliefFilter(), 8),
     'kalman': (KalmanFilter(), 8),
     'hmm': (HiddenMarkov(states=(6,)), 10),
 }
@@ -67,7 +66,6 @@ def test_every_method_is_causal_and_repeatable(name: str) -> None:
     ('method', 'share'),
     [
         (NearestWindows(), 0.5),
-        (BeliefFilter(), 0.3),
         (KalmanFilter(states=40), 0.6),
         (HiddenMarkov(states=(20,)), 0.7),
     ],

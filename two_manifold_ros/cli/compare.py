@@ -25,7 +25,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.cli.train import parse_horizons
-from two_manifold_ros.comparison.comparing import Cache, compare
+from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
@@ -34,7 +34,6 @@ from two_manifold_ros.comparison.protocol import (
     SHARE,
     SLOT_CAR,
 )
-from two_manifold_ros.compilation import cache_folder
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -261,9 +260,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
     )
-    parser.add_argument(
-        '--no-cache', action='store_true', help='compute everything, and keep nothing'
-    )
     add_json(parser)
 
 
@@ -321,10 +317,8 @@ def run(args: Namespace) -> int:
         folder = make_folder(args.output)
     plan = _plan(args)
     _warn(plan)
-    kept_in = None if args.no_cache else cache_folder()
-    cache = Cache(kept_in / 'comparison') if kept_in else None
     with Progress('comparing') as progress:
-        comparison = compare(plan, methods, cache, args.jobs, progress)
+        comparison = compare(plan, methods, args.jobs, progress)
     _check_any(comparison)
     _report(args, comparison, folder)
     return 0

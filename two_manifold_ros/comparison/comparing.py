@@ -1,25 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run every method on the same train and test split, in parallel, and cache the trials."""
+"""Run every method on the same train and test split, in parallel."""
 
 from __future__ import annotations
 
-from collections import deque
+from concurrent.futures import as_completed, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import replace
-import hashlib
-from importlib import metadata
 import json
 import multiprocessing
-from multiprocessing.connection import wait
 from pathlib import Path
 import pickle
-import platform
 import signal
-import sys
 from tempfile import TemporaryDirectory
 import traceback
-from typing import Any, cast, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
@@ -27,15 +23,9 @@ from scipy.sparse.linalg import ArpackError
 from two_manifold_ros.comparison.method import fit_linear_track
 from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Trial
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.training.tuning_trials import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
-
-    from numpy.typing import NDArray
 
     from two_manifold_ros.comparison.method import FittedMethod, Method, Predictions, TrainSplit
     from two_manifold_ros.comparison.protocol import Plan
@@ -119,85 +109,9 @@ def _explain(error: Exception) -> str:
     )
 
 
-def key_of(method: Method, train: TrainSplit, segments: Sequence[Segment]) -> str:
-    """
-    Return a name for all that a trial depends on.
-
-    The method and its settings, what it learns from and filters, the source files that it is made
-    of, and the versions of Python and of the libraries that compute.
-    """
-    libraries = {}
-    for library in ('numpy', 'scipy', 'numba', 'scikit-learn', 'hmmlearn'):
-        with suppress(metadata.PackageNotFoundError):
-            libraries[library] = metadata.version(library)
-    digest = hashlib.sha256()
-    # Pickled to be hashed only; nothing is ever unpickled.
-    digest.update(pickle.dumps((method, train, tuple(segments)), protocol=5))
-    digest.update(fingerprint(type(method).__module__, __name__).encode())
-    digest.update(repr((sys.version, platform.machine(), libraries)).encode())
-    return digest.hexdigest()
-
-
-class Cache:
-    """
-    A folder of trials.
-
-    A damaged or missing entry is no error, nor is a folder that cannot be written.
-
-    Parameters
-    ----------
-    folder
-        Made when first written to.
-    most
-        Entries to keep, each a megabyte or less; the oldest go first.
-
-    """
-
-    def __init__(self, folder: Path, most: int = 200) -> None:
-        self._folder = folder
-        self._most = most
-
-    def load(self, key: str) -> Trial | None:
-        """Return the trial of a key, if it was kept and is whole."""
-        try:
-            header, arrays = read_container(self._path(key))
-            parts: dict[str, tuple[NDArray[Any], ...] | None] = {
-                name: tuple(arrays[f'{name}_{index}'] for index in range(int(header['segments'])))
-                if header[name]
-                else None
-                for name in ('positions', 'linear', 'valid')
-            }
-            if parts['positions'] is None:
-                return None
-            chosen = dict(header['chosen'])
-        except (InputError, OSError, LookupError, TypeError, ValueError):
-            return None
-        return Trial(parts['positions'], parts['linear'], chosen, parts['valid'])
-
-    def keep(self, key: str, trial: Trial) -> None:
-        """Keep a trial if the folder can be written, at the cost of the oldest ones."""
-        header: dict[str, Any] = {'segments': len(trial.positions), 'chosen': trial.chosen}
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in ('positions', 'linear', 'valid'):
-            parts = getattr(trial, name)
-            header[name] = parts is not None
-            arrays |= {f'{name}_{index}': part for index, part in enumerate(parts or ())}
-        # If it cannot be written, only the next run takes longer.
-        with suppress(InputError, OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_container(self._path(key), header, arrays)
-            kept = sorted(self._folder.glob('*.npz'), key=lambda path: path.stat().st_mtime_ns)
-            for path in kept[: -self._most]:
-                path.unlink(missing_ok=True)
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f'{key}.npz'
-
-
 def compare(
     plan: Plan,
     methods: Sequence[Method],
-    cache: Cache | None = None,
     processes: int = 1,
     progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
@@ -210,8 +124,6 @@ def compare(
         What is learned from and what is filtered.
     methods
         With different names.
-    cache
-        Where trials are kept between runs.
     processes
         How many methods are run at a time. With more than one, every process compiles again, and
         the caller's main module has to be importable (``multiprocessing``, method "spawn").
@@ -220,17 +132,8 @@ def compare(
 
     """
     trials: dict[str, Trial | Failure] = {}
-    keys: dict[str, str] = {}
-    if cache is not None:
-        segments = [test.segment for test in plan.tests]
-        keys = {method.name: key_of(method, plan.train, segments) for method in methods}
-        found = {name: cache.load(key) for name, key in keys.items()}
-        trials = {name: trial for name, trial in found.items() if trial is not None}
-    missing = [method for method in methods if method.name not in trials]
-    for name, trial in _run(missing, plan, min(processes, len(missing))):
+    for name, trial in _run(methods, plan, min(processes, len(methods))):
         trials[name] = trial
-        if cache is not None and not isinstance(trial, Failure):
-            cache.keep(keys[name], trial)
         if progress is not None:
             progress(f'compared {name}', len(trials) / len(methods))
     return grade(plan, methods, trials)
@@ -251,49 +154,48 @@ def _run(
     )
     with TemporaryDirectory() as folder:
         # In a file: a pipe to a process that is killed before it has read everything would hold
-        # us up for good, as the executors of the standard library are then.
+        # the executor up for good.
         given = Path(folder) / 'given.pickle'
         given.write_bytes(pickle.dumps((list(methods), plan.train, segments)))
-        waiting = deque(range(len(methods)))
-        free = [_start(given) for _ in range(processes)]
-        busy: dict[Connection, tuple[SpawnProcess, int]] = {}
-        try:
-            while waiting or busy:
-                while waiting and free:
-                    worker, process = free.pop()
-                    busy[worker] = process, waiting.popleft()
-                    with suppress(OSError):
-                        worker.send(busy[worker][1])
-                for worker in cast('list[Connection]', wait(list(busy))):
-                    process, index = busy.pop(worker)
-                    try:
-                        trial = worker.recv()
-                        free.append((worker, process))
-                    except (EOFError, OSError):
-                        trial = killed
-                        free += [_start(given)] if waiting else []
-                    yield methods[index].name, trial
-        finally:
-            for process in [process for _, process in free] + [each for each, _ in busy.values()]:
-                process.terminate()
-                process.join()
+        left = set(range(len(methods)))
+        for index, trial in _try_in_processes(given, sorted(left), processes):
+            left.discard(index)
+            yield methods[index].name, trial
+        # Which of those that ran together was killed is not known: each runs alone once more.
+        for index in sorted(left):
+            alone = dict(_try_in_processes(given, [index], 1))
+            yield methods[index].name, alone.get(index, killed)
 
 
-def _start(given: Path) -> tuple[Connection, SpawnProcess]:
-    """Start a process that tries the methods whose numbers it is sent."""
+def _try_in_processes(
+    given: Path, wanted: Sequence[int], processes: int
+) -> Iterator[tuple[int, Trial | Failure]]:
+    """Yield the trials of the methods of these numbers, but of those whose process was killed."""
     context = multiprocessing.get_context('spawn')
-    ours, its = context.Pipe()
-    process = context.Process(target=_work, args=(its, given), daemon=True)
-    process.start()
-    # With a copy of its end here, its death would go unnoticed.
-    its.close()
-    return ours, process
+    with ProcessPoolExecutor(processes, context, _prepare, (given,)) as pool:
+        futures = {pool.submit(_try_given, index): index for index in wanted}
+        try:
+            for future in as_completed(futures):
+                with suppress(BrokenProcessPool):
+                    yield futures[future], future.result()
+        except BaseException:
+            # Whoever stops does not want to wait for trials.
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
 
 
-def _work(pipe: Connection, given: Path) -> None:
+_given: tuple[list[Method], TrainSplit, list[Segment]]
+
+
+def _prepare(given: Path) -> None:
+    """Read in a new process what it will be asked to try."""
+    global _given  # noqa: PLW0603 - the executor has no other place for it
     # Without this every process would print a traceback of its own when interrupted.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    methods, train, segments = pickle.loads(given.read_bytes())  # noqa: S301 - our own
-    with suppress(EOFError):
-        while True:
-            pipe.send(try_method(methods[pipe.recv()], train, segments))
+    _given = pickle.loads(given.read_bytes())  # noqa: S301 - our own
+
+
+def _try_given(index: int) -> Trial | Failure:
+    methods, train, segments = _given
+    return try_method(methods[index], train, segments)

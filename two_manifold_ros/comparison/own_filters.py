@@ -126,7 +126,6 @@ _RIVALS = {
     'kalman': ('linear_system', 'KalmanFilter'),
     'hmm': ('hidden_markov', 'HiddenMarkov'),
     'nearest': ('windows', 'NearestWindows'),
-    'belief': ('windows', 'BeliefFilter'),
 }
 """For each name the module of this folder, imported only when asked for, and its class."""
 
