@@ -231,9 +231,7 @@ HELP = (
     'Train every method on the same part of the same recordings, run each as a causal filter over '
     'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
     'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
-    'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
-    'Trials are kept in ~/.cache/two_manifold_ros (or $TWO_MANIFOLD_CACHE), so that a second run '
-    'computes only what changed.'
+    'rest is learned from; of several bags the last is followed; --test names the bags to follow.'
 )
 _DEFAULTS = TrainingSettings()
 _PROTOCOLS = ('slot-car',)
