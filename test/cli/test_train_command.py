@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 import json
 import threading
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,13 +15,14 @@ import pytest
 from two_manifold_ros.cli import train
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.time_scales import PAPER
-from two_manifold_ros.training.train import train_model, usual_tuning
+from two_manifold_ros.training.train import PAPER, train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,7 @@ def test_what_is_asked_for_is_passed_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def stop(recordings: list[Recording], given: TrainingSettings, _: Any) -> None:  # noqa: ANN401 - the progress
+    def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
         assert len(recordings) == 1
         assert given == settings
         msg = 'far enough'
@@ -281,11 +282,11 @@ def test_progress_is_reported_while_inspecting(
 ) -> None:
     seen: list[bool] = []
 
-    def warnings(*_: object) -> list[str]:
+    def inspected(recording: Recording) -> Report:
         seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        return []
+        return inspect_recording(recording)
 
-    monkeypatch.setattr(train, 'training_warnings', warnings)
+    monkeypatch.setattr(train, 'inspect_recording', inspected)
     assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *QUICK, '--json']) == 0
     assert seen == [True]
 

@@ -175,7 +175,7 @@ def test_positions_that_are_left_out_distort_nothing(drive: Drive) -> None:
     assert after.laps is not None
     assert before.laps is not None
     assert after.laps.time_s == pytest.approx(before.laps.time_s, rel=0.01)
-    assert any('10 of 1200 positions on /pose' in each for each in training_warnings([faulty]))
+    assert any('10 of 1200 positions on /pose' in each for each in warned(faulty))
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
@@ -197,19 +197,23 @@ def test_a_slow_imu_has_long_ticks(drive: Drive) -> None:
     assert 'time_offset' not in codes(replace(recording, imu=slow))
 
 
+def warned(*recordings: Recording, rate_hz: float | None = None) -> list[str]:
+    return list(training_warnings([inspect_recording(each) for each in recordings], rate_hz))
+
+
 def test_training_is_reported_of_one_lag_once(drive: Drive) -> None:
     late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
-    (sentence,) = training_warnings(late)
+    (sentence,) = warned(*late)
     assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
-    assert not list(training_warnings(late, rate_hz=5.0))
-    assert len(list(training_warnings([*late, drive(late_s=0.2)]))) == 4
-    assert not list(training_warnings([]))
+    assert not warned(*late, rate_hz=5.0)
+    assert len(warned(*late, drive(late_s=0.2))) == 4
+    assert not warned()
 
 
 def test_training_is_not_reported_of_laps_here(drive: Drive) -> None:
     short = drive(seconds=12.0)
     assert 'few_laps' in codes(short)
-    assert not list(training_warnings([short]))
+    assert not warned(short)
 
 
 def test_where_positions_are_missing_is_said(drive: Drive) -> None:

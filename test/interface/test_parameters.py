@@ -14,8 +14,8 @@ from two_manifold_ros.interface.parameters import (
     PARAMETERS,
     unknown_parameters,
 )
+from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import usual_tuning
 
 ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
 

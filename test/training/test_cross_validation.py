@@ -18,12 +18,9 @@ from scipy.special import stdtrit
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import (
-    Candidate,
-    surely_lower,
-    validate,
-)
-from two_manifold_ros.training.dataset import build_dataset, hold_out, hold_out_in_turn
+from two_manifold_ros.training.cross_validation import Candidate, validate
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn, surely_lower
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import Candidate, Fold, squared_distances
-from two_manifold_ros.training.dataset import build_dataset, hold_out
+from two_manifold_ros.training.cross_validation import Candidate, Fold
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import (
     embed,
     embed_surroundings,
@@ -28,6 +28,7 @@ from two_manifold_ros.training.embeddings import (
     ManifoldEmbeddings,
     TpsrEmbeddings,
 )
+from two_manifold_ros.training.held_out import hold_out, squared_distances
 from two_manifold_ros.training.settings import METHODS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 

@@ -87,7 +87,6 @@ class Saving:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.over = Event(), Event()
         self.written = 0
-        monkeypatch.setattr(job, 'training_warnings', lambda _: [])
         monkeypatch.setattr(job, 'train_model', lambda *_: None)
         monkeypatch.setattr(job, 'save_model', self._save)
 

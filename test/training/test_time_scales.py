@@ -12,9 +12,9 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.training import time_scales as module
+from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.time_scales import PAPER, paper_settings, with_time_scales
+from two_manifold_ros.training.train import PAPER, paper_settings, with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

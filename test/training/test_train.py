@@ -15,17 +15,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.evaluation.evaluate import evaluate, run_filter
+from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places, Stretch
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import (
-    choose_stretches,
-    MOST_TICKS,
-    states_at_places,
-    Stretch,
-    train_model,
-)
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,12 +203,30 @@ def test_the_file_does_not_grow_with_the_recording(
     monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     """The kept part of the drives is bounded, and still shows all of the route."""
-    monkeypatch.setattr('two_manifold_ros.training.train.MOST_TICKS', 400)
+    monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
     model = train_model([slot_car_laps[0]], SETTINGS)
     known = np.isfinite(model.track).all(axis=1)
     assert 300 < known.sum() <= 400
     apart = model.route.readout.targets[:, 0, None] - model.track[known]
     assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
+
+
+def test_without_states_the_positions_are_the_same(
+    slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+) -> None:
+    whole = train_model([slot_car_laps[0]], SETTINGS)
+    without = train_model([slot_car_laps[0]], replace(SETTINGS, states=0))
+    assert (whole.states, without.states) == (20, 1)
+    assert without.summary['singular_values'] == []
+    save_model(without, tmp_path / 'model.npz')
+    mine, its = (
+        run_filter(model, slot_car_laps[1], lambda *_: None)
+        for model in (load_model(tmp_path / 'model.npz'), whole)
+    )
+    assert mine.positions.tobytes() == its.positions.tobytes()
+    assert mine.withheld == its.withheld
+    with pytest.raises(InputError, match='states is 0'):
+        replace(SETTINGS, method='spectral', states=0)
 
 
 def test_a_vehicle_that_never_moves(slot_car_laps: tuple[Recording, Recording]) -> None:

@@ -14,10 +14,12 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training import tuning as tune_module
-from two_manifold_ros.training.cross_validation import capped_mean, usual_candidate
-from two_manifold_ros.training.dataset import build_dataset, hold_out
+from two_manifold_ros.training.cross_validation import usual_candidate
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out import capped_mean, hold_out
+from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import RouteFold, train_model, usual_tuning
+from two_manifold_ros.training.train import train_model
 from two_manifold_ros.training.tuning import (
     given_names,
     ORDER,

@@ -23,7 +23,7 @@ import numpy as np
 from two_manifold_ros.adapting.references import ReferenceBuffer
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.training.cross_validation import surely_lower
+from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,7 +38,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.model_file import model_from, model_parts
-from two_manifold_ros.training.cross_validation import LOST_SHARE
+from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
 
 if TYPE_CHECKING:

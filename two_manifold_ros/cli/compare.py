@@ -35,7 +35,7 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import training_warnings
+from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -357,8 +357,8 @@ def _warn(plan: Plan) -> None:
     """Print the warnings of the inspection of the training recordings before comparing."""
     dataset = plan.train.dataset
     with Progress('inspecting'):
-        sentences = list(training_warnings(plan.train.recordings, dataset.rate_hz))
-    for sentence in sentences:
+        reports = [inspect_recording(each) for each in plan.train.recordings]
+    for sentence in training_warnings(reports, dataset.rate_hz):
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
 

@@ -22,7 +22,8 @@ from two_manifold_ros.ticks.segments import (
     positions_at,
     usable_samples,
 )
-from two_manifold_ros.training.dataset import build_dataset, hold_out
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import count_all_laps, FEWEST_LAPS, measure_drives
 

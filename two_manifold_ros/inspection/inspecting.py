@@ -86,26 +86,18 @@ def inspect_recording(recording: Recording) -> Report:
     return Report(recording.name, imu, positions, tuple(findings), recording.notes)
 
 
-def training_warnings(
-    recordings: Sequence[Recording], rate_hz: float | None = None
-) -> Iterator[str]:
+def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -> Iterator[str]:
     """
     Yield sentences to know before training on recordings of one setup.
 
     Parameters
     ----------
-    recordings
-        With IMU samples.
+    reports
+        Of `inspect_recording`, one for each.
     rate_hz
         Ticks per second of the model, if known.
 
-    Raises
-    ------
-    InputError
-        If a recording has no finite IMU sample.
-
     """
-    reports = [inspect_recording(recording) for recording in recordings]
     # These count for all recordings together: the lag below, laps in the model's notes.
     of_all = ('time_offset', 'no_laps', 'few_laps')
     for report in reports:

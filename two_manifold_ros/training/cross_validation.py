@@ -10,20 +10,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import itertools
-import math
 from typing import TYPE_CHECKING
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.belief import (
-    Belief,
-    Recollection,
-    SHARE,
-    SMALLEST_EVIDENCE,
-    SMALLEST_SUPPORT,
-)
+from two_manifold_ros.hse_hmm.belief import Belief, Recollection, SHARE
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     fit_ridge,
@@ -36,12 +28,19 @@ from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     median_observation_distance,
     RawKernel,
-    transition,
 )
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.training.dataset import any_position, hold_out, hold_out_in_turn
+from two_manifold_ros.training.dataset import any_position
 from two_manifold_ros.training.embeddings import embed, impute_positions, TPSR_STATES
+from two_manifold_ros.training.held_out import (
+    capped_mean,
+    hold_out,
+    hold_out_in_turn,
+    lost_error,
+    squared_distances,
+    Validation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,52 +50,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.dataset import Dataset, Split
+    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.embeddings import Embeddings
+    from two_manifold_ros.training.held_out import Split
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
     Segments = Sequence[Segment]
-
-
-LOST_SHARE = 0.25
-"""Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
-
-
-def lost_error(tracks: Sequence[Floats]) -> float:
-    """Return the largest error that counts for positions (T, 2) of segments, metres."""
-    return LOST_SHARE * float(np.sqrt(np.nanvar(np.concatenate(tracks), axis=0).sum()))
-
-
-def capped_mean(squares: Floats, lost_m: float) -> float:
-    """Return the mean root of squared errors, each at most ``lost_m``; NaN if none is known."""
-    errors = np.sqrt(squares)
-    known = np.minimum(errors[np.isfinite(errors)], lost_m)
-    return float(known.mean()) if len(known) else float('nan')
-
-
-def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
-    """
-    Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
-
-    The standard error of the mean gain is inflated as for a first-order autoregression, by the
-    lag-one correlation ``alike`` of the gains.
-    """
-    # Takes .3 s, and no filter needs it.
-    from scipy.stats import t, ttest_rel  # noqa: PLC0415
-
-    with catch_warnings():
-        # Of gains without any spread, which are sure.
-        simplefilter('ignore', RuntimeWarning)
-        statistic = ttest_rel(old, new, alternative='greater').statistic
-    inflation = math.sqrt((1.0 + alike) / (1.0 - alike))
-    return bool(t.sf(statistic / inflation, len(new) - 1) < 1.0 - sure)
-
-
-def squared_distances(errors: Floats) -> Floats:
-    """Return the squares (T, H) of the position errors among those (T, H + 1, 2) of targets."""
-    squares: Floats = np.square(errors[:, :-1]).sum(axis=2)
-    return squares
 
 
 @dataclass(frozen=True)
@@ -274,30 +234,6 @@ class Fold:
         return [squared_distances(errors) for errors, _ in self.run(usual_candidate(settings))]
 
 
-@dataclass(frozen=True)
-class Validation:
-    """
-    Errors on data that the fit did not see.
-
-    Parameters
-    ----------
-    table
-        Choices that were compared, each with its score: the mean error over horizons and ticks,
-        each error at most ``lost_m``, metres.
-    ticks, score_m, lost_m
-        Ticks scored, score of the best choices, and the error that counts as lost.
-    factors : (c,)
-        Calibration of the covariance of each target.
-
-    """
-
-    table: tuple[dict[str, float | None], ...]
-    ticks: int
-    score_m: float
-    lost_m: float
-    factors: Floats
-
-
 def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""
     states = settings.states or (TPSR_STATES if settings.method == 'tpsr' else 40)
@@ -467,32 +403,26 @@ def _run_left_out(
 ) -> tuple[Floats, Floats]:
     """Return errors (m, c, 2) and covariances (m, c, 2, 2) at the newest training ticks."""
     # 1500 ticks are 19 laps, more than an updater learns from.
-    tables, most = fitted.tables, 1500
+    most = 1500
     ticks, pasts = embeddings.training.ticks, embeddings.training.pasts
-    ahead, observations = transition(tables.weights, tables.states), embeddings.observations
-    state, last, begun = np.eye(1, tables.weights.shape[1])[0], -2, 0
+    observations, belief = embeddings.observations, Belief(fitted.tables, fitted.operator)
+    last, begun = -2, 0
     errors, covariances = [], []
     for index, squared in pasts.distance_rows():
         tick = int(ticks[index])
         if index < len(ticks) - most:
             continue
         if tick != last + 1:
-            state, begun = np.eye(1, len(state))[0], tick
+            belief.start()
+            begun = tick
         last = tick
         near = np.abs(ticks - tick) < window
         # Where the newest window puts it, from other laps alone.
         remembered = warm_start.transform(np.where(near, np.inf, squared))
         if remembered is not None:
-            state[1:] += SHARE * (remembered - state[1:])
-        weights = tables.weights @ state * fitted.operator.factors(observations[index])
-        total, support = float(weights.sum()), float(np.abs(weights).sum())
-        if support > SMALLEST_SUPPORT and total / support > SMALLEST_EVIDENCE:
-            weights /= total
-            state = weights @ tables.states
-        else:
-            weights = tables.weights @ state
-            state = ahead @ state
-        means, spreads = fitted.readout.read(np.where(near, 0.0, weights), state)
+            belief.state[1:] += SHARE * (remembered - belief.state[1:])
+        belief.update(observations[index])
+        means, spreads = fitted.readout.read(np.where(near, 0.0, belief.weights), belief.state)
         if tick >= begun + window:
             errors.append(means - truths[index])
             covariances.append(spreads)

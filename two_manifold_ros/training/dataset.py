@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Recordings to training segments: ticks at one rate, scaled channels, no standstill; hold-outs.
+Recordings to training segments: ticks at one rate, scaled channels, no standstill.
 
 The spectral filters learn on a clock that runs only while the vehicle drives; ours, and no part
 of the papers. Windows of one place differ by how long the vehicle stood there before, so that a
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Channels, Segment
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
-
-    Split = tuple[list[Segment], list[Segment]]
 
 
 USUAL_RATE_HZ = 20.0
@@ -301,79 +298,3 @@ def rest_limit(rest: Floats, driving: Floats) -> float:
     low, high = float(every[best]), float(every[min(best + 1, len(every) - 1)])
     # A sensor without noise differs by rounding at rest, or not at all.
     return math.sqrt(max(low, ROUNDING) * max(high, ROUNDING))
-
-
-def hold_out(segments: Sequence[Segment], window: int) -> Split:
-    """
-    Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
-
-    One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough; none if no segment can spare a block. What is left on either
-    side of a block is kept where it is longer than two windows.
-    """
-    total, least = sum(map(len, segments)), _least_ticks(window)
-    blocks = min(4, int(0.25 * total) // (2 * least) or 1)
-    length = int(0.25 * total / blocks)
-    if length < least:
-        return list(segments), []
-    ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
-    if blocks == 1:
-        # Anywhere else a seam could cut the only block in two that are both too short.
-        longest = max(range(len(segments)), key=lambda index: len(segments[index]))
-        ends = [sum(map(len, segments[: longest + 1]))]
-    return _take_ticks_out(segments, [(end - length, end) for end in ends], window)
-
-
-def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
-    """
-    Split segments four times, each time with another quarter held out, as `hold_out` does.
-
-    Of a recording that can spare no more than a block at a time, all of it is seen as unseen.
-    Quarters that hold no block that is long enough, or leave nothing to fit, are left out.
-    """
-    total = sum(map(len, segments))
-    quarters = itertools.pairwise([total * block // 4 for block in range(5)])
-    turns = [_take_ticks_out(segments, [quarter], window) for quarter in quarters]
-    return [(fit, held) for fit, held in turns if fit and held]
-
-
-def _least_ticks(window: int) -> int:
-    """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
-    return round(2.5 * window)
-
-
-def _take_ticks_out(
-    segments: Sequence[Segment], blocks: list[tuple[int, int]], window: int
-) -> Split:
-    """Hold out blocks of ticks, which are numbered over all segments."""
-    begins = itertools.accumulate(map(len, segments), initial=0)
-    cuts: list[list[tuple[int, int, int, int]]] = []
-    for segment, begin in zip(segments, begins, strict=False):
-        cuts.append([])
-        for first, last in blocks:
-            start, stop = max(first - begin, 0), min(last - begin, len(segment))
-            if stop - start >= _least_ticks(window):
-                cuts[-1].append((start, start, stop, stop))
-    return take_out(segments, cuts, window)
-
-
-def take_out(
-    segments: Sequence[Segment], cuts: Sequence[Sequence[tuple[int, int, int, int]]], window: int
-) -> Split:
-    """
-    Split segments into parts to fit, those of at most two windows dropped, and held-out blocks.
-
-    The cuts are for each segment its blocks in order: end of the fit before it, first tick of the
-    block and the one after its last, start of the fit after it. An empty block is not held.
-    """
-    fit: list[Segment] = []
-    held: list[Segment] = []
-    for segment, blocks in zip(segments, cuts, strict=True):
-        position = 0
-        for before, first, last, after in blocks:
-            if last > first:
-                held.append(segment.part(first, last))
-            fit.append(segment.part(position, max(before, position)))
-            position = max(after, position)
-        fit.append(segment.part(position, len(segment)))
-    return [part for part in fit if len(part) > 2 * window], held

@@ -107,6 +107,8 @@ def embed(
             f'at least {fewest} are needed: record longer or shorten --window'
         )
         raise InputError(msg)
+    if settings.states == 0:
+        return WindowsAlone(series, begins, training, ())
     if settings.method == 'tpsr':
         return _embed_by_features(series, begins, training, settings.states or TPSR_STATES)
     learner = make_learner(
@@ -126,6 +128,25 @@ def embed(
         past.extension,
         settings.coupling,
     )
+
+
+class WindowsAlone(Embeddings):
+    """Windows without coordinates, for a map of a route whose state is the constant alone."""
+
+    def directions(self, states: int) -> SharedDirections:
+        """Return no direction, however many states are asked for."""
+        del states
+        return SharedDirections(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
+
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return tables whose only state is the constant."""
+        del directions
+        count = len(self.training.ticks)
+        return Tables(np.full((count, 1), 1.0 / count), np.ones((count, 1)))
+
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Refuse: no filter of windows runs without states."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import traceback
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import training_warnings
+from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recordings, ReadingOptions
@@ -113,8 +113,10 @@ class TrainingJob:
         try:
             recordings = read()
             self.stage = 'inspecting recordings'
-            self.warnings.extend(training_warnings(recordings))
-            model = train_model(recordings, settings, self._progress)
+            reports = [inspect_recording(each) for each in recordings]
+            self.warnings.extend(training_warnings(reports))
+            drives = [each.positions for each in reports if each.positions is not None]
+            model = train_model(recordings, settings, self._progress, drives)
             with self._writing:
                 save_model(model, path)
                 self.model = model

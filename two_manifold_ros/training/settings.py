@@ -31,7 +31,8 @@ class TrainingSettings:
         Ticks per second, and ticks in a past window and in a future window.
     states, dimension
         Dimension k of the state, the constant included, and coordinates of each embedding, m;
-        fewer where there are few training ticks.
+        fewer where there are few training ticks. With method ``route``, 0 states leave out the
+        embedding: the constant is left.
     kernel, neighbours
         Manifold learner, one of ``KERNELS``; nearest neighbours of a window, if it has a graph.
     coupling
@@ -99,7 +100,9 @@ class TrainingSettings:
             raise InputError(msg)
         for name in ('window', 'states', 'neighbours', 'dimension'):
             count = getattr(self, name)
-            if count is not None and count < 2:
+            # The positions of the map need no state.
+            needless = name == 'states' and count == 0 and self.method == 'route'
+            if count is not None and count < 2 and not needless:
                 msg = f'{name} is {count}, but must be at least 2'
                 raise InputError(msg)
         for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):

@@ -20,15 +20,20 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.cross_validation import Validation
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.embeddings import Embeddings
+    from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
 
 FEWEST_LAPS = 3
 """Fewer leave no lap to choose settings on beside those to learn from."""
+
+TWICE = (
+    'most windows occur twice with the same samples, so nothing can be validated; name each '
+    'recording once, and leave out where the vehicle is parked'
+)
 
 
 def check_streams(recordings: Sequence[Recording]) -> None:
@@ -106,12 +111,12 @@ def summarise(
     directions: SharedDirections,
     chosen: dict[str, float | None],
     validation: Validation | str,
+    drives: Sequence[PositionReport],
 ) -> dict[str, Any]:
     """Summarise a training of any method, its choices by name, and its validation as JSON."""
     validated = None if isinstance(validation, str) else validation
     values = directions.singular_values
     states = 1 + len(values)
-    drives = measure_drives(recordings)
     lap_s = median_lap_s(drives)
     notes = [note for recording in recordings for note in recording.notes]
     notes += embeddings.notes

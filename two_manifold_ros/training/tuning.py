@@ -14,9 +14,9 @@ from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.cross_validation import usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
+from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.settings import OBSERVATIONS
-from two_manifold_ros.training.time_scales import with_time_scales
-from two_manifold_ros.training.train import RouteFold, usual_tuning
+from two_manifold_ros.training.train import with_time_scales
 from two_manifold_ros.training.tuning_trials import (
     clearly_better,
     Failure,

@@ -20,16 +20,18 @@ from scipy.sparse.linalg import ArpackError
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import replace_file
-from two_manifold_ros.training.cross_validation import (
+from two_manifold_ros.training.cross_validation import Fold
+from two_manifold_ros.training.dataset import driving_dataset
+from two_manifold_ros.training.held_out import (
     capped_mean,
-    Fold,
+    hold_out,
     lost_error,
     surely_lower,
+    take_out,
 )
-from two_manifold_ros.training.dataset import driving_dataset, hold_out, take_out
+from two_manifold_ros.training.route import RouteFold
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import FEWEST_LAPS, measure_drives, median_lap_s
-from two_manifold_ros.training.train import RouteFold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
