@@ -53,7 +53,7 @@ from gauntlet_drives import case_names, is_absent, make_case
 from gauntlet_tables import finite
 from worlds.table import WORLDS
 
-from two_manifold_ros.training.settings import LEARNERS
+from two_manifold_ros.names import LEARNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

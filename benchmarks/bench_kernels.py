@@ -21,11 +21,11 @@ import numpy as np
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import ManifoldHmm
 from two_manifold_ros.comparison.protocol import plan_share, plan_slot_car
-from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.names import KERNELS, METHODS
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.settings import TrainingSettings
 
 RECORDING = Path(__file__).resolve().parents[2] / 'shared' / 'recordings' / 'f1tenth_ipz10'
 CARS = (0, 1, 2, 3, 4)

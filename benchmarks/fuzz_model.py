@@ -121,7 +121,7 @@ def content_target() -> tuple[One, Iterable[bytes]]:
 
 def _models() -> list[ModelHead]:
     """Train models of every kernel, method, operator and read-out, and a TPSR."""
-    from two_manifold_ros.manifold.selection import KERNELS  # noqa: PLC0415
+    from two_manifold_ros.names import KERNELS  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
         run_to_recording,

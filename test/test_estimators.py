@@ -33,12 +33,12 @@ from two_manifold_ros.estimators import (
     TwoSubspacePCA,
 )
 from two_manifold_ros.experiments.mkdr import Globe
-from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.manifold.isomap import Isomap
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.names import COUPLINGS
 
 EIGENMAP = LaplacianEigenmap(6, 8)
 

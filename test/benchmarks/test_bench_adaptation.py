@@ -31,7 +31,7 @@ from worlds.drive import drive
 from worlds.table import world_named
 
 from two_manifold_ros.adapting.stream_learner import make_learner
-from two_manifold_ros.training.settings import LEARNERS
+from two_manifold_ros.names import LEARNERS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -21,7 +21,7 @@ from two_manifold_ros.comparison.own_filters import EVERY, FittedModel, Manifold
 from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.names import KERNELS
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

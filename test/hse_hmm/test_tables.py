@@ -24,7 +24,8 @@ from two_manifold_ros.hse_hmm.tables import (
     Tables,
     transition,
 )
-from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS, shared_directions
+from two_manifold_ros.hse_hmm.two_manifold import shared_directions
+from two_manifold_ros.names import COUPLINGS
 
 
 def make_features(growth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

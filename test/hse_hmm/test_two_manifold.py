@@ -10,12 +10,8 @@ import pytest
 from two_views import cosines, coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import (
-    couple,
-    COUPLINGS,
-    shared_directions,
-    SMALLEST_RATIO,
-)
+from two_manifold_ros.hse_hmm.two_manifold import couple, shared_directions, SMALLEST_RATIO
+from two_manifold_ros.names import COUPLINGS
 
 
 def test_cross_covariance_is_the_kernel_svd() -> None:

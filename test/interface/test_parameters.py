@@ -5,15 +5,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     Parameter,
     parameter_page,
     PARAMETERS,
     unknown_parameters,
 )
+from two_manifold_ros.manifold.selection import make_learner
+from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
 from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -66,3 +71,24 @@ def test_a_word_that_is_not_known_is_refused() -> None:
     kernel = Parameter('kernel', 'a', 'Which.', choices=('a', 'b'))
     assert kernel.refusal('b') == ''
     assert kernel.refusal('c') == "kernel is 'c': choose one of 'a', 'b'."
+
+
+def test_declaring_parameters_loads_no_training() -> None:
+    """A node that only declares them starts at once, and needs no library but Python's."""
+    program = (
+        'import sys; import two_manifold_ros.interface.parameters\n'
+        'print(*sorted(each for each in sys.modules if each.startswith("two_manifold_ros.")))'
+    )
+    command = [sys.executable, '-c', program]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert not {'training', 'manifold', 'hse_hmm', 'recordings'} & {
+        each.split('.')[1] for each in loaded.stdout.split()
+    }
+
+
+def test_every_word_has_what_it_stands_for() -> None:
+    assert set(LEARNERS.values()) <= set(METHODS)
+    for kernel in KERNELS:
+        make_learner(kernel, 2, 2)
+    with pytest.raises(InputError, match='there is no kernel'):
+        make_learner('unknown', 2, 2)

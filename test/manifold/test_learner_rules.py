@@ -10,13 +10,9 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import Embedding, Extension, PointSet
-from two_manifold_ros.manifold.selection import (
-    check_extension,
-    has_neighbours,
-    KERNELS,
-    make_learner,
-)
+from two_manifold_ros.manifold.selection import check_extension, has_neighbours, make_learner
 from two_manifold_ros.model.model_file import decode, encode
+from two_manifold_ros.names import KERNELS
 
 COUNT = 60
 pytestmark = pytest.mark.parametrize('name', KERNELS)

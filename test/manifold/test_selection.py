@@ -16,9 +16,9 @@ from two_manifold_ros.manifold.selection import (
     check_extension,
     gains_by_neighbours,
     has_neighbours,
-    KERNELS,
     make_learner,
 )
+from two_manifold_ros.names import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

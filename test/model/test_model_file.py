@@ -13,7 +13,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.manifold.selection import has_neighbours, KERNELS
+from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import (
     encode,
@@ -23,6 +23,7 @@ from two_manifold_ros.model.model_file import (
     save_model,
     VERSION,
 )
+from two_manifold_ros.names import KERNELS
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

@@ -85,23 +85,15 @@ def test_what_fails_while_the_middleware_goes_down_is_no_bug(
 
 @dataclass(frozen=True)
 class Chosen(NodeParameters):
-    """
-    Parameters of a test.
-
-    Parameters
-    ----------
-    rate
-        A rate.
-
-    """
+    """Parameters of a test."""
 
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
-    word: str = parameter('a', choices=('a', 'b'))
-    list: list[str] = parameter([], settable=Settable.NEVER)  # noqa: RUF009 - a field
-    rate: float = parameter(2.0, 1.0, 3.0, units='Hz')
-    count: int = parameter(2, 1, 3)
-    next: str = parameter('a', choices=('a', 'b'), settable=Settable.ALWAYS)
+    word: str = parameter('', 'a', choices=('a', 'b'))
+    list: list[str] = parameter('', [], settable=Settable.NEVER)  # noqa: RUF009 - a field
+    rate: float = parameter('A rate.', 2.0, (1.0, 3.0), units='Hz')
+    count: int = parameter('', 2, (1, 3))
+    next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
 
 
 def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:

@@ -16,7 +16,7 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
-from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.names import KERNELS, METHODS
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, Fold
@@ -29,7 +29,7 @@ from two_manifold_ros.training.embeddings import (
     TpsrEmbeddings,
 )
 from two_manifold_ros.training.held_out import hold_out, squared_distances
-from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

@@ -38,8 +38,9 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.model_file import model_from, model_parts
+from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.training.held_out import LOST_SHARE
-from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,8 @@ from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
+from two_manifold_ros.names import LEARNERS
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

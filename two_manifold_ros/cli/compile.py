@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.names import METHODS
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

@@ -29,8 +29,9 @@ from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN,
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -22,19 +22,12 @@ from two_manifold_ros.cli.options import (
     seconds,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
-from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.names import CLOCKS, COUPLINGS, KERNELS, METHODS, OBSERVATIONS, READOUTS
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
-from two_manifold_ros.training.settings import (
-    CLOCKS,
-    METHODS,
-    OBSERVATIONS,
-    READOUTS,
-    TrainingSettings,
-)
+from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, train_model
 from two_manifold_ros.training.tuning import given_names, tune, USUAL_TRIALS
 from two_manifold_ros.training.tuning_trials import Journal, key_of

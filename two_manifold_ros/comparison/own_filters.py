@@ -14,7 +14,7 @@ from two_manifold_ros.comparison.method import Predictions, SampledSegment
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.names import KERNELS
 from two_manifold_ros.training.train import paper_settings, train_model
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import fix_signs
+from two_manifold_ros.names import COUPLINGS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-
-COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 
 RIDGE = 1e-3
 """Of the covariances that are whitened, relative to their mean variance."""

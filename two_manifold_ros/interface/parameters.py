@@ -4,8 +4,8 @@
 """
 The parameters of all nodes: one dataclass per node, a field per parameter.
 
-A field has type and default of the parameter, the class docstring its description. Nodes declare
-their parameters from these classes and read them into instances of them.
+A field has type, default and description of the parameter. Nodes declare their parameters from
+these classes and read them into instances of them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
-import inspect
 import json
 import re
 import sys
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.manifold.selection import KERNELS
-from two_manifold_ros.recordings.reading import POSITION
-from two_manifold_ros.training.settings import METHODS, READOUTS, TrainingSettings
+from two_manifold_ros.names import HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,16 +91,17 @@ class Parameter:
 
 
 def parameter(
+    description: str,
     default: Value,
-    low: float | None = None,
-    high: float | None = None,
+    between: tuple[float, float] | None = None,
     *,
     units: str = '',
     choices: tuple[str, ...] = (),
     settable: Settable | None = None,
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
     """Return a dataclass field; where it is not said when it is settable, its class says it."""
-    about: dict[str, Any] = {'units': units, 'choices': choices, 'low': low, 'high': high}
+    about: dict[str, Any] = {'description': description, 'units': units, 'choices': choices}
+    about['low'], about['high'] = between or (None, None)
     if settable is not None:
         about['settable'] = settable
     if isinstance(default, list):
@@ -119,15 +117,12 @@ class NodeParameters:
 
     @classmethod
     def table(cls) -> tuple[Parameter, ...]:
-        """Return all parameters, described as in the docstrings, inherited ones last."""
-        pages = '\n\n'.join(inspect.getdoc(kind) or '' for kind in reversed(cls.__mro__))
-        words = dict(re.findall(r'^(\w+)\n((?:    .+\n?)+)', pages, re.MULTILINE))
+        """Return all parameters, inherited ones last."""
         defaults = vars(cls())
         return tuple(
             Parameter(
                 each.name,
                 [''] if defaults[each.name] == [] else defaults[each.name],
-                ' '.join(words.get(each.name, '').split()),
                 **{'settable': cls.settable, **each.metadata},
             )
             for each in sorted(fields(cls), key=lambda each: each.name not in cls.__annotations__)
@@ -136,248 +131,272 @@ class NodeParameters:
 
 @dataclass(frozen=True)
 class FilteringParameters(NodeParameters):
-    """
-    Parameters that every node with a filter has.
+    """Parameters that every node with a filter has."""
 
-    Parameters
-    ----------
-    input_timeout_s
-        Silence of the sensor after which the status is no data.
-    reorder_s
-        Longest delay by which a message of the sensor may be late, by its stamp, and still be
-        used; all output is delayed by as much. 0 rejects late messages.
-    ellipse_warn_m
-        Half the long axis of the 95 % ellipse above which the status is unsure; 0 means a limit
-        that fits the model.
-    ellipse_error_m
-        The same above which it is lost, or still localising, and nothing is published; 0 means a
-        limit that fits the model.
-    status_rate_hz
-        Rate of the topic status.
-    publish_tf
-        Also publish the transform from track frame to child frame (needs tf2_msgs).
-
-    """
-
-    input_timeout_s: float = parameter(1.0, 0.05, 60.0, units='s')
-    reorder_s: float = parameter(0.0, 0.0, 0.4, units='s')
-    ellipse_warn_m: float = parameter(0.0, 0.0, 1e6, units='m')
-    ellipse_error_m: float = parameter(0.0, 0.0, 1e6, units='m')
-    status_rate_hz: float = parameter(10.0, 1.0, 100.0, units='Hz', settable=Settable.NEVER)
-    publish_tf: bool = False
+    input_timeout_s: float = parameter(
+        'Silence of the sensor after which the status is no data.', 1.0, (0.05, 60.0), units='s'
+    )
+    reorder_s: float = parameter(
+        'Longest delay by which a message of the sensor may be late, by its stamp, and still '
+        'be used; all output is delayed by as much. 0 rejects late messages.',
+        0.0,
+        (0.0, 0.4),
+        units='s',
+    )
+    ellipse_warn_m: float = parameter(
+        'Half the long axis of the 95 % ellipse above which the status is unsure; 0 means a '
+        'limit that fits the model.',
+        0.0,
+        (0.0, 1e6),
+        units='m',
+    )
+    ellipse_error_m: float = parameter(
+        'The same above which it is lost, or still localising, and nothing is published; 0 '
+        'means a limit that fits the model.',
+        0.0,
+        (0.0, 1e6),
+        units='m',
+    )
+    status_rate_hz: float = parameter(
+        'Rate of the topic status.', 10.0, (1.0, 100.0), units='Hz', settable=Settable.NEVER
+    )
+    publish_tf: bool = parameter(
+        'Also publish the transform from track frame to child frame (needs tf2_msgs).', False
+    )
 
 
 @dataclass(frozen=True)
 class FilterParameters(FilteringParameters):
-    """
-    Parameters of ``filter_node``.
-
-    Parameters
-    ----------
-    model
-        Path of the model file that "two-manifold train" or trainer_node wrote.
-    next_model
-        Path of the model file that the service swap_model puts in its place.
-    managed
-        Wait for a lifecycle manager instead of configuring and activating itself.
-    track_frame
-        Frame of the published positions; empty means the frame of the training positions, or map
-        where they had none.
-    child_frame
-        Child frame of odometry and of the transform: the vehicle, facing as it drives; empty means
-        base_link.
-    use_receive_time
-        Stamp IMU messages on arrival, for drivers that leave their stamps zero.
-    particles_rate_hz
-        Rate of the topic particles, which shows the places where the vehicle may be; 0 means
-        never.
-
-    """
+    """Parameters of ``filter_node``."""
 
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
-    model: str = ''
-    next_model: str = parameter('', settable=Settable.ALWAYS)
-    managed: bool = parameter(False, settable=Settable.NEVER)
-    track_frame: str = ''
-    child_frame: str = BASE_FRAME
-    use_receive_time: bool = False
-    particles_rate_hz: float = parameter(5.0, 0.0, 1000.0, units='Hz')
+    model: str = parameter(
+        'Path of the model file that "two-manifold train" or trainer_node wrote.', ''
+    )
+    next_model: str = parameter(
+        'Path of the model file that the service swap_model puts in its place.',
+        '',
+        settable=Settable.ALWAYS,
+    )
+    managed: bool = parameter(
+        'Wait for a lifecycle manager instead of configuring and activating itself.',
+        False,
+        settable=Settable.NEVER,
+    )
+    track_frame: str = parameter(
+        'Frame of the published positions; empty means the frame of the training positions, '
+        'or map where they had none.',
+        '',
+    )
+    child_frame: str = parameter(
+        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
+        'empty means base_link.',
+        BASE_FRAME,
+    )
+    use_receive_time: bool = parameter(
+        'Stamp IMU messages on arrival, for drivers that leave their stamps zero.', False
+    )
+    particles_rate_hz: float = parameter(
+        'Rate of the topic particles, which shows the places where the vehicle may be; 0 '
+        'means never.',
+        5.0,
+        (0.0, 1000.0),
+        units='Hz',
+    )
 
 
 @dataclass(frozen=True)
 class UpdaterParameters(FilteringParameters):
-    """
-    Parameters of ``updater_node``.
+    """Parameters of ``updater_node``."""
 
-    Parameters
-    ----------
-    input
-        Sensor to learn from: the topic imu, or the pictures on the topic image.
-    image_width
-        Columns of the grid that images are averaged over.
-    image_height
-        Rows of that grid.
-    reference_type
-        Type of the topic reference; empty means the type it is published with.
-    use_receive_time
-        Stamp messages on arrival, for drivers that leave their stamps zero.
-    learner
-        Kind of model: a map of the route or a tpsr, as train learns with --method route and
-        --method tpsr; empty means a map for an IMU, and a tpsr for images.
-    model
-        Path of a model file that runs until a model learned here has smaller errors; empty means
-        to start without a model.
-    position_lag
-        Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto for
-        the lag estimated from the IMU; empty leaves them.
-    horizons
-        Ticks ahead to predict, increasing from 0.
-    checkpoint_folder
-        Folder of the checkpoints; empty means that nothing is kept after the process.
-    checkpoint_name
-        Start of their file names: letters, digits, _ and -; empty means updater, after the
-        namespace of the node where it has one.
-    checkpoint_s
-        Time between two checkpoints.
-    checkpoints_kept
-        Number of checkpoints that are kept.
-    filter_node
-        Name of the filter node that is given better models; empty means none.
-    hand_over_margin
-        A model is better if its error is below this share of that of the one in use.
-    hand_over_folder
-        Folder of these models; empty means that of the checkpoints.
-    track_frame
-        Frame of the published positions; empty means that of the given model, or map.
-    child_frame
-        Child frame of odometry and of the transform: the vehicle, facing as it drives; empty means
-        base_link.
-
-    """
-
-    input: str = parameter('imu', choices=('imu', 'image'))
-    image_width: int = parameter(16, 1, 640)
-    image_height: int = parameter(12, 1, 480)
-    reference_type: str = parameter('', choices=('', *POSITION.msgtypes))
-    use_receive_time: bool = False
-    learner: str = parameter('', choices=('', 'map', 'tpsr'))
-    model: str = ''
-    position_lag: str = ''
-    horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
-    checkpoint_folder: str = ''
-    checkpoint_name: str = ''
-    checkpoint_s: float = parameter(60.0, 1.0, 3600.0, units='s')
-    checkpoints_kept: int = parameter(3, 1, 100)
-    filter_node: str = ''
-    hand_over_margin: float = parameter(0.9, 0.1, 1.0)
-    hand_over_folder: str = ''
-    track_frame: str = ''
-    child_frame: str = BASE_FRAME
+    input: str = parameter(
+        'Sensor to learn from: the topic imu, or the pictures on the topic image.',
+        'imu',
+        choices=('imu', 'image'),
+    )
+    image_width: int = parameter(
+        'Columns of the grid that images are averaged over.', 16, (1, 640)
+    )
+    image_height: int = parameter('Rows of that grid.', 12, (1, 480))
+    reference_type: str = parameter(
+        'Type of the topic reference; empty means the type it is published with.',
+        '',
+        choices=('', *POSITION_TYPES),
+    )
+    use_receive_time: bool = parameter(
+        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
+    )
+    learner: str = parameter(
+        'Kind of model: a map of the route or a tpsr, as train learns with --method route and '
+        '--method tpsr; empty means a map for an IMU, and a tpsr for images.',
+        '',
+        choices=('', 'map', 'tpsr'),
+    )
+    model: str = parameter(
+        'Path of a model file that runs until a model learned here has smaller errors; empty '
+        'means to start without a model.',
+        '',
+    )
+    position_lag: str = parameter(
+        "Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto "
+        'for the lag estimated from the IMU; empty leaves them.',
+        '',
+    )
+    horizons: list[int] = parameter(
+        'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
+    )
+    checkpoint_folder: str = parameter(
+        'Folder of the checkpoints; empty means that nothing is kept after the process.', ''
+    )
+    checkpoint_name: str = parameter(
+        'Start of their file names: letters, digits, _ and -; empty means updater, after the '
+        'namespace of the node where it has one.',
+        '',
+    )
+    checkpoint_s: float = parameter(
+        'Time between two checkpoints.', 60.0, (1.0, 3600.0), units='s'
+    )
+    checkpoints_kept: int = parameter('Number of checkpoints that are kept.', 3, (1, 100))
+    filter_node: str = parameter(
+        'Name of the filter node that is given better models; empty means none.', ''
+    )
+    hand_over_margin: float = parameter(
+        'A model is better if its error is below this share of that of the one in use.',
+        0.9,
+        (0.1, 1.0),
+    )
+    hand_over_folder: str = parameter(
+        'Folder of these models; empty means that of the checkpoints.', ''
+    )
+    track_frame: str = parameter(
+        'Frame of the published positions; empty means that of the given model, or map.', ''
+    )
+    child_frame: str = parameter(
+        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
+        'empty means base_link.',
+        BASE_FRAME,
+    )
 
 
 @dataclass(frozen=True)
 class TrainerParameters(NodeParameters):
-    """
-    Parameters of ``trainer_node``.
-
-    Parameters
-    ----------
-    model
-        Path of the model file to write; an existing file is replaced.
-    bags
-        Bags to train from; none means to record from live topics.
-    imu_topic
-        IMU topic in the bags; empty means the only one of that type.
-    position_topic
-        Position topic in the bags; empty means the only one of a fitting type.
-    reference_type
-        Type of the live topic reference; empty means the type it is published with.
-    record_seconds
-        Seconds to record before training, by the clock of the computer; 0 means until the service
-        finish is called.
-    use_receive_time
-        Stamp messages on arrival, for drivers that leave their stamps zero.
-    position_lag
-        Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag
-        estimated from the IMU; empty leaves them, and warns if they are late.
-    exit_when_done
-        Exit after training (status 0, or 1 if it failed) instead of staying up. Ended by a signal
-        before there is a model, the status is 128 and its number: 130 after Ctrl-C.
-    rate_hz
-        Ticks per second of the model; 0 means chosen from the recording.
-    window
-        Length of a window; 0 means chosen from the recording.
-    states
-        Dimension of the latent state; 0 means chosen from the recording.
-    method
-        Filter to train: a belief over the places of the route, the spectral filter, or a tpsr.
-    sharpness
-        Exponent of the likelihood of an observation, of method route; 0 means 0.2.
-    persistence
-        Weight of the slow means in that likelihood, of method route; 0 means one over the ticks in
-        the memory of the observations.
-    kernel
-        Manifold learner that makes coordinates of windows.
-    readout
-        Read-out of positions: mkdr estimates those of ticks that have none, where the vehicle is
-        seen now and then; ridge is for the spectral filter only.
-    horizons
-        Ticks ahead to predict, increasing from 0.
-
-    """
+    """Parameters of ``trainer_node``."""
 
     settable: ClassVar[Settable] = Settable.BEFORE_TRAINING
 
-    model: str = ''
-    bags: list[str] = parameter([], settable=Settable.NEVER)
-    imu_topic: str = parameter('', settable=Settable.NEVER)
-    position_topic: str = parameter('', settable=Settable.NEVER)
-    reference_type: str = parameter('', choices=('', *POSITION.msgtypes), settable=Settable.NEVER)
-    record_seconds: float = parameter(0.0, 0.0, 86400.0, units='s', settable=Settable.NEVER)
-    use_receive_time: bool = False
-    position_lag: str = ''
-    exit_when_done: bool = parameter(True, settable=Settable.NEVER)
-    rate_hz: float = parameter(0.0, 0.0, 1000.0, units='Hz')
-    window: int = parameter(0, 0, 100_000, units='ticks')
-    states: int = parameter(0, 0, 1000)
-    method: str = parameter(TrainingSettings.method, choices=METHODS)
-    sharpness: float = parameter(0.0, 0.0, 100.0)
-    persistence: float = parameter(0.0, 0.0, 100.0)
-    kernel: str = parameter(TrainingSettings.kernel, choices=tuple(KERNELS))
-    readout: str = parameter(TrainingSettings.readout, choices=READOUTS)
-    horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
+    model: str = parameter('Path of the model file to write; an existing file is replaced.', '')
+    bags: list[str] = parameter(
+        'Bags to train from; none means to record from live topics.', [], settable=Settable.NEVER
+    )
+    imu_topic: str = parameter(
+        'IMU topic in the bags; empty means the only one of that type.',
+        '',
+        settable=Settable.NEVER,
+    )
+    position_topic: str = parameter(
+        'Position topic in the bags; empty means the only one of a fitting type.',
+        '',
+        settable=Settable.NEVER,
+    )
+    reference_type: str = parameter(
+        'Type of the live topic reference; empty means the type it is published with.',
+        '',
+        choices=('', *POSITION_TYPES),
+        settable=Settable.NEVER,
+    )
+    record_seconds: float = parameter(
+        'Seconds to record before training, by the clock of the computer; 0 means until the '
+        'service finish is called.',
+        0.0,
+        (0.0, 86400.0),
+        units='s',
+        settable=Settable.NEVER,
+    )
+    use_receive_time: bool = parameter(
+        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
+    )
+    position_lag: str = parameter(
+        "Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag "
+        'estimated from the IMU; empty leaves them, and warns if they are late.',
+        '',
+    )
+    exit_when_done: bool = parameter(
+        'Exit after training (status 0, or 1 if it failed) instead of staying up. Ended by a '
+        'signal before there is a model, the status is 128 and its number: 130 after Ctrl-C.',
+        True,
+        settable=Settable.NEVER,
+    )
+    rate_hz: float = parameter(
+        'Ticks per second of the model; 0 means chosen from the recording.',
+        0.0,
+        (0.0, 1000.0),
+        units='Hz',
+    )
+    window: int = parameter(
+        'Length of a window; 0 means chosen from the recording.', 0, (0, 100_000), units='ticks'
+    )
+    states: int = parameter(
+        'Dimension of the latent state; 0 means chosen from the recording.', 0, (0, 1000)
+    )
+    method: str = parameter(
+        'Filter to train: a belief over the places of the route, the spectral filter, or a tpsr.',
+        METHODS[0],
+        choices=METHODS,
+    )
+    sharpness: float = parameter(
+        'Exponent of the likelihood of an observation, of method route; 0 means 0.2.',
+        0.0,
+        (0.0, 100.0),
+    )
+    persistence: float = parameter(
+        'Weight of the slow means in that likelihood, of method route; 0 means one over the '
+        'ticks in the memory of the observations.',
+        0.0,
+        (0.0, 100.0),
+    )
+    kernel: str = parameter(
+        'Manifold learner that makes coordinates of windows.', KERNELS[0], choices=KERNELS
+    )
+    readout: str = parameter(
+        'Read-out of positions: mkdr estimates those of ticks that have none, where the '
+        'vehicle is seen now and then; ridge is for the spectral filter only.',
+        READOUTS[0],
+        choices=READOUTS,
+    )
+    horizons: list[int] = parameter(
+        'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
+    )
 
 
 @dataclass(frozen=True)
 class SlotCarParameters(NodeParameters):
-    """
-    Parameters of ``slot_car_node``.
+    """Parameters of ``slot_car_node``."""
 
-    Parameters
-    ----------
-    seed
-        Seed of driving and noise; the same seed drives the same laps.
-    imu_rate_hz
-        IMU messages per second of the simulated car.
-    reference_rate_hz
-        Reference poses per second of the simulated car; at most the IMU rate.
-    noise
-        Scales the errors of the IMU and of the reference; 0 means none.
-    speed_wander
-        Scales how much the speed differs from lap to lap; 0 means not at all.
-    speed
-        How many times faster than the clock the car drives; stamps run ahead of the clock
-        accordingly.
-
-    """
-
-    seed: int = parameter(0, 0, 2**31 - 1)
-    imu_rate_hz: float = parameter(100.0, 1.0, 1000.0, units='Hz')
-    reference_rate_hz: float = parameter(20.0, 1.0, 1000.0, units='Hz')
-    noise: float = parameter(1.0, 0.0, 100.0)
-    speed_wander: float = parameter(1.0, 0.0, 5.0)
-    speed: float = parameter(1.0, 0.1, 20.0)
+    seed: int = parameter(
+        'Seed of driving and noise; the same seed drives the same laps.', 0, (0, 2**31 - 1)
+    )
+    imu_rate_hz: float = parameter(
+        'IMU messages per second of the simulated car.', 100.0, (1.0, 1000.0), units='Hz'
+    )
+    reference_rate_hz: float = parameter(
+        'Reference poses per second of the simulated car; at most the IMU rate.',
+        20.0,
+        (1.0, 1000.0),
+        units='Hz',
+    )
+    noise: float = parameter(
+        'Scales the errors of the IMU and of the reference; 0 means none.', 1.0, (0.0, 100.0)
+    )
+    speed_wander: float = parameter(
+        'Scales how much the speed differs from lap to lap; 0 means not at all.', 1.0, (0.0, 5.0)
+    )
+    speed: float = parameter(
+        'How many times faster than the clock the car drives; stamps run ahead of the clock '
+        'accordingly.',
+        1.0,
+        (0.1, 20.0),
+    )
 
 
 _OF_ROS = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')

@@ -28,6 +28,7 @@ from two_manifold_ros.manifold.kernel_pca import (
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
 from two_manifold_ros.manifold.locally_linear import Barycentric, LocallyLinear
+from two_manifold_ros.names import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,6 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     # 20 windows and ranks 2 and 4, these erred least on the simulated slot cars 5 to 7.
     'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 2)),
 }
-KERNELS = tuple(_LEARNERS)
 
 
 def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
+from two_manifold_ros.names import POSITION_TYPES
 from two_manifold_ros.recordings.decoding import (
     fix_decoder,
     imu_decoder,
@@ -61,18 +62,7 @@ class Role:
 
 
 IMU = Role('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
-POSITION = Role(
-    'position',
-    (
-        'geometry_msgs/msg/PoseStamped',
-        'geometry_msgs/msg/PoseWithCovarianceStamped',
-        'geometry_msgs/msg/PointStamped',
-        'geometry_msgs/msg/TransformStamped',
-        'nav_msgs/msg/Odometry',
-        'sensor_msgs/msg/NavSatFix',
-    ),
-    '--position-topic',
-)
+POSITION = Role('position', POSITION_TYPES, '--position-topic')
 
 
 def candidates(topics: Sequence[Topic], role: Role) -> list[Topic]:

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import math
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
-from two_manifold_ros.manifold.selection import KERNELS
-
-OBSERVATIONS = ('raw', 'ridge')
-METHODS = ('route', 'spectral', 'tpsr')
-LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
-"""Methods of training by the names of the learners, in the order of tables."""
-
-CLOCKS = ('driving', 'time')
-READOUTS = ('sharpened', 'ridge', 'mkdr')
+from two_manifold_ros.names import (
+    CLOCKS,
+    COUPLINGS,
+    HORIZONS,
+    KERNELS,
+    METHODS,
+    OBSERVATIONS,
+    READOUTS,
+)
 
 
 @dataclass(frozen=True)
@@ -70,19 +69,19 @@ class TrainingSettings:
     rate_hz: float | None = None
     window: int | None = None
     states: int | None = None
-    kernel: str = 'laplacian-eigenmap'
+    kernel: str = KERNELS[0]
     neighbours: int | None = None
     dimension: int = 100
-    coupling: str = 'cross-covariance'
-    observation: str = 'raw'
-    readout: str = 'sharpened'
-    horizons: tuple[int, ...] = (0, 10, 50, 100)
-    method: str = 'route'
+    coupling: str = COUPLINGS[0]
+    observation: str = OBSERVATIONS[0]
+    readout: str = READOUTS[0]
+    horizons: tuple[int, ...] = HORIZONS
+    method: str = METHODS[0]
     sharpness: float | None = None
     persistence: float | None = None
     bandwidth_factor: float | None = None
     ridge: float | None = None
-    clock: str = 'driving'
+    clock: str = CLOCKS[0]
 
     def __post_init__(self) -> None:
         """Check every value."""

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.manifold.selection import has_neighbours
+from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.cross_validation import usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.route import RouteFold, usual_tuning
-from two_manifold_ros.training.settings import OBSERVATIONS
 from two_manifold_ros.training.train import with_time_scales
 from two_manifold_ros.training.tuning_trials import (
     clearly_better,

@@ -1,0 +1,44 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Words that settings of a training, options of commands and parameters of nodes share."""
+
+METHODS = ('route', 'spectral', 'tpsr')
+"""Methods of training, the default first, as all of these."""
+
+LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
+"""Methods of training by the names of the learners, in the order of tables."""
+
+KERNELS = (
+    'laplacian-eigenmap',
+    'laplacian-eigenmap-binary',
+    'laplacian-eigenmap-unscaled',
+    'laplacian-eigenmap-plain',
+    'gaussian',
+    'polynomial',
+    'linear',
+    'locally-linear',
+    'isomap',
+    'diffusion-map',
+    'diffusion-map-fokker-planck',
+    'diffusion-map-beltrami',
+    'anisotropic-diffusion',
+)
+"""Manifold learners."""
+
+COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
+OBSERVATIONS = ('raw', 'ridge')
+READOUTS = ('sharpened', 'ridge', 'mkdr')
+CLOCKS = ('driving', 'time')
+
+HORIZONS = (0, 10, 50, 100)
+"""Ticks ahead."""
+
+POSITION_TYPES = (
+    'geometry_msgs/msg/PoseStamped',
+    'geometry_msgs/msg/PoseWithCovarianceStamped',
+    'geometry_msgs/msg/PointStamped',
+    'geometry_msgs/msg/TransformStamped',
+    'nav_msgs/msg/Odometry',
+    'sensor_msgs/msg/NavSatFix',
+)
+"""Types of messages with positions."""
