@@ -133,11 +133,6 @@ def _never_worse(row: Row) -> Checks:
         yield name, each['worse'] <= 1
 
 
-def _alone_no_worse(row: Row) -> Checks:
-    for name, each in _changed(row):
-        yield name, _at_most(_over(each['alone']['rmse_m'], each['frozen']['rmse_m']), 1.1)
-
-
 def _core(most: float) -> Callable[[Row], Checks]:
     return lambda row: [('', _at_most(row['core'], most))]
 
@@ -173,7 +168,6 @@ TARGETS = (
     Target('lap 6: <= 1.3 x the last two', 'curve', _sixth_lap),
     Target(f'changes: back in {WITHIN} laps >= 95 %', 'changes', _back, share=0.95),
     Target('changes: worse than frozen <= 1 lap', 'changes', _never_worse),
-    Target('changes, IMU alone: <= 1.1 x frozen', 'changes', _alone_no_worse),
     Target('cost: ten minutes <= 2 % of a core', 'cost', _core(0.02), ('map',)),
     Target('cost: ten minutes <= 15 % of a core', 'cost', _core(0.15), ('tpsr',)),
     Target('cost: memory <= 50 MB', 'cost', _memory, ('tpsr',)),
@@ -256,11 +250,9 @@ def _curve(rows: list[Row]) -> Iterator[str]:
 
 def _changes(rows: list[Row]) -> Iterator[str]:
     yield 'changed for good: error before over that of the mean position (median), how many are'
-    yield f'back in {WITHIN} laps, after how many (median, most), laps in a row worse than frozen;'
-    yield 'with the IMU alone from the change on: RMSE over the frozen filter (median, most)'
+    yield f'back in {WITHIN} laps, after how many (median, most), laps in a row worse than frozen'
     yield (
         f'  {"change":17s}{"":6s}{"before":>8s}{"back":>9s}{"laps":>6s}{"most":>6s}{"worse":>7s}'
-        f'{"alone":>8s}{"most":>7s}'
     )
     names = dict.fromkeys(name for row in rows for name in row['changes'])
     for name in names:
@@ -276,14 +268,9 @@ def _changes(rows: list[Row]) -> Iterator[str]:
             before = median(_over(each['old_m'], each['mean_m']) or math.nan for each in some)
             soon = f'{sum(each <= WITHIN for each in laps)}/{len(laps)}'
             worse = max(each['worse'] for each in some)
-            alone = [
-                _over(each['alone']['rmse_m'], each['frozen']['rmse_m']) or math.nan
-                for each in some
-            ]
             yield (
                 f'  {name:17s}{learner:6s}{_cell(before, 8, 2)}{soon:>9s}'
                 f'{_cell(median(laps), 6, 1)}{_cell(max(laps), 6, 0)}{worse:7d}'
-                f'{_cell(median(alone), 8, 2)}{_cell(max(alone), 7, 2)}'
             )
 
 

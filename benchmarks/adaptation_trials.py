@@ -238,32 +238,24 @@ def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
             learner = make_learner(name)
             before = feed(learner, stream, 0, branch)
         parts = apart(partial(_go_on, learner, stream, branch))
-        rows, after, frozen, alone, core = parts
+        rows, after, frozen, core = parts
         before_it = np.concatenate([before, rows])
         trials[change] = _judged(case, before_it, after, frozen, trials) | {
             'core': core,
-            'alone': _whole(alone),
-            'frozen': _whole(frozen),
         }
     return {'changes': trials}
 
 
 def _go_on(
     learner: StreamLearner, stream: Stream, branch: int
-) -> tuple[Floats, Floats, Floats, Floats, float]:
+) -> tuple[Floats, Floats, Floats, float]:
     begin, stop = stream.begin, len(stream.stamps)
     rows = feed(learner, stream, branch, begin)
     frozen = apart(lambda: _frozen(learner, stream, begin, stop))
-    alone = apart(lambda: feed(learner, stream, begin, stop, positions=False))
     began = process_time()
     after = feed(learner, stream, begin, stop)
     seconds = float(stream.stamps[-1] - stream.stamps[begin]) * 1e-9
-    return rows, after, frozen, alone, (process_time() - began) / seconds
-
-
-def _whole(ticks: Floats) -> dict[str, float]:
-    published = float(ticks[:, VALID].mean()) if len(ticks) else 0.0
-    return {'rmse_m': rms(ticks[:, ERROR]), 'published': published}
+    return rows, after, frozen, (process_time() - began) / seconds
 
 
 def _frozen(learner: StreamLearner, stream: Stream, begin: int, stop: int) -> Floats:

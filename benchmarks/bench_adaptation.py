@@ -16,7 +16,6 @@ changes   After seven laps something changes for good (changed_streams.py). Erro
           back after so many laps if that lap and the next together err at most 1.5 times as much
           as the three before the change; of a recording, whose laps differ, at most 1.5 times as
           much as without the change, if that is more. A tenth above the frozen filter is as good.
-          Once more without positions from the change on, beside the frozen filter.
 cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.

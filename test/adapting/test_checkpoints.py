@@ -160,7 +160,7 @@ def test_another_identity_is_refused_and_left_alone(
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
-    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 2"; choose'):
+    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint'):
         Checkpoints(tmp_path, 'car', IDENTITY)
 
 

@@ -87,7 +87,6 @@ def test_what_is_not_kept_any_more_does_not_slow_learning_down() -> None:
 def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_training() -> None:
     schedule = Schedule()
     assert not schedule.has_stopped(10**18, HOLE_NS, math.nan)
-    assert schedule.is_silent(10**18, HOLE_NS)
     newest_ns = driven(schedule, USUAL.first_s - 1.0)
     # Too little.
     assert not schedule.has_grown
@@ -95,8 +94,6 @@ def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_tr
     for lap_s, silent_ns in ((math.nan, HOLE_NS), (LAP_S, round(1e9 * LAP_S))):
         assert not schedule.has_stopped(newest_ns + silent_ns, HOLE_NS, lap_s)
         assert schedule.has_stopped(newest_ns + silent_ns + 1, HOLE_NS, lap_s)
-    assert not schedule.is_silent(newest_ns + HOLE_NS, HOLE_NS)
-    assert schedule.is_silent(newest_ns + HOLE_NS + 1, HOLE_NS)
     assert schedule.has_grown
     schedule.begin_training(LAP_S, schedule.known_s)
     assert not schedule.has_grown

@@ -134,13 +134,13 @@ def test_what_was_saved_is_restored_and_goes_on() -> None:
     lengths, arrays = memory.saved()
     again = StreamMemory(most=6000)
     again.restore(lengths, arrays)
-    assert again.saved()[0] == lengths == [[60, 15, 0], [1, 0, 0]]
+    assert again.saved()[0] == lengths == [[60, 15], [1, 0]]
     for name, array in again.saved()[1].items():
         assert (array == arrays[name]).all()
     assert len(again) == 61
     again.add(STEP * 200 + 2 * SEAM_NS, sample(1.0))
     again.add_position(STEP * 200 + 2 * SEAM_NS, 0.0, 0.0)
-    assert again.saved()[0] == [[60, 15, 0], [2, 1, 0]]
+    assert again.saved()[0] == [[60, 15], [2, 1]]
 
 
 def test_nothing_can_be_saved_and_restored_as_well() -> None:
@@ -152,12 +152,9 @@ def test_nothing_can_be_saved_and_restored_as_well() -> None:
     assert len(again) == 1
 
 
-@pytest.mark.parametrize(
-    'name', ['stamps', 'samples', 'fixes', 'places', 'followed', 'own_places']
-)
+@pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places'])
 def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
     memory = filled(60)
-    memory.add_followed(STEP * 60, 0.0, 0.0)
     lengths, arrays = memory.saved()
     again = filled(5)
     with pytest.raises(ValueError, match='does not fit'):
@@ -180,42 +177,6 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
     (recording,) = memory.recordings(HEAD)
     assert recording.positions is not None
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
-
-
-def test_what_the_filter_reported_follows_what_was_given() -> None:
-    memory = filled(60)
-    for index in range(60, 100):
-        memory.add(STEP * (index + 1), sample(index))
-        memory.add_followed(STEP * (index - 9), index, 0.5)
-    # Neither back nor of another drive.
-    memory.add_followed(STEP * 60, 0.0, 0.0)
-    memory.add_followed(STEP * 100 + 2 * SEAM_NS, 0.0, 0.0)
-    (given,), (followed,) = memory.recordings(HEAD), memory.followed(HEAD)
-    assert given.positions is not None
-    assert followed.positions is not None
-    assert (given.positions.estimated, followed.positions.estimated) == (False, True)
-    assert given.imu.stamps.tolist() == [STEP * each for each in range(1, 51)]
-    assert followed.imu.stamps.tolist() == [STEP * each for each in range(51, 91)]
-    assert followed.positions.positions.tolist() == [[each, 0.5] for each in range(60, 100)]
-    lengths, arrays = memory.saved()
-    again = StreamMemory()
-    again.restore(lengths, arrays)
-    assert again.saved()[0] == lengths == [[100, 15, 40]]
-    for name, array in again.saved()[1].items():
-        assert (array == arrays[name]).all()
-    memory.forget_followed()
-    assert memory.followed(HEAD) == []
-    assert len(memory.recordings(HEAD)[0].imu.stamps) == 100
-
-
-def test_what_the_filter_reported_goes_with_its_samples() -> None:
-    memory = StreamMemory(most=600)
-    for index in range(150):
-        memory.add(STEP * (index + 1), sample(index))
-        memory.add_followed(STEP * (index + 1), index, 0.5)
-    (followed,) = memory.followed(HEAD)
-    assert followed.positions is not None
-    assert len(followed.imu.stamps) == len(followed.positions.stamps) == len(memory) <= 100
 
 
 def test_it_knows_how_long_the_drives_lasted() -> None:

@@ -148,16 +148,12 @@ class Schedule:
                 self.known_s += step_ns * 1e-9
         self.newest_ns, self.ended = stamp_ns, False
 
-    def is_silent(self, stamp_ns: int, longest_step_ns: int) -> bool:
-        """Return whether no position has come for longer than a step between two."""
-        return self.newest_ns is None or stamp_ns - self.newest_ns > longest_step_ns
-
     def has_stopped(self, stamp_ns: int, longest_step_ns: int, lap_s: float) -> bool:
         """Return whether positions have just ended, which is to be noted in ``ended``."""
         if self.ended or self.newest_ns is None:
             return False
         lap_ns = round(1e9 * self.settings.ended_laps * lap_s) if lap_s > 0.0 else 0
-        return self.is_silent(stamp_ns, max(longest_step_ns, lap_ns))
+        return stamp_ns - self.newest_ns > max(longest_step_ns, lap_ns)
 
     def begin_training(self, lap_s: float, kept_s: float) -> bool:
         """

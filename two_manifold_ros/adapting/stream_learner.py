@@ -23,9 +23,6 @@ from two_manifold_ros.adapting.stream_memory import (
 )
 from two_manifold_ros.adapting.training_material import (
     Candidate,
-    FollowedLaps,
-    held_out_error_m,
-    known_seconds,
     lap_seconds,
     newest_part,
     Training,
@@ -67,7 +64,7 @@ class LearnerLimits:
         of 12 laps up to 1.4 times, and of 10 one of the kart's is lost for a while (9 times).
     absent_ns
         Time without a position, or three usual steps of them if these are longer, that does not
-        count as driven with positions, and in which the estimates of the filter are kept.
+        count as driven with positions.
     caught_up_laps
         Newest laps that a new model filters before it may run: one lap settles where it is.
     judged_laps
@@ -78,9 +75,6 @@ class LearnerLimits:
     released
         Error over that of the mean position below which withheld positions are published again: at
         the limit itself they would come and go.
-    least_given_laps
-        Laps with references without which nothing is learned from followed ones. With all of the
-        route met twice it is judged all along.
 
     """
 
@@ -90,7 +84,6 @@ class LearnerLimits:
     judged_laps: float = 2.0
     better: float = 0.8
     released: float = 0.9
-    least_given_laps: float = 2.0
 
 
 class StreamLearner:
@@ -107,10 +100,6 @@ class StreamLearner:
     on the others, because no place was met twice, is not used. A model that was given makes room
     only for one that errs less beside it over a whole lap. A filter that errs no less than the
     mean position is withheld.
-
-    Without references it learns how the vehicle moves now from laps that the filter followed
-    without a doubt, at the positions that it estimated: from no more of them than of the newest
-    laps with references, which alone judge and calibrate. The next reference makes it forget them.
 
     The filter itself never sees reference positions.
 
@@ -141,8 +130,8 @@ class StreamLearner:
         Refuses positions; its ``counters``.
     memory, schedule
         What is kept of the stream, and when it is learned.
-    models, followed_s
-        How many models that were learned here have run; seconds without references in the newest.
+    models
+        How many models that were learned here have run.
     refused
         Why the given model was not replaced, as the end of a sentence.
     failure, details
@@ -193,8 +182,6 @@ class StreamLearner:
         self._failures = 0
         self.refused = ''
         self._part = Prequential(math.inf)
-        self._followed = FollowedLaps()
-        self.followed_s = 0.0
 
     @property
     def known_s(self) -> float:
@@ -251,8 +238,6 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
-        if self.models:
-            self._follow(estimates)
         if self._candidate is not None:
             # Beside a model of less of the same drive there is nothing to compare.
             compared = estimates if self._runs_given else None
@@ -276,9 +261,6 @@ class StreamLearner:
             score.settle(
                 reference.newest_ns - lag_ns, lambda tick_ns: reference.at(tick_ns + lag_ns)
             )
-        if kept:
-            self.memory.forget_followed()
-            self._followed = FollowedLaps()
         for fix in kept:
             self.schedule.count(fix.stamp_ns, self._longest_step_ns)
         if self._part.seconds >= self.schedule.settings.part_laps * self.lap_s:
@@ -292,7 +274,6 @@ class StreamLearner:
         self.filter.reset(cause)
         self.filter.withheld = False
         self.schedule.interrupt()
-        self._followed.stop()
         for each in self._scores():
             each.forget()
         if self._candidate is not None:
@@ -313,7 +294,6 @@ class StreamLearner:
             'stretches': lengths,
             'models': self.models,
             'lag_ns': self._lag_ns,
-            'followed_s': self.followed_s,
             'withheld': self.filter.withheld,
             **self.schedule.saved(),
         }
@@ -327,7 +307,7 @@ class StreamLearner:
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
-            schedule, followed_s = Schedule.restored(numbers), float(numbers['followed_s'])
+            schedule = Schedule.restored(numbers)
             model = None
             if 'model' in numbers:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
@@ -346,9 +326,9 @@ class StreamLearner:
         self.memory, self.schedule, self._lag_ns = memory, schedule, lag_ns
         if model is not None:
             self._run(model, self._make_filter(model))
-            self.models, self.followed_s = models, followed_s
+            self.models = models
         self.filter.withheld = withheld
-        if schedule.has_grown and not followed_s:
+        if schedule.has_grown:
             self._learn()
 
     def _make_filter(self, model: ModelHead) -> Filter:
@@ -395,32 +375,6 @@ class StreamLearner:
         self._part.forget()
         self.schedule.judge(error_m, rise_ns, self.lap_s)
 
-    def _follow(self, estimates: Sequence[Estimate]) -> None:
-        """Learn how the vehicle moves where no references say where it is."""
-        for estimate in estimates:
-            if not self.schedule.is_silent(estimate.stamp_ns, self._longest_step_ns):
-                return
-            for each in self._followed.take(estimate, self.lap_s):
-                self.memory.add_followed(*each)
-        if self._candidate is None and self._followed.is_due(self.lap_s):
-            self._learn_followed()
-
-    def _learn_followed(self) -> None:
-        """Start to train from the newest laps with references, and some without."""
-        self._followed.begin_training()
-        training = self._training(self.lap_s)
-        step_ns, lap_s = training.longest_step_ns, training.lap_s
-        given_s = sum(known_seconds(each, step_ns) for each in training.drives)
-        if given_s < self._limits.least_given_laps * lap_s:
-            return
-        # At most half as many laps as with references, and no longer than these: what is wrong
-        # would grow from one training to the next. With eight laps of these, not sixteen, ipz20
-        # errs by .39 m (.34).
-        most_s = min(0.5 * training.newest_laps * lap_s, given_s)
-        training.followed = newest_part(self.memory.followed(self.head), most_s, step_ns)
-        training.below_m = self.schedule.settings.rise * held_out_error_m(self._model)
-        self._begin(training)
-
     def _learn(self) -> bool:
         """Start to train a model from the newest laps; return whether that can be done now."""
         # One that was judged just now is not to be lost.
@@ -451,7 +405,7 @@ class StreamLearner:
     def _begin(self, training: Training) -> None:
         def make() -> tuple[ModelHead, Filter]:
             model = training.run()
-            return model, self._caught_up(model, training.newest_drive)
+            return model, self._caught_up(model, training.drives[-1])
 
         self.failure = self.details = ''
         self._candidate = Candidate(training, Successor(make, at_once=self._at_once))
@@ -480,16 +434,7 @@ class StreamLearner:
         self.failure, self.details = successor.failure, successor.details
         if training.laps is not None:
             self.schedule.count_laps(training.laps.count, training.laps.time_s)
-        if training.followed and (
-            successor.failure
-            or not self._followed.seconds
-            or successor.filter.status is not Status.TRACKING
-        ):
-            # It goes on with the model that it has, as where references came since.
-            self.failure = successor.failure if successor.details else ''
-            self._failures += bool(successor.details)
-            self._candidate = None
-        elif successor.failure:
+        if successor.failure:
             # Before the first model there was just too little, unless it is a bug.
             self._failures += bool(self.models) or bool(successor.details)
             self._candidate = None
@@ -515,10 +460,8 @@ class StreamLearner:
         counters['used'] += self.filter.waiting - successor.filter.waiting
         successor.filter.counters = counters
         self._run(successor.model, successor.filter)
-        self._lag_ns, self.followed_s = training.lag_ns, training.followed_s
+        self._lag_ns = training.lag_ns
         self.schedule.end_training(training.since_ns, training.epoch_ns)
-        # The estimates of another filter have to be sure for a lap as well.
-        self._followed.stop()
         self.models += 1
         self._candidate = None
 

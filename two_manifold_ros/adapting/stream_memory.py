@@ -121,8 +121,7 @@ class _Drive:
     Samples without a seam, and the positions on the way, as flat arrays that grow.
 
     ``newest`` is the stamp of the last sample that came, also of one that is part of a mean;
-    ``fixes`` and ``places`` are of reference positions, and ``followed`` and ``own_places`` of
-    those that the filter estimated, see `FollowedLaps`.
+    ``fixes`` and ``places`` are of reference positions.
     """
 
     newest: int
@@ -130,22 +129,19 @@ class _Drive:
     samples: array[float] = field(default_factory=lambda: array('d'))
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
-    followed: array[int] = field(default_factory=lambda: array('q'))
-    own_places: array[float] = field(default_factory=lambda: array('d'))
 
     def trim(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
         width = len(self.samples) // len(self.stamps)
         del self.samples[: width * count]
         del self.stamps[:count]
-        for times, places in ((self.fixes, self.places), (self.followed, self.own_places)):
-            gone = bisect_left(times, self.stamps[0])
-            del times[:gone], places[: 2 * gone]
+        gone = bisect_left(self.fixes, self.stamps[0])
+        del self.fixes[:gone], self.places[: 2 * gone]
 
     def arrays(self, width: int) -> _Arrays:
         """Return copies: a view would keep the arrays from growing."""
         copies = [np.frombuffer(each, each.typecode).copy() for each in self._columns()]
-        for column, size in ((1, width), (3, 2), (5, 2)):
+        for column, size in ((1, width), (3, 2)):
             copies[column] = copies[column].reshape(-1, size)
         return _Arrays(*copies)
 
@@ -159,19 +155,17 @@ class _Drive:
 
 
 class _Arrays(NamedTuple):
-    """The arrays of a drive, see `_Drive`: (T,), (T, c), (P,), (P, 2), (F,) and (F, 2)."""
+    """The arrays of a drive, see `_Drive`: (T,), (T, c), (P,) and (P, 2)."""
 
     stamps: Ints
     samples: Floats
     fixes: Ints
     places: Floats
-    followed: Ints
-    own_places: Floats
 
     @property
     def lengths(self) -> list[int]:
-        """Return how many samples, positions and followed positions there are."""
-        return [len(self.stamps), len(self.fixes), len(self.followed)]
+        """Return how many samples and positions there are."""
+        return [len(self.stamps), len(self.fixes)]
 
 
 class StreamMemory:
@@ -272,21 +266,6 @@ class StreamMemory:
         # Close together they are one; back, they are of another clock.
         return stamp_ns > drive.fixes[-1]
 
-    def add_followed(self, stamp_ns: int, x: float, y: float) -> None:
-        """Keep a position that the filter estimated, if it is of the newest drive."""
-        if not self._drives:
-            return
-        drive = self._drives[-1]
-        newest = drive.followed[-1] if drive.followed else drive.stamps[0] - 1
-        if newest < stamp_ns <= drive.newest + SEAM_NS:
-            drive.followed.append(stamp_ns)
-            drive.own_places.extend((x, y))
-
-    def forget_followed(self) -> None:
-        """Forget all positions that the filter estimated."""
-        for each in self._drives:
-            del each.followed[:], each.own_places[:]
-
     def forget_before(self, stamp_ns: int) -> None:
         """Forget samples before the newest one that is older than a stamp."""
         for drive in reversed(self._drives):
@@ -303,29 +282,9 @@ class StreamMemory:
         """
         Return copies of all drives that have reference positions, oldest first.
 
-        Each ends where positions that the filter estimated start, if there are such; the head
-        gives topics, frames and origin.
+        The head gives topics, frames and origin.
         """
-        found = []
-        for drive in self._arrays():
-            count = len(drive.stamps)
-            if len(drive.followed):
-                count = int(np.searchsorted(drive.stamps, drive.followed[0]))
-            if len(drive.fixes) > 1 and count:
-                imu = drive.stamps[:count], drive.samples[:count]
-                found.append(_recording(head, *imu, drive.fixes, drive.places))
-        return found
-
-    def followed(self, head: ModelHead) -> list[Recording]:
-        """Return copies of the parts of drives with positions that the filter estimated."""
-        found = []
-        for drive in self._arrays():
-            stamps, followed = drive.stamps, drive.followed
-            if len(followed) > 1:
-                here = (stamps >= followed[0]) & (stamps <= followed[-1])
-                imu = stamps[here], drive.samples[here]
-                found.append(_recording(head, *imu, followed, drive.own_places, estimated=True))
-        return found
+        return [_recording(head, each) for each in self._arrays() if len(each.fixes) > 1]
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
@@ -339,14 +298,14 @@ class StreamMemory:
     ) -> None:
         """Restore what ``saved`` returned; raises `ValueError` if its parts do not match."""
         columns = [arrays[name] for name in _Arrays._fields]
-        sums = np.array(lengths, dtype=np.int64).reshape(-1, 3).sum(axis=0)
-        samples, fixes, followed = sums.tolist()
+        sums = np.array(lengths, dtype=np.int64).reshape(-1, 2).sum(axis=0)
+        samples, fixes = sums.tolist()
         wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
-        if [each.shape for each in columns] != [*wanted, (followed,), (followed, 2)]:
+        if [each.shape for each in columns] != wanted:
             msg = f'a stream of {sums} samples and positions does not fit its arrays'
             raise ValueError(msg)
         self._drives.clear()
-        begins = np.zeros(3, dtype=np.int64)
+        begins = np.zeros(2, dtype=np.int64)
         for row in lengths:
             ends = begins + row
             parts = [
@@ -393,19 +352,12 @@ class StreamMemory:
             self._drives.popleft()
 
 
-def _recording(
-    head: ModelHead,
-    stamps: Ints,
-    samples: Floats,
-    fixes: Ints,
-    places: Floats,
-    *,
-    estimated: bool = False,
-) -> Recording:
+def _recording(head: ModelHead, drive: _Arrays) -> Recording:
     names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
     topic, frame, origin = head.position_topic, head.frame_id, head.origin
+    stamps, samples, fixes, places = drive
     return Recording(
         'live',
         ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
-        PositionStream(topic, frame, pose, fixes, places, origin, estimated=estimated),
+        PositionStream(topic, frame, pose, fixes, places, origin),
     )

@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Training data of a stream: the newest laps that count, and laps that the filter followed."""
+"""Training data of a stream: the newest laps that count."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,7 @@ import numpy as np
 
 from two_manifold_ros.adapting.outlier_laps import without_outliers
 from two_manifold_ros.adapting.prequential import Prequential
-from two_manifold_ros.adapting.references import Fix
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
 
@@ -59,8 +57,6 @@ class Training:
         Error on parts that were left out below which the model is used.
     lately_below_m
         The same of a model of what came since ``since_ns`` alone, tried first; 0 for none.
-    followed
-        Copies of drives with positions that the filter estimated, to be learned as well.
     lag_ns
         Result: how late positions were found to be.
     laps
@@ -80,19 +76,8 @@ class Training:
     least_laps: float = 0.0
     below_m: float = math.inf
     lately_below_m: float = 0.0
-    followed: list[Recording] = field(default_factory=list)
     lag_ns: int = 0
     laps: Laps | None = None
-
-    @property
-    def newest_drive(self) -> Recording:
-        """The drive that ends last."""
-        return (self.followed or self.drives)[-1]
-
-    @property
-    def followed_s(self) -> float:
-        """Seconds for which only the filter estimated positions."""
-        return sum((known_seconds(each, self.longest_step_ns) for each in self.followed), 0.0)
 
     def run(self) -> TrainedModel:
         """
@@ -126,8 +111,7 @@ class Training:
             return model
         model = self._train(since(counting, self.epoch_ns), self.below_m)
         if model is None:
-            alone = 'laps without positions give no model with errors as small'
-            raise InputError(alone if self.followed else met_once)
+            raise InputError(met_once)
         return model
 
     def _train(self, recordings: Sequence[Recording], below_m: float) -> TrainedModel | None:
@@ -136,7 +120,7 @@ class Training:
             msg = 'no drive with positions is left to learn from'
             raise InputError(msg)
         stepped = put_in_step(recordings, self.position_lag)
-        model = self.trainer.train([*stepped, *self.followed], self.settings)
+        model = self.trainer.train(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
             return None
@@ -213,14 +197,6 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
     return parts
 
 
-def known_seconds(recording: Recording, longest_step_ns: int) -> float:
-    """Return for how long positions were known, without steps that are longer, s."""
-    if recording.positions is None:
-        return 0.0
-    steps = np.diff(recording.positions.stamps)
-    return float(steps[steps <= longest_step_ns].sum()) * 1e-9
-
-
 def newest_part(
     recordings: Sequence[Recording], most_s: float, longest_step_ns: int
 ) -> list[Recording]:
@@ -243,73 +219,3 @@ def newest_part(
         first = len(stamps) - 2 - int(np.searchsorted(back, most_s))
         return since([each], int(stamps[first])) + newest
     return newest
-
-
-class FollowedLaps:
-    """
-    Collect positions that a filter estimates without references, where it tracks for a lap.
-
-    Ticks at which the vehicle may stand, because its velocity is no larger than its spread,
-    neither count nor end anything: a parked vehicle is not to be learned for hours.
-
-    Parameters
-    ----------
-    sure_laps
-        Laps without a break that a filter has to be tracking before its estimates are learned.
-        One that is lost now and then is rarely sure for a lap: without this condition ipz10 with
-        twice the noise errs by 1.06 m instead of .23 m, and the figure of eight with a mounting
-        turned by five degrees by 18 m instead of 11 m.
-    growth
-        Growth of the followed laps between trainings. All together take twice as long as the last.
-
-    """
-
-    def __init__(self, sure_laps: float = 1.0, growth: float = 2.0) -> None:
-        self._sure_laps, self._growth = sure_laps, growth
-        self._counted_ns = self._learned_ns = 0
-        # Since the filter was last unsure: how long it drove, and what does not count yet.
-        self._run_ns = 0
-        self._run: list[Fix] = []
-        self._newest_ns: int | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Duration driven on laps that count, since references ended."""
-        return self._counted_ns * 1e-9
-
-    def stop(self) -> None:
-        """End a run: the filter has to be tracking for a lap again."""
-        self._run.clear()
-        self._run_ns = 0
-        self._newest_ns = None
-
-    def take(self, estimate: Estimate, lap_s: float) -> list[Fix]:
-        """Take a newer estimate; return the positions that count now, oldest first."""
-        if estimate.status is not Status.TRACKING or not lap_s > 0.0:
-            self.stop()
-            return []
-        stamp_ns, velocity = estimate.stamp_ns, estimate.velocity
-        step_ns = 0 if self._newest_ns is None else stamp_ns - self._newest_ns
-        self._newest_ns = stamp_ns
-        if not velocity @ velocity > np.trace(estimate.velocity_covariance):
-            return []
-        self._run.append(Fix(stamp_ns, *estimate.positions[0].tolist()))
-        was_sure = self._is_sure(lap_s)
-        self._run_ns += step_ns
-        if not self._is_sure(lap_s):
-            return []
-        self._counted_ns += step_ns if was_sure else self._run_ns
-        counting, self._run = self._run, []
-        return counting
-
-    def is_due(self, lap_s: float) -> bool:
-        """Return whether enough has been added for another training."""
-        least_ns = max(self._growth * self._learned_ns, 1e9 * self._sure_laps * lap_s)
-        return self._counted_ns >= least_ns
-
-    def begin_training(self) -> None:
-        """Note that a training starts from all that counts."""
-        self._learned_ns = self._counted_ns
-
-    def _is_sure(self, lap_s: float) -> bool:
-        return self._run_ns * 1e-9 >= self._sure_laps * lap_s

@@ -318,10 +318,7 @@ def _describe(learner: StreamLearner) -> str:
         return f'no model yet, {learner.known_s:.0f} s with positions seen'
     if learner.models:
         seconds = learner.news[1]
-        learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving'
-        if learner.followed_s:
-            learned += f', {learner.followed_s:.0f} s of it without positions'
-        learned += ')'
+        learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving)'
     else:
         learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
         learned += learner.refused

@@ -142,9 +142,6 @@ class PositionStream:
         Origin of the tangent plane when the positions were geodetic, else ``None``.
     earlier_s
         By how many seconds the stamps were made earlier than they were received.
-    estimated
-        Whether they are estimates: what an updater trains learns from them, but judges and
-        calibrates nothing by them.
 
     """
 
@@ -155,7 +152,6 @@ class PositionStream:
     positions: Floats
     origin: GeodeticOrigin | None = None
     earlier_s: float = 0.0
-    estimated: bool = False
 
     @cached_property
     def usable(self) -> Bools:

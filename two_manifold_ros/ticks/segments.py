@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import itertools
 from typing import TYPE_CHECKING
 
@@ -202,15 +202,12 @@ class Segment:
         Mean of each channel over each tick, in the units of the IMU.
     positions : (T, 2)
         Position at each stamp, metres; NaN where unknown.
-    estimated
-        Whether the positions are estimates, see ``PositionStream``.
 
     """
 
     stamps: Ints
     values: Floats
     positions: Floats
-    estimated: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -224,11 +221,6 @@ class Segment:
             values=self.values[start:stop],
             positions=self.positions[start:stop],
         )
-
-    @property
-    def truths(self) -> Floats:
-        """Positions (T, 2) that estimates may be judged by, metres; NaN where unknown."""
-        return np.full_like(self.positions, np.nan) if self.estimated else self.positions
 
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
@@ -328,10 +320,9 @@ def cut_segments(
     stamps, samples = stamps[judged.kept], samples[judged.kept]
     counts['used'] = len(stamps)
     segments = []
-    estimated = recording.positions is not None and recording.positions.estimated
     for start, stop in itertools.pairwise([*judged.begins.tolist(), len(stamps)]):
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
             positions = positions_at(recording.positions, ends)
-            segments.append(Segment(ends, means, positions, estimated=estimated))
+            segments.append(Segment(ends, means, positions))
     return segments, counts

@@ -349,7 +349,6 @@ def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
 def validate_left_out(
     embeddings: Embeddings,
     targets: Floats,
-    truths: Floats,
     dataset: Dataset,
     settings: TrainingSettings,
 ) -> tuple[Candidate, Validation | str]:
@@ -363,8 +362,8 @@ def validate_left_out(
     those ticks left out of the belief as well, too little would be left of its weights: they
     would hold 66 to 100 %, and sixty per cent of the indoor car's positions would be withheld.
 
-    The targets of the training ticks, (n, c, 2), are read from, and the truths are judged by: NaN
-    where positions are estimates. Returned is what `cross_validate` returns.
+    The targets of the training ticks, (n, c, 2), are read from and judged by. Returned is what
+    `cross_validate` returns.
     """
     lost_m = lost_error(dataset.tracks)
     usual = usual_candidate(settings)
@@ -377,7 +376,7 @@ def validate_left_out(
         if candidate not in runs:
             operator = make_operator(embeddings.observations, candidate)
             other = replace(fitted, operator=operator)
-            runs[candidate] = _run_left_out(embeddings, other, warm_start, truths, dataset.window)
+            runs[candidate] = _run_left_out(embeddings, other, warm_start, targets, dataset.window)
         score_m = capped_mean(squared_distances(runs[candidate][0]), lost_m)
         return score_m if np.isfinite(score_m) else lost_m
 
@@ -398,7 +397,7 @@ def _run_left_out(
     embeddings: Embeddings,
     fitted: FittedFilter,
     warm_start: Extension,
-    truths: Floats,
+    targets: Floats,
     window: int,
 ) -> tuple[Floats, Floats]:
     """Return errors (m, c, 2) and covariances (m, c, 2, 2) at the newest training ticks."""
@@ -424,8 +423,8 @@ def _run_left_out(
         belief.update(observations[index])
         means, spreads = fitted.readout.read(np.where(near, 0.0, belief.weights), belief.state)
         if tick >= begun + window:
-            errors.append(means - truths[index])
+            errors.append(means - targets[index])
             covariances.append(spreads)
     if not errors:
-        return np.full((0, *truths.shape[1:]), np.nan), np.zeros((0, truths.shape[1], 2, 2))
+        return np.full((0, *targets.shape[1:]), np.nan), np.zeros((0, targets.shape[1], 2, 2))
     return np.array(errors), np.array(covariances)

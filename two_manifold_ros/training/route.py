@@ -101,9 +101,7 @@ def train_route(
     fitted = None
     # A place visited once cannot be validated.
     if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
-        # Estimates of positions are learned from, but nothing is judged by them.
-        truths = [each.truths for each in dataset.segments]
-        fitted = fit(passes, observations, truths, window, tuning)
+        fitted = fit(passes, observations, tracks, window, tuning)
     everything = np.ones(len(places.visited), dtype=np.bool_)
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)

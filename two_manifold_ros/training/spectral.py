@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
 
 
 def train_spectral(
@@ -59,17 +58,11 @@ def train_spectral(
     embeddings = embed(dataset.observations, dataset.window, settings, candidate.neighbours)
     if settings.imputes_positions:
         dataset, embeddings = impute_dataset(dataset, embeddings)
-
-    def targets_from(tracks: list[Floats]) -> Floats:
-        ticks = embeddings.training.ticks
-        targets = training_targets(tracks, ticks, settings.horizons, dataset.period_s)
-        check_horizons(targets, settings)
-        return targets
-
-    targets = targets_from(dataset.tracks)
+    ticks = embeddings.training.ticks
+    targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
+    check_horizons(targets, settings)
     if settings.method == 'tpsr':
-        truths = targets_from([each.truths for each in dataset.segments])
-        candidate, validation = validate_left_out(embeddings, targets, truths, dataset, settings)
+        candidate, validation = validate_left_out(embeddings, targets, dataset, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
     novelty = novelty_anchors(pasts, spliced=settings.readout != 'ridge')
