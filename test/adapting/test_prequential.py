@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of estimates against reference positions."""
+"""Errors of estimates against reference positions, and the contest of two filters by them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
-from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.prequential import (
+    better_by_more_than_chance,
+    BLOCKS_PER_LAP,
+    Contest,
+    MOST_BLOCKS,
+    Prequential,
+)
 
 SECOND_NS = 10**9
 
 
-def estimate(second: int, x: float, y: float, *, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
+def estimate(
+    second: int,
+    x: float,
+    y: float,
+    *,
+    valid: bool = True,
+    cause: str = '',
+    stamp_ns: int | None = None,
+) -> Any:  # noqa: ANN401 - a stand-in
+    stamp_ns = second * SECOND_NS if stamp_ns is None else stamp_ns
     positions = np.array([[x, y]])
-    return SimpleNamespace(
-        stamp_ns=second * SECOND_NS, positions=positions, valid=valid, cause=cause
-    )
+    return SimpleNamespace(stamp_ns=stamp_ns, positions=positions, valid=valid, cause=cause)
 
 
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
@@ -134,3 +148,112 @@ def test_a_huge_error_leaves_no_trace_when_it_is_over() -> None:
         score.add(estimate(second, 1e7 if second == 5 else 0.01, 0.0))
         score.settle(second * SECOND_NS, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(0.01, rel=1e-6)
+
+
+RATE_HZ, LAP_S, BLOCK_TICKS = 20, 8.0, 40
+
+
+def blocks_of(scales: tuple[float, float], blocks: int, seed: int) -> np.ndarray:
+    """Return errors (n, 2) of two filters that last for a second or so and differ over the lap."""
+    rng = np.random.default_rng(seed)
+    same, ticks = math.exp(-1.0 / RATE_HZ), blocks * BLOCK_TICKS
+    lap = np.arange(ticks) * 2.0 * math.pi / (LAP_S * RATE_HZ)
+    found = []
+    for scale in scales:
+        noise = rng.normal(size=(ticks, 2)) * math.sqrt(1.0 - same**2)
+        lasting = lfilter([1.0], [1.0, -same], noise, axis=0)
+        away = scale * np.hypot(*lasting.T) * (1.0 + 0.5 * np.sin(lap + rng.uniform(0.0, 6.0)))
+        found.append(np.sqrt(np.mean(away.reshape(blocks, -1) ** 2, axis=1)))
+    return np.transpose(found)
+
+
+def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
+    """Return how a contest ends, and after how many blocks."""
+    contest = Contest(LAP_S, 0.9)
+    for count, (first_m, second_m) in enumerate(blocks.tolist()):
+        contest.count(first_m, second_m, mean_m)
+        assert not (contest.is_won and contest.is_lost)
+        if contest.is_won or contest.is_lost:
+            return 'won' if contest.is_won else 'lost', count + 1
+    return 'open', len(blocks)
+
+
+@pytest.mark.parametrize('error', [0.2, 0.19])
+def test_equal_filters_do_not_take_turns(error: float) -> None:
+    found = [decided(blocks_of((0.2, error), MOST_BLOCKS, seed)) for seed in range(60)]
+    assert {how for how, _ in found} == {'lost'}
+    assert min(count for _, count in found) == BLOCKS_PER_LAP
+
+
+@pytest.mark.parametrize(('ratio', 'laps'), [(0.5, 9.0), (0.25, 5.0)])
+def test_a_better_filter_wins_soon(ratio: float, laps: float) -> None:
+    found = [decided(blocks_of((0.2, 0.2 * ratio), MOST_BLOCKS, seed)) for seed in range(20)]
+    assert {how for how, _ in found} == {'won'}
+    assert max(count for _, count in found) <= laps * BLOCKS_PER_LAP
+
+
+STEADY = np.tile([0.2, 0.1], (8, 1))
+GREAT = [[9.0, 0.1], [0.1, 0.11], [0.1, 0.11], [0.1, 0.11]]
+
+
+@pytest.mark.parametrize(
+    ('blocks', 'mean_m', 'outcome'),
+    [
+        (STEADY, 1.0, ('won', BLOCKS_PER_LAP)),
+        # Sure, but not worth it.
+        (STEADY * [1.0, 1.9], 1.0, ('lost', BLOCKS_PER_LAP)),
+        # Better than one that is silent, but near the mean position.
+        (STEADY * [5.0, 8.0], 1.0, ('lost', BLOCKS_PER_LAP)),
+        # One great success is worth nothing, however great.
+        (np.tile(GREAT, (12, 1)), 9.0, ('lost', MOST_BLOCKS)),
+        # It looks better, but is not surely better in all its time.
+        (np.tile([[2.0, 0.8], [2.0, 2.75]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
+    ],
+)
+def test_outcomes(blocks: np.ndarray, mean_m: float, outcome: tuple[str, int]) -> None:
+    assert decided(blocks, mean_m) == outcome
+
+
+def test_gains_that_last_are_fewer_than_they_seem() -> None:
+    lasting = np.repeat([0.2, 0.01, 0.19, 0.02], 8)
+    alternating = lasting.reshape(2, 2, 8).transpose(2, 0, 1).ravel()
+    old = np.full(32, 0.4)
+    assert better_by_more_than_chance(old - alternating, old)
+    assert not better_by_more_than_chance(old - lasting, old)
+
+
+def follow(
+    contest: Contest, errors: tuple[float | None, float | None], ticks: range, *, stands: bool
+) -> None:
+    """Let two filters err by so much at each tick of laps of a circle; None for no ticks."""
+    for tick in ticks:
+        stamp = tick * SECOND_NS // RATE_HZ
+        angle = 0.0 if stands else 2.0 * math.pi * tick / (LAP_S * RATE_HZ)
+        x, y = 1e5 + math.cos(angle), math.sin(angle)
+        for side, error in enumerate(errors):
+            if error is not None:
+                contest.add(side, [estimate(0, x + error, y, stamp_ns=stamp)])
+        contest.settle(stamp, lambda _, x=x, y=y: (x, y))
+
+
+def test_from_estimates_to_the_outcome() -> None:
+    """The first lap does not count, nor do blocks in which the vehicle stood."""
+    contest = Contest(LAP_S, 0.9)
+    lap = round(LAP_S * RATE_HZ)
+    follow(contest, (0.2, 0.1), range(lap), stands=False)
+    assert contest.blocks == 0
+    follow(contest, (0.2, 0.1), range(lap, 2 * lap + 10), stands=False)
+    blocks = contest.blocks
+    assert blocks == pytest.approx(BLOCKS_PER_LAP, abs=1)
+    follow(contest, (0.1, 0.2), range(2 * lap + 10, 10 * lap), stands=True)
+    assert contest.blocks <= blocks + 1
+    follow(contest, (0.2, 0.1), range(10 * lap, 11 * lap), stands=False)
+    assert contest.is_won
+    assert contest.errors_m == pytest.approx((0.2, 0.1), abs=0.02)
+
+
+def test_a_filter_without_ticks_knows_no_more_than_the_mean_position() -> None:
+    contest = Contest(LAP_S, 0.9)
+    follow(contest, (None, 0.1), range(round(3 * LAP_S * RATE_HZ)), stands=False)
+    assert contest.is_won
+    assert contest.errors_m == pytest.approx((1.0, 0.1), abs=0.1)

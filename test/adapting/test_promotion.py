@@ -13,8 +13,8 @@ from other_models import displaced, tolerant
 import pytest
 
 from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.adapting.promotion import AWAY_S, PATIENCE_S, Promotion, SwapProtocol
-from two_manifold_ros.adapting.shadow_filters import HandOverSettings
 from two_manifold_ros.model.model_file import save_model
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def test_an_answer_counts_once(protocol: SwapProtocol, asked: Asked) -> None:
     assert protocol.busy
 
 
-QUICK = HandOverSettings(block_s=2.0, fewest=4, most=8)
-BETTER, WORSE = np.array([0.4, 0.1]), np.array([0.1, 0.4])
+BETTER, WORSE = np.array([0.4, 0.1, 1.0]), np.array([0.1, 0.4, 1.0])
+"""Errors of incumbent and candidate, and of the mean position."""
 
 
 class Far:
@@ -204,7 +204,7 @@ class Bench:
         self.candidates: set[int] = set()
         self.notices: list[Notice] = []
         self.now_s = 100.0
-        self.promotion = Promotion(far, self.files, QUICK)
+        self.promotion = Promotion(far, self.files, 0.9)
 
     def second(self, *, heard: bool = True) -> None:
         self.now_s += 1.0
@@ -219,7 +219,7 @@ class Bench:
             self.notices += self.promotion.drain_notices()
         self.promotion.wait()
         self.learned.append(learned)
-        candidate = self.promotion.shadows and self.promotion.shadows.candidate
+        candidate = self.promotion.candidate
         model = candidate.model if candidate else None
         # On trial the candidate is what ran before, which was read from its file.
         if model is not None and any(model is each for each in self.learned):
@@ -233,11 +233,9 @@ class Bench:
         for _ in range(count):
             self.second(heard=heard)
 
-    def blocks(self, errors: np.ndarray, count: int = QUICK.fewest) -> None:
-        shadows = self.promotion.shadows
-        assert shadows is not None
+    def blocks(self, errors: np.ndarray, count: int = BLOCKS_PER_LAP) -> None:
         for index in range(count):
-            shadows.test.count(errors * (1.0 + 0.01 * index))
+            self.promotion.contest.count(*(errors * (1.0 + 0.01 * index)).tolist())
 
     @property
     def trouble(self) -> str:
@@ -272,6 +270,7 @@ def test_what_is_measured_to_be_better_is_handed_over(
 ) -> None:
     recording = slot_car_laps[1]
     assert recording.positions is not None
+    places: dict[int, tuple[float, float]] = {}
     events = zip(
         recording.imu.stamps.tolist(),
         recording.imu.samples,
@@ -281,7 +280,8 @@ def test_what_is_measured_to_be_better_is_handed_over(
     )
     for stamp, sample, position_stamp, position in events:
         bench.promotion.take(stamp, sample)
-        bench.promotion.add_reference(position_stamp, *position)
+        places[position_stamp] = position
+        bench.promotion.settle(position_stamp, places.get)
     values = bench.promotion.values()
     assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']
     bench.seconds(4)
@@ -295,10 +295,8 @@ def test_what_is_measured_to_be_better_is_handed_over(
 
 
 def test_both_filter_with_the_limits_that_the_filter_node_reports(bench: Bench) -> None:
-    shadows = bench.promotion.shadows
-    assert shadows is not None
-    assert shadows.candidate is not None
-    for each in (shadows.incumbent, shadows.candidate):
+    for each in (bench.promotion.incumbent, bench.promotion.candidate):
+        assert each is not None
         assert each.filter.limits.error_m == 50.0
 
 
@@ -312,7 +310,6 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
     assert bench.far.path == str(old)
     assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1}
     assert bench.promotion.state == 'comparing'
-    assert bench.promotion.values()['blocks_needed'] == 2 * QUICK.fewest
     assert len(bench.candidates) == 2
     assert bench.trouble == ''
 
@@ -326,15 +323,15 @@ def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
     for _ in range(2):
         bench.seconds(4)
         assert bench.promotion.state == 'comparing'
-        bench.blocks(WORSE, QUICK.most)
+        bench.blocks(WORSE)
         bench.seconds(20)
-    assert bench.promotion.values()['blocks'] == (QUICK.most if is_the_same else 0)
+    assert bench.promotion.values()['blocks'] == (BLOCKS_PER_LAP if is_the_same else 0)
 
 
 def test_on_trial_no_other_candidate_comes_and_then_one_may(bench: Bench) -> None:
     bench.blocks(BETTER)
     bench.seconds(4)
-    bench.blocks(WORSE, QUICK.fewest - 1)
+    bench.blocks(WORSE, BLOCKS_PER_LAP - 1)
     bench.seconds(4)
     assert bench.promotion.state == 'on trial'
     assert (bench.far.swaps, len(bench.candidates)) == (1, 1)
@@ -357,7 +354,7 @@ def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
     assert bench.promotion.obstacle == bench.trouble
     assert bench.promotion.state == 'no contest'
     bench.promotion.take(1, [0.0] * 6)
-    bench.promotion.add_reference(1, 0.0, 0.0)
+    bench.promotion.settle(1, lambda _: (0.0, 0.0))
     bench.far.path = str(old)
     bench.seconds(3)
     assert (bench.trouble, bench.promotion.state) == ('', 'comparing')

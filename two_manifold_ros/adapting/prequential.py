@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Prequential errors: of estimates, by the reference positions that come after them."""
+"""
+Prequential errors: of estimates, by the reference positions that come after them.
+
+And the contest of two filters by these errors: whether a learned model runs in place of another.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,43 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.references import Fix
+from two_manifold_ros.training.cross_validation import surely_lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.typing import Floats
+
+    PositionAt = Callable[[int], tuple[float, float] | None]
+
+
+BLOCKS_PER_LAP = 4
+"""
+Blocks in a lap of a contest: with more of them the errors of two blocks are alike.
+
+After as many a contest can be decided, because every place was visited once.
+"""
+
+MOST_BLOCKS = 48
+"""Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
+
+USEFUL = 0.5
+"""
+Share of the mean position's error that a model has to undercut to win a contest.
+
+Near 1 a model that knows next to nothing would take the place of one that is silent.
+"""
+
+SURE = 0.9999
+"""Level of the t test of a contest: it is asked block after block for days."""
+
+MOVED = 0.1
+"""
+Spread of the positions in a block over the mean position's error, below which the vehicle stood.
+
+Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest by one error.
+"""
 
 
 class _Scored(NamedTuple):
@@ -25,6 +61,7 @@ class _Scored(NamedTuple):
     error: float
     usual: float
     known: bool
+    position: tuple[float, float]
 
 
 class Prequential:
@@ -74,6 +111,12 @@ class Prequential:
         )
 
     @property
+    def spread_m(self) -> float:
+        """Root mean square distance of the positions from their mean, metres; NaN at first."""
+        positions = np.array([each.position for each in self._scored] or [(math.nan, math.nan)])
+        return float(np.sqrt(positions.var(axis=0).sum()))
+
+    @property
     def published(self) -> float:
         """Share of ticks with an estimate; NaN before the first."""
         return self._mean_of([each.known for each in self._scored])
@@ -96,9 +139,7 @@ class Prequential:
             self._waiting.clear()
         self._waiting.append(Fix(estimate.stamp_ns, x, y))
 
-    def settle(
-        self, until_ns: int, position_at: Callable[[int], tuple[float, float] | None]
-    ) -> None:
+    def settle(self, until_ns: int, position_at: PositionAt) -> None:
         """Judge all estimates up to the newest position; None where a position is not known."""
         waiting = self._waiting
         while waiting and waiting[0].stamp_ns <= until_ns:
@@ -124,9 +165,10 @@ class Prequential:
     def forget(self) -> None:
         """Forget all estimates, but not where the vehicle usually is."""
         self._waiting.clear()
-        self._restart()
+        self.restart()
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
+        """Forget what was judged."""
         self._scored.clear()
         self._covered_ns = 0
 
@@ -144,10 +186,10 @@ class Prequential:
         known, stamp_ns, scored = math.isfinite(estimate.x), estimate.stamp_ns, self._scored
         error = math.dist(estimate[1:], position) ** 2 if known else usual
         if scored and stamp_ns < scored[-1].stamp_ns:
-            self._restart()
+            self.restart()
         if scored:
             self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
-        scored.append(_Scored(stamp_ns, error, usual, known))
+        scored.append(_Scored(stamp_ns, error, usual, known, position))
         while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
             oldest_ns = scored.popleft().stamp_ns
             self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)
@@ -156,3 +198,97 @@ class Prequential:
 def _counted_ns(step_ns: int) -> int:
     """Return a step between two ticks, 0 if it is too long to count as judged time."""
     return step_ns if step_ns <= 2_000_000_000 else 0
+
+
+class Contest:
+    """
+    Contest of two filters of the same stream, in blocks of a quarter of a lap, constant memory.
+
+    The second one wins if its errors are lower by a margin, in most blocks, and by more than
+    chance. The first lap does not count: in it both filters find their place, and the mean
+    position becomes known. Nor does a block in which the vehicle stood.
+
+    Parameters
+    ----------
+    lap_s
+        Duration of a lap, s.
+    margin
+        Share of the first one's error that the second one has to undercut.
+
+    Attributes
+    ----------
+    is_won, is_lost
+        Whether the second one has won, or does not look better after a lap, or was not surely
+        better in all blocks that count.
+
+    """
+
+    def __init__(self, lap_s: float, margin: float) -> None:
+        self._block_s, self._margin = lap_s / BLOCKS_PER_LAP, margin
+        self._block = Prequential(math.inf), Prequential(math.inf)
+        self._settling = BLOCKS_PER_LAP
+        # Mean errors of both, and of the mean position.
+        self._errors: deque[tuple[float, float, float]] = deque(maxlen=MOST_BLOCKS)
+        self.is_won = self.is_lost = False
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks that count."""
+        return len(self._errors)
+
+    @property
+    def errors_m(self) -> tuple[float, float]:
+        """Mean errors of both filters, metres; NaN before the first block."""
+        first, second, _ = np.mean(self._errors or [(math.nan,) * 3], axis=0).tolist()
+        return first, second
+
+    def add(self, side: int, estimates: Iterable[Estimate]) -> None:
+        """Take estimates of filter 0 or 1."""
+        for estimate in estimates:
+            self._block[side].add(estimate)
+
+    def settle(self, until_ns: int, position_at: PositionAt) -> None:
+        """Judge estimates up to the newest position, see ``Prequential.settle``."""
+        for each in self._block:
+            each.settle(until_ns, position_at)
+        longer = max(self._block, key=lambda each: each.seconds)
+        if longer.seconds < self._block_s:
+            return
+        mean_m = longer.mean_rmse_m
+        if self._settling:
+            self._settling -= 1
+        elif longer.spread_m > MOVED * mean_m:
+            # One that refuses its input has no ticks, and knows no more than the mean position.
+            first_m, second_m = (
+                each.rmse_m if 2.0 * each.seconds > longer.seconds else mean_m
+                for each in self._block
+            )
+            self.count(first_m, second_m, mean_m)
+        for each in self._block:
+            each.restart()
+
+    def count(self, first_m: float, second_m: float, mean_m: float) -> None:
+        """Take the errors of both filters and of the mean position in a block, metres."""
+        self._errors.append((first_m, second_m, mean_m))
+        if self.blocks < BLOCKS_PER_LAP:
+            return
+        first, second, mean = np.array(self._errors).T
+        useful = second.mean() <= USEFUL * mean.mean()
+        looks_better = bool(useful and second.mean() <= self._margin * first.mean())
+        self.is_won = looks_better and better_by_more_than_chance(second, first)
+        self.is_lost = not self.is_won and not (looks_better and self.blocks < MOST_BLOCKS)
+
+
+def better_by_more_than_chance(new: Floats, old: Floats) -> bool:
+    """
+    Return whether errors are lower than others in most blocks, and by `surely_lower`.
+
+    Both are (n,): errors in the same blocks, in order of time, at least two.
+    """
+    gains = old - new
+    if not np.median(gains) > 0.0:
+        return False
+    around = gains - gains.mean()
+    squares = float(around @ around)
+    alike = max(0.0, float(around[1:] @ around[:-1])) / squares if squares else 0.0
+    return surely_lower(new, old, SURE, alike)

@@ -3,8 +3,9 @@
 """
 Hand what was learned to a filter node if it is better than what runs there, and take it back.
 
-Copies of both models filter the same samples here, a sequential test compares them, and a swap
-protocol makes the filter node run the better one.
+Copies of both models filter the same samples here, a `Contest` compares them, and a swap protocol
+makes the filter node run the better one. The previous model then runs beside it until a newer one
+is learned: if it wins the next contest, it is taken back.
 """
 
 from __future__ import annotations
@@ -13,17 +14,14 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from importlib import import_module
+import math
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.adapting.shadow_filters import (
-    FilterOptions,
-    HandOverSettings,
-    make_shadow,
-    ShadowFilter,
-    ShadowFilters,
-    Verdict,
-)
+from two_manifold_ros.adapting.prequential import Contest
+from two_manifold_ros.adapting.training_material import lap_seconds
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.model_swap import check_successor
 from two_manifold_ros.model.model_file import load_model
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+    from two_manifold_ros.adapting.prequential import PositionAt
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
@@ -154,6 +153,33 @@ class SwapProtocol:
         self.stage, self._question, self.trouble = Stage.IDLE, None, trouble
 
 
+class FilterOptions(NamedTuple):
+    """Parameters of a filter node that its filter depends on, in seconds and metres."""
+
+    reorder_s: float = 0.0
+    ellipse_warn_m: float = 0.0
+    ellipse_error_m: float = 0.0
+
+
+class ShadowFilter(NamedTuple):
+    """A model and a filter of its own."""
+
+    model: ModelHead
+    filter: Filter
+
+
+def make_shadow(model: ModelHead, options: FilterOptions) -> ShadowFilter:
+    """
+    Return a model with a filter that is warm and empty, and filters as a node with these options.
+
+    Raises `InputError` if the limits of the ellipse do not go with the model.
+    """
+    limits = limits_of(model, options.ellipse_warn_m, options.ellipse_error_m)
+    live = Filter(model, limits=limits, reorder_ns=round(1e9 * options.reorder_s))
+    live.warm_up()
+    return ShadowFilter(model, live)
+
+
 class _Running(NamedTuple):
     """State of a filter node: its file, its numbers of swaps and starts, and its options."""
 
@@ -182,8 +208,8 @@ class Promotion:
         Sends requests to the filter node.
     files
         Where models to hand over are written.
-    settings
-        When a model is better.
+    margin
+        Share of the error of the filter node's model below which another one is better.
 
     Attributes
     ----------
@@ -191,15 +217,15 @@ class Promotion:
         ``hand_overs`` and ``take_backs``.
     trouble
         Why nothing is compared, or why the last swap failed; empty if neither.
-    shadows
-        What is compared; ``None`` without a readable model of the filter node.
+    incumbent, candidate
+        Copy of what the filter node runs, and what may replace it; ``None`` where there is none.
+    contest
+        Between the two.
 
     """
 
-    def __init__(
-        self, client: SwapClient, files: SnapshotFiles, settings: HandOverSettings
-    ) -> None:
-        self._files, self._settings = files, settings
+    def __init__(self, client: SwapClient, files: SnapshotFiles, margin: float) -> None:
+        self._files, self._margin = files, margin
         self._protocol = SwapProtocol(client)
         self._pool = ThreadPoolExecutor(1, 'models')
         # For the test of the errors: no sample waits for that.
@@ -210,23 +236,30 @@ class Promotion:
         self._reported: _Running | None = None
         # What is compared here, and what was asked for.
         self._known: _Running | None = None
-        self.shadows: ShadowFilters | None = None
+        self.incumbent: ShadowFilter | None = None
+        self.candidate: ShadowFilter | None = None
+        self.contest = Contest(math.nan, margin)
+        self._lap_s = math.nan
         self._compared: ModelHead | None = None
+        # File of the model before, while that is the candidate.
         self._previous = ''
-        self._asked = Verdict.KEEP
+        self._asked = ''
         self._notices: list[Notice] = []
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
         self.trouble = ''
 
     def take(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
         """Take a sample of the IMU, good or bad."""
-        if self.shadows is not None:
-            self.shadows.take(stamp_ns, sample)
+        for side, shadow in enumerate((self.incumbent, self.candidate)):
+            if shadow is not None:
+                estimates = shadow.filter.push(stamp_ns, sample)
+                if self.candidate is not None:
+                    self.contest.add(side, estimates)
 
-    def add_reference(self, stamp_ns: int, x: float, y: float, gap_ns: int = 0) -> None:
-        """Take a reference position that can be trusted, metres, see `ShadowFilters`."""
-        if self.shadows is not None:
-            self.shadows.add_reference(stamp_ns, x, y, gap_ns)
+    def settle(self, until_ns: int, position_at: PositionAt) -> None:
+        """Judge estimates up to the newest reference position, see `Contest`."""
+        if self.candidate is not None:
+            self.contest.settle(until_ns, position_at)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""
@@ -281,30 +314,29 @@ class Promotion:
     @property
     def obstacle(self) -> str:
         """Reason why no comparison with the filter node runs; empty if one does."""
-        return self.trouble if self.shadows is None else ''
+        return self.trouble if self.incumbent is None else ''
 
     @property
     def state(self) -> str:
         """Sentence on what the hand-over is doing."""
-        if self._asked is not Verdict.KEEP:
-            return 'handing over' if self._asked is Verdict.HAND_OVER else 'taking back'
+        if self._asked:
+            return 'taking back' if self._previous else 'handing over'
         if self._known is None:
             return 'the filter node runs no model, or its diagnostics are not received'
-        if self.shadows is None:
+        if self.incumbent is None:
             return 'no contest' if self.obstacle else 'loading the model of the filter node'
-        if self.shadows.candidate is None:
+        if self.candidate is None:
             return 'no candidate yet'
-        return 'on trial' if self.shadows.test.on_trial else 'comparing'
+        return 'on trial' if self._previous else 'comparing'
 
     def values(self) -> dict[str, float | str]:
         """Return numbers and words for the diagnostics."""
         values: dict[str, float | str] = {'promotion': self.state}
         if self._known is not None:
             values['incumbent'] = self._known.path
-        if self.shadows is not None:
-            values['incumbent_error_m'], values['candidate_error_m'] = self.shadows.errors
-            values['blocks'] = self.shadows.test.blocks
-            values['blocks_needed'] = self.shadows.test.needed
+        if self.incumbent is not None:
+            values['incumbent_error_m'], values['candidate_error_m'] = self.contest.errors_m
+            values['blocks'] = self.contest.blocks
         if self.trouble:
             values['promotion_trouble'] = self.trouble
         return values | self.counters
@@ -312,82 +344,90 @@ class Promotion:
     def _use(self, made: ShadowFilter | Path, now_s: float) -> None:
         """Use the model that the thread has read or written."""
         if isinstance(made, ShadowFilter):
-            if self.shadows is None:
-                self.shadows = ShadowFilters(made, self._settings)
+            if self.incumbent is None:
+                self.incumbent = made
             else:
-                self.shadows.challenge(made)
+                self._lap_s = lap_seconds(made.model)
+                self._challenge(made, '')
         elif self._known is not None:
-            self._asked = Verdict.HAND_OVER
             self._announce('hand over', str(made), self._known.path)
             self._protocol.begin(str(made), self._known.path, now_s)
 
     def _go_on(self, now_s: float, learned: ModelHead | None) -> None:
-        known, shadows = self._known, self.shadows
-        if self._asked is not Verdict.KEEP:
-            self._settle()
+        known, candidate = self._known, self.candidate
+        if self._asked:
+            self._settle_swap()
         elif self._reported != known:
             self._follow()
-        elif known is None or shadows is None:
+        elif known is None or self.incumbent is None:
             return
-        elif shadows.test.verdict is Verdict.TAKE_BACK:
-            self._asked = Verdict.TAKE_BACK
-            self._announce('take back', self._previous, known.path)
-            self._protocol.take_back(self._previous, known.path, now_s)
-        elif shadows.test.verdict is Verdict.HAND_OVER and shadows.candidate is not None:
-            self._job = self._pool.submit(
-                self._files.write, shadows.candidate.model, (known.path,)
-            )
+        elif candidate is not None and self.contest.is_won:
+            if self._previous:
+                self._announce('take back', self._previous, known.path)
+                self._protocol.take_back(self._previous, known.path, now_s)
+            else:
+                self._job = self._pool.submit(self._files.write, candidate.model, (known.path,))
         # What was compared already would be compared until chance lets it win.
-        elif shadows.spent and learned is not None and learned is not self._compared:
-            self._challenge(shadows, learned, known.options)
+        elif (
+            (candidate is None or self.contest.is_lost)
+            and learned is not None
+            and learned is not self._compared
+        ):
+            self._compared = learned
+            self._load(learned, self.incumbent.model, known.options)
 
     def _follow(self) -> None:
         """Run a copy of the model of the filter node, which was not chosen here."""
-        self._known, self.shadows, self._compared = self._reported, None, None
+        self._known, self.incumbent, self._compared = self._reported, None, None
+        self._challenge(None, '')
         self.trouble = ''
         if self._known is not None:
             path, options = self._known.path, self._known.options
             self._job = self._pool.submit(lambda: make_shadow(load_model(path), options))
 
-    def _challenge(self, shadows: ShadowFilters, model: ModelHead, options: FilterOptions) -> None:
-        self._compared = model
+    def _load(self, model: ModelHead, present: ModelHead, options: FilterOptions) -> None:
+        """Make a filter of a model that was learned."""
         try:
-            check_successor(model, shadows.incumbent.model, 'what is being learned')
+            check_successor(model, present, 'what is being learned')
         except InputError:
             # Nothing that is learned here will ever fit.
-            self.shadows = None
+            self.incumbent = None
             raise
         # Compiling its loops for the first time takes seconds.
         self._job = self._pool.submit(make_shadow, model, options)
 
-    def _settle(self) -> None:
+    def _challenge(self, candidate: ShadowFilter | None, previous: str) -> None:
+        """Start a contest with a candidate, which may be what ran before."""
+        self.candidate, self._previous = candidate, previous
+        self.contest = Contest(self._lap_s, self._margin)
+
+    def _settle_swap(self) -> None:
         """Note how a swap has ended."""
-        shadows = self.shadows
-        if self._protocol.trouble or shadows is None or self._known is None:
+        if self._protocol.trouble or self._known is None:
             self._fail(self._protocol.trouble)
             return
-        asked, self._asked, self.trouble = self._asked, Verdict.KEEP, ''
-        shadows.swap()
-        if asked is Verdict.HAND_OVER:
-            self._previous = self._known.path
-            self.counters['hand_overs'] += 1
-        else:
-            shadows.withdraw()
+        self._asked = self.trouble = ''
+        before, self.incumbent = self.incumbent, self.candidate
+        if self._previous:
             self.counters['take_backs'] += 1
+            self._challenge(None, '')
+        else:
+            self.counters['hand_overs'] += 1
+            self._challenge(before, self._known.path)
         self._known = self._reported
 
     def _fail(self, trouble: str) -> None:
         """Note a failure; only another candidate gives reason to try again."""
-        self._asked, self.trouble, self._compared = Verdict.KEEP, trouble, None
-        if self.shadows is not None:
+        self._asked, self.trouble, self._compared = '', trouble, None
+        if self.incumbent is not None:
             self._notices.append(Notice(trouble, is_warning=True))
-            self.shadows.withdraw()
+            self._challenge(None, '')
 
     def _announce(self, what: str, path: str, instead: str) -> None:
-        if self.shadows is not None:
-            old, new = self.shadows.errors
-            text = (
-                f'Verdict: {what} {path}, because it errs by {new:.3g} m where {instead} errs by '
-                f'{old:.3g} m'
-            )
-            self._notices.append(Notice(text, is_warning=False))
+        self._asked = what
+        old, new = self.contest.errors_m
+        text = (
+            f'Verdict: {what} {path}, because it errs by {new:.3g} m where {instead} errs by '
+            f'{old:.3g} m'
+        )
+        self._notices.append(Notice(text, is_warning=False))

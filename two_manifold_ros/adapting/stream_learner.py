@@ -70,8 +70,9 @@ class LearnerLimits:
     judged_laps
         Newest laps over which its error is reported.
     better
-        Error, on parts that were left out, of a model of what came since a rise alone over that of
-        the model that runs, below which it is better: a model of few laps has to show its worth.
+        Error of a learned model over that of the model that runs, below which it is better: beside
+        a given one, and of a model of what came since a rise alone. One of few laps has to show
+        its worth.
     released
         Error over that of the mean position below which withheld positions are published again: at
         the limit itself they would come and go.
@@ -98,7 +99,7 @@ class StreamLearner:
     its own parts. A lap that is like no other one, because a sensor was stuck or positions were
     wrong, is not learned until a second one is like it. A model of which no part could be followed
     on the others, because no place was met twice, is not used. A model that was given makes room
-    only for one that errs less beside it over a whole lap. A filter that errs no less than the
+    only for one that wins a `Contest` beside it. A filter that errs no less than the
     mean position is withheld.
 
     The filter itself never sees reference positions.
@@ -239,14 +240,12 @@ class StreamLearner:
                 self.score.add(estimate)
                 self._part.add(estimate)
         if self._candidate is not None:
-            # Beside a model of less of the same drive there is nothing to compare.
-            compared = estimates if self._runs_given else None
-            self._candidate.push(stamp_ns, sample, compared)
+            self._candidate.push(stamp_ns, sample, estimates)
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
-        reference, lag_ns = self.reference, self._lag_ns
+        reference = self.reference
         if len(self.memory) and not self.memory.is_near(stamp_ns):
             # A clock that was not set, as of another machine, or there is no sensor.
             reference.counters['far_from_samples'] += 1
@@ -257,10 +256,10 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        for score in self._scores():
-            score.settle(
-                reference.newest_ns - lag_ns, lambda tick_ns: reference.at(tick_ns + lag_ns)
-            )
+        for settle in (self.score.settle, self._part.settle):
+            settle(self.known_until_ns, self.position_at)
+        if self._candidate is not None:
+            self._candidate.settle(self.known_until_ns, self.position_at)
         for fix in kept:
             self.schedule.count(fix.stamp_ns, self._longest_step_ns)
         if self._part.seconds >= self.schedule.settings.part_laps * self.lap_s:
@@ -269,13 +268,22 @@ class StreamLearner:
             self._learn()
         return True
 
+    @property
+    def known_until_ns(self) -> int:
+        """Stamp of the sensor up to which reference positions are known."""
+        return self.reference.newest_ns - self._lag_ns
+
+    def position_at(self, stamp_ns: int) -> tuple[float, float] | None:
+        """Return the reference position at a stamp of the sensor; ``None`` where unknown."""
+        return self.reference.at(stamp_ns + self._lag_ns)
+
     def reset(self, cause: str) -> None:
         """Forget the stream and keep what was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
         self.filter.withheld = False
         self.schedule.interrupt()
-        for each in self._scores():
-            each.forget()
+        self.score.forget()
+        self._part.forget()
         if self._candidate is not None:
             self._candidate.successor.reset(cause)
 
@@ -342,11 +350,6 @@ class StreamLearner:
         first_s, laps = self.schedule.settings.first_s, self._limits.judged_laps
         self.score.span_s = laps * self.lap_s if self.lap_s > 0.0 else first_s
 
-    def _scores(self) -> list[Prequential]:
-        candidate = self._candidate
-        beside = [] if candidate is None else [candidate.running, candidate.own]
-        return [self.score, self._part, *beside]
-
     @property
     def _longest_step_ns(self) -> int:
         return max(self.reference.gap_ns, self._limits.absent_ns)
@@ -379,7 +382,10 @@ class StreamLearner:
         """Start to train a model from the newest laps; return whether that can be done now."""
         # One that was judged just now is not to be lost.
         self._look_for_model()
-        if self._candidate is not None and not self._candidate.is_judged(beside=self._runs_given):
+        # It is in training, or beside a given model; any other one makes room.
+        if self._candidate is not None and (
+            self._runs_given or not self._candidate.successor.prepared
+        ):
             return False
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds)
@@ -408,7 +414,8 @@ class StreamLearner:
             return model, self._caught_up(model, training.drives[-1])
 
         self.failure = self.details = ''
-        self._candidate = Candidate(training, Successor(make, at_once=self._at_once))
+        successor = Successor(make, at_once=self._at_once)
+        self._candidate = Candidate(training, successor, self._limits.better)
 
     def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
@@ -438,15 +445,17 @@ class StreamLearner:
             # Before the first model there was just too little, unless it is a bug.
             self._failures += bool(self.models) or bool(successor.details)
             self._candidate = None
-        elif not candidate.is_judged(beside=self._runs_given):
-            return
-        elif self._runs_given and not candidate.own.rmse_m < candidate.running.rmse_m:
+        elif self._runs_given and candidate.contest.is_lost:
+            running_m, own_m = candidate.contest.errors_m
             self.refused = (
-                f', of which a model erred by {candidate.own.rmse_m:.2g} m over a lap beside it, '
-                f'where it erred by {candidate.running.rmse_m:.2g} m'
+                f', of which a model erred by {own_m:.2g} m beside it, where it erred by '
+                f'{running_m:.2g} m'
             )
             self._candidate = None
-        elif successor.tracks or not self.has_model:
+        # Beside a model of less of the same drive there is no contest.
+        elif not self.has_model or (
+            successor.tracks and (not self._runs_given or candidate.contest.is_won)
+        ):
             self._take_over(candidate)
 
     def _take_over(self, candidate: Candidate) -> None:

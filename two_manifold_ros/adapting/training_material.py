@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.outlier_laps import without_outliers
-from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.prequential import Contest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
@@ -20,6 +20,7 @@ from two_manifold_ros.inspection.motion import count_laps, put_together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.adapting.prequential import PositionAt
     from two_manifold_ros.adapting.training_process import Trainer
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.successor import Successor
@@ -133,39 +134,42 @@ class Training:
 
 class Candidate:
     """
-    A model in training, or beside the one that runs.
+    A model in training, or beside the one that runs until their contest is over.
 
-    ``running`` and ``own`` are the errors of the model that runs and of its own, over the same
-    time.
+    Parameters
+    ----------
+    training, successor
+        What is trained, and the filter that comes of it.
+    margin
+        See `Contest`.
+
     """
 
-    def __init__(self, training: Training, successor: Successor) -> None:
+    def __init__(self, training: Training, successor: Successor, margin: float) -> None:
         self.training, self.successor = training, successor
-        self.running, self.own = Prequential(math.inf), Prequential(math.inf)
+        self._margin = margin
+        self._contest: Contest | None = None
+
+    @property
+    def contest(self) -> Contest:
+        """Contest with the model that runs; only to be used once the successor is prepared."""
+        if self._contest is None:
+            self._contest = Contest(lap_seconds(self.successor.model), self._margin)
+        return self._contest
 
     def push(
-        self,
-        stamp_ns: int,
-        sample: Sequence[float] | Floats,
-        compared: Sequence[Estimate] | None,
+        self, stamp_ns: int, sample: Sequence[float] | Floats, running: Sequence[Estimate]
     ) -> None:
-        """Take a sample, and the estimates of the model that runs if the two are compared."""
-        before = self.successor.latest
-        self.successor.take(stamp_ns, tuple(sample))
-        if compared is None or not self.successor.prepared:
-            return
-        for estimate in compared:
-            self.running.add(estimate)
-        if (latest := self.successor.latest) is not None and latest is not before:
-            self.own.add(latest)
+        """Take a sample, and the estimates of the model that runs."""
+        own = self.successor.take(stamp_ns, tuple(sample))
+        if self.successor.prepared and not self.successor.failure:
+            self.contest.add(0, running)
+            self.contest.add(1, own)
 
-    def is_judged(self, *, beside: bool) -> bool:
-        """Return whether a model was made, and compared for a lap if it has to be."""
-        if not self.successor.prepared:
-            return False
-        if self.successor.failure or not beside:
-            return True
-        return self.own.seconds >= lap_seconds(self.successor.model)
+    def settle(self, until_ns: int, position_at: PositionAt) -> None:
+        """Judge estimates of both, see `Contest`."""
+        if self._contest is not None:
+            self._contest.settle(until_ns, position_at)
 
 
 def lap_seconds(model: ModelHead) -> float:

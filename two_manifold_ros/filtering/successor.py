@@ -86,21 +86,23 @@ class Successor:
         latest = self.latest
         return latest is not None and latest.valid
 
-    def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
-        """Take a sample that the running filter takes as well."""
+    def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> list[Estimate]:
+        """Take a sample that the running filter takes as well; see `catch_up`."""
         self._newer.put((stamp_ns, values))
-        self.catch_up()
+        return self.catch_up()
 
     def reset(self, cause: str) -> None:
         """Forget the samples taken."""
         self._newer.put(cause)
         self.catch_up()
 
-    def catch_up(self) -> None:
-        """Use samples that came too late for the thread, if that has ended."""
+    def catch_up(self) -> list[Estimate]:
+        """Use samples that came too late for the thread, if that has ended; return estimates."""
+        estimates: list[Estimate] = []
         # Until it is prepared the thread alone may touch the filter.
         if self.prepared and not self.failure:
-            self._attempt(self._use_newer)
+            self._attempt(lambda: self._use_newer(estimates))
+        return estimates
 
     def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
         self.model, live = make()
@@ -111,7 +113,7 @@ class Successor:
         for stamp_ns, values in past:
             if past[-1][0] - stamp_ns <= span_ns:
                 self.filter.push(stamp_ns, values)
-        self._use_newer()
+        self._use_newer([])
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do something, and remember why it could not be done."""
@@ -124,7 +126,7 @@ class Successor:
             self.failure = f'{type(error).__name__}, please report it: {error}'
             self.details = traceback.format_exc()
 
-    def _use_newer(self) -> None:
+    def _use_newer(self, estimates: list[Estimate]) -> None:
         while True:
             try:
                 sample = self._newer.get_nowait()
@@ -133,4 +135,4 @@ class Successor:
             if isinstance(sample, str):
                 self.filter.reset(sample)
             else:
-                self.filter.push(*sample)
+                estimates += self.filter.push(*sample)

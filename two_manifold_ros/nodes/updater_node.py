@@ -23,7 +23,6 @@ from two_manifold_ros.adapting.checkpoints import (
     SnapshotFiles,
 )
 from two_manifold_ros.adapting.promotion import Promotion
-from two_manifold_ros.adapting.shadow_filters import HandOverSettings
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
     assess_learning,
@@ -407,15 +406,14 @@ class Promoter:
             raise InputError(msg)
         self._files = SnapshotFiles(folder, chosen.checkpoint_name)
         client = FilterClient(node, chosen.filter_node)
-        settings = HandOverSettings(margin=chosen.hand_over_margin)
-        promotion = self._promotion = Promotion(client, self._files, settings)
+        promotion = self._promotion = Promotion(client, self._files, chosen.hand_over_margin)
         client.listen(lambda values: promotion.hear(values, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         session.on_sample.append(node.guard(promotion.take))
         session.on_position.append(
             node.guard(
-                lambda stamp_ns, x, y: promotion.add_reference(
-                    stamp_ns, x, y, session.learner.reference.gap_ns
+                lambda *_: promotion.settle(
+                    session.learner.known_until_ns, session.learner.position_at
                 )
             )
         )
