@@ -15,23 +15,35 @@ from pathlib import Path
 import signal
 import sys
 import time
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.checkpoints import NumberedFiles
+from two_manifold_ros.model.container import read_container, write_container
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROUNDS = 10
 
 
+def write_all(
+    files: NumberedFiles, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    files.write(lambda path: write_container(path, header, arrays, 'checkpoint'))
+
+
 def write(folder: Path, report: int) -> None:
     """Go on from the newest checkpoint, for ever."""
-    checkpoints = Checkpoints(folder, 'car', {})
-    newest = next(checkpoints.readable(), None)
-    number = newest.numbers['number'] if newest else 0
+    files = NumberedFiles(folder, 'car', 'checkpoint', 3)
+    files.lock()
+    number = read_container(files.paths()[-1])[0]['number'] if files.paths() else 0
     while True:
         number += 1
+        header = {'number': number}
         arrays = {'large': np.full(60_000, float(number)), 'small': np.array([number])}
-        checkpoints.write({'number': number}, arrays)
+        write_all(files, header, arrays)
         os.write(report, number.to_bytes(4, 'big'))
 
 
@@ -52,11 +64,10 @@ def main() -> None:
         while more := os.read(reader, 4):
             reported = more
         half = [path for path in folder.iterdir() if path.name.count('.') > 2]
-        checkpoints = Checkpoints(folder, 'car', {})
-        newest = next(checkpoints.readable())
-        checkpoints.close()
-        read = {int(value) for array in newest.arrays.values() for value in np.unique(array)}
-        line = f'{int.from_bytes(reported, "big")} {newest.numbers["number"]} {read} {len(half)}\n'
+        newest = NumberedFiles(folder, 'car', 'checkpoint', 3).paths()[-1]
+        header, arrays = read_container(newest)
+        read = {int(value) for array in arrays.values() for value in np.unique(array)}
+        line = f'{int.from_bytes(reported, "big")} {header["number"]} {read} {len(half)}\n'
         sys.stdout.write(line)
 
 

@@ -19,12 +19,10 @@ import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.checkpoints import (
-    Checkpointing,
     Checkpoints,
     FORMAT,
     name_of_files,
-    open_checkpoints,
-    SnapshotFiles,
+    NumberedFiles,
 )
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
@@ -38,66 +36,62 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import Model
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-IDENTITY = {'channels': 6, 'states': 40, 'horizons': (0, 10)}
-
-
-def arrays(number: int) -> dict[str, Any]:
-    return {'large': np.full((50, 40), float(number)), 'none': np.zeros((0, 2))}
 
 
 @pytest.fixture
-def checkpoints(tmp_path: Path) -> Iterator[Checkpoints]:
-    made = Checkpoints(tmp_path, 'car', IDENTITY)
+def files(tmp_path: Path) -> Iterator[NumberedFiles]:
+    made = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
+    made.lock()
     yield made
     made.close()
 
 
-def number_of(checkpoints: Checkpoints) -> int:
-    """Return the number in the newest checkpoint, which must be whole."""
-    found = next(checkpoints.readable(), None)
-    assert found is not None
-    numbers, read = found.numbers, found.arrays
-    np.testing.assert_equal(read, arrays(numbers['number']))
-    return int(numbers['number'])
-
-
-def write(checkpoints: Checkpoints, *numbers: int) -> list[Path]:
-    return [checkpoints.write({'number': each}, arrays(each)) for each in numbers]
+def write(files: NumberedFiles, *numbers: int) -> list[Path]:
+    return [
+        files.write(
+            lambda path, number=number: write_container(  # type: ignore[misc]
+                path, {'number': number}, {'large': np.full((50, 40), float(number))}, 'checkpoint'
+            )
+        )
+        for number in numbers
+    ]
 
 
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_checkpoint_is_taken_for_no_model(checkpoints: Checkpoints) -> None:
-    (path,) = write(checkpoints, 1)
-    with pytest.raises(InputError, match='this is a checkpoint of updater_node and not a model'):
-        load_model(path)
+def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: Path) -> None:
+    first, *_ = write(files, *range(1, 5))
+    assert names_in(tmp_path) == ['.car.lock', *(f'car.{each:06d}.npz' for each in (2, 3, 4))]
+    (second,) = [path for path in files.paths() if '000002' in path.name]
+    for _ in range(2):
+        files.write(Path.touch, {str(second)})
+    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (2, 4, 5, 6)]
+    write(files, 7)
+    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (5, 6, 7)]
+    assert not first.exists()
 
 
-def test_the_last_few_are_kept(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    write(checkpoints, *range(1, 12))
-    kept = [f'car.{number:06d}.npz' for number in (9, 10, 11)]
-    assert names_in(tmp_path) == ['.car.lock', *kept]
-
-
-def test_counting_goes_on_after_a_start(checkpoints: Checkpoints, tmp_path: Path) -> None:
+def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) -> None:
     """And beyond the digits that a name has by default, where names no longer sort."""
-    write(checkpoints, 1)
+    write(files, 1)
     (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
-    checkpoints.close()
-    again = Checkpoints(tmp_path, 'car', IDENTITY)
-    assert [path.name for path in write(again, 2, 3)] == ['car.1000000.npz', 'car.1000001.npz']
-    assert number_of(again) == 3
+    files.close()
+    again = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
+    write(again, 2, 3)
+    assert [path.name for path in again.paths()] == [
+        'car.999999.npz',
+        'car.1000000.npz',
+        'car.1000001.npz',
+    ]
 
 
 def test_the_oldest_goes_after_the_newest_is_on_the_disk(
-    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(checkpoints, 1, 2, 3)
+    write(files, 1, 2, 3)
     steps: list[str] = []
     real = os.fsync
     monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
@@ -109,139 +103,79 @@ def test_the_oldest_goes_after_the_newest_is_on_the_disk(
         unlink(path, missing_ok=missing_ok)
 
     monkeypatch.setattr(Path, 'unlink', note)
-    write(checkpoints, 4)
+    write(files, 4)
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
 
 
-def test_a_file_cut_anywhere_is_skipped_and_named(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    _, newest = write(checkpoints, 1, 2)
-    content = newest.read_bytes()
-    for percent in range(0, 100, 5):
-        newest.write_bytes(content[: len(content) * percent // 100])
-        assert number_of(checkpoints) == 1
-        assert checkpoints.skipped == [
-            f'{newest}: the checkpoint is damaged or cut off, and skipped'
-        ]
-    checkpoints.close()
-    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
-
-
-def test_damaged_ones_are_not_counted_among_the_kept(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    write(checkpoints, 1, 2, 3)
-    for number in (2, 3):
-        (tmp_path / f'car.{number:06d}.npz').write_bytes(b'')
-    assert number_of(checkpoints) == 1
-    write(checkpoints, 4, 5)
+def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_path: Path) -> None:
+    files.damaged |= {*write(files, 1, 2, 3)[1:]}
+    write(files, 4, 5)
     assert 'car.000001.npz' in names_in(tmp_path)
-    write(checkpoints, 6)
-    assert names_in(tmp_path) == ['.car.lock', *(f'car.{number:06d}.npz' for number in (4, 5, 6))]
+    write(files, 6)
+    assert names_in(tmp_path)[1:] == [f'car.{number:06d}.npz' for number in (4, 5, 6)]
 
 
-def test_another_identity_is_refused_and_left_alone(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    write(checkpoints, 1)
-    checkpoints.close()
-    half = tmp_path / '.car.000002.npz.abcdefgh'
-    half.touch()
-    before = names_in(tmp_path)
-    with pytest.raises(InputError, match=r'car.000001.npz: this is a checkpoint of') as caught:
-        Checkpoints(tmp_path, 'car', {'channels': 6, 'states': 60, 'window': 30})
-    assert 'it has horizons [0, 10], not None, states 40, not 60, window None, not 30;' in str(
-        caught.value
-    )
-    assert names_in(tmp_path) == before
-    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
-    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint'):
-        Checkpoints(tmp_path, 'car', IDENTITY)
-
-
-@pytest.mark.parametrize(
-    'header',
-    [
-        {},
-        {'identity': IDENTITY},
-        {'identity': [1], 'numbers': {}},
-        {'identity': IDENTITY, 'numbers': None},
-    ],
-    ids=str,
-)
-def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path) -> None:
-    write_container(tmp_path / 'car.000007.npz', {'format': FORMAT, **header}, {})
-    checkpoints = Checkpoints(tmp_path, 'car', IDENTITY)
-    assert not list(checkpoints.readable())
-    assert len(checkpoints.skipped) == 1
-    checkpoints.close()
-
-
-def test_a_name_in_use_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> None:
+def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
     begun = tmp_path / '.car.000001.npz.abcdefgh'
     begun.touch()
+    other = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
-        Checkpoints(tmp_path, 'car', IDENTITY)
-    # What the living have half written stays.
+        write(other, 1)
+    assert 'another process' in other.obstacle()
+    # What the living have half written stays; another kind is another name.
     assert begun.exists()
-    write(checkpoints, 1)
-    checkpoints.close()
-    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
+    assert NumberedFiles(tmp_path, 'car.model', 'model', 3).obstacle() == ''
+    files.close()
+    assert other.obstacle() == ''
 
 
 def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
     """But neither those of another name, whose writer may live, nor files of no writer."""
     others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
+    others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
     for name in ['.car.000002.npz.abcdefgh', *others]:
         (tmp_path / name).touch()
-    Checkpoints(tmp_path, 'car', IDENTITY).close()
+    NumberedFiles(tmp_path, 'car', 'checkpoint', 3).lock()
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
-def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_in_the_middle(files: NumberedFiles, tmp_path: Path) -> None:
     """The kernel itself refuses a byte somewhere in the file."""
-    write(checkpoints, 1)
+    write(files, 1)
     before = names_in(tmp_path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
         with pytest.raises(InputError, match='the checkpoint cannot be written'):
-            write(checkpoints, 2)
+            write(files, 2)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert names_in(tmp_path) == before
-    assert number_of(checkpoints) == 1
 
 
 def test_a_folder_that_can_only_be_read(
-    checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
-    write(checkpoints, 1)
-    checkpoints.close()
+    (first,) = write(files, 1)
+    files.close()
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, 'Read-only file system')
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, 'open', refuse)
-        again = Checkpoints(tmp_path, 'car', IDENTITY)
         with pytest.raises(InputError, match=r'can be written here \(Read-only file system\)'):
-            write(again, 2)
-    assert number_of(again) == 1
-    write(again, 2)
-    assert number_of(again) == 2
+            write(files, 2)
+        assert 'Read-only file system' in files.obstacle()
+    assert files.paths() == [first]
+    assert len(write(files, 2)) == 1
 
 
 def test_an_old_one_that_cannot_be_removed(
-    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    oldest, *_ = write(checkpoints, 1, 2, 3)
+    oldest, *_ = write(files, 1, 2, 3)
     unlink = Path.unlink
 
     def refuse(path: Path, *, missing_ok: bool = False) -> None:
@@ -251,8 +185,8 @@ def test_an_old_one_that_cannot_be_removed(
 
     monkeypatch.setattr(Path, 'unlink', refuse)
     with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
-        write(checkpoints, 4)
-    assert number_of(checkpoints) == 4
+        write(files, 4)
+    assert len(files.paths()) == 4
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
@@ -281,11 +215,14 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 MINUTE = 60.0
 
 
-def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpointing:
+def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpoints:
     chosen = UpdaterParameters(
-        learner='tpsr', horizons=list(SMALL.horizons), checkpoint_folder=str(folder)
+        learner='tpsr',
+        horizons=list(SMALL.horizons),
+        checkpoint_folder=str(folder),
+        checkpoint_s=MINUTE,
     )
-    return Checkpointing(open_checkpoints(chosen, make_head(SMALL.horizons)), MINUTE, clock)
+    return Checkpoints(chosen, make_head(SMALL.horizons), clock)
 
 
 def saved(folder: Path) -> list[str]:
@@ -337,6 +274,56 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
     assert keeping.values['checkpoint_samples'] == session.learned()['learned']
+
+
+def test_a_damaged_one_is_skipped_and_named(learned: UpdaterSession, tmp_path: Path) -> None:
+    keeping = keeper(tmp_path)
+    keeping.save(learned)
+    keeping.end(learned)
+    older, newest = (tmp_path / name for name in saved(tmp_path))
+    content = newest.read_bytes()
+    for percent in (0, 50, 99):
+        newest.write_bytes(content[: len(content) * percent // 100])
+        back = keeper(tmp_path)
+        assert back.resume(small_session()) == [
+            f'{newest}: the checkpoint is damaged or cut off, and skipped'
+        ]
+        assert back.resumed == older
+        del back
+    with pytest.raises(InputError, match='this is a checkpoint of updater_node and not a model'):
+        load_model(older)
+
+
+@pytest.mark.parametrize(
+    ('header', 'refusal'),
+    [
+        ({'format': 'something'}, 'this is no "two_manifold_ros checkpoint'),
+        ({'format': FORMAT, 'identity': {'learner': 'map'}, 'numbers': {}}, 'of another learner'),
+        (
+            {'format': FORMAT, 'identity': {'learner': 'tpsr', 'window': 3}, 'numbers': {}},
+            r'horizons None, not \[0, 5, 10\], window 3, not None; choose',
+        ),
+    ],
+)
+def test_one_of_something_else_is_refused_and_left_alone(
+    header: dict[str, object], refusal: str, tmp_path: Path
+) -> None:
+    write_container(tmp_path / 'updater.000007.npz', header, {})
+    (tmp_path / '.updater.000002.npz.abcdefgh').touch()
+    before = names_in(tmp_path)
+    with pytest.raises(InputError, match=refusal):
+        keeper(tmp_path)
+    assert names_in(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    'header', [{}, {'identity': {}}, {'identity': [1], 'numbers': {}}], ids=str
+)
+def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path) -> None:
+    write_container(tmp_path / 'updater.000007.npz', {'format': FORMAT, **header}, {})
+    keeping = keeper(tmp_path)
+    assert len(keeping.resume(small_session())) == 1
+    assert keeping.resumed is None
 
 
 @pytest.mark.parametrize(
@@ -440,88 +427,20 @@ def test_what_is_reported_of_is_on_the_disk_already(
     assert keeping.values['checkpoint_samples'] > first
 
 
-def numbered(*numbers: int) -> list[str]:
-    """Return the files of such models, after the lock."""
-    return ['.robot.model.lock', *(f'robot.model.{number:06d}.npz' for number in numbers)]
-
-
-def test_what_is_written_can_be_loaded(tmp_path: Path, tpsr_model: Model) -> None:
-    path = SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
-    assert path.is_absolute()
-    assert names_in(tmp_path) == numbered(1)
-    loaded = load_model(path)
-    assert np.array_equal(loaded.tables.weights, tpsr_model.tables.weights)  # type: ignore[attr-defined]
-
-
-def test_the_newest_are_kept_and_one_in_use_as_well(tmp_path: Path, tpsr_model: Model) -> None:
-    files = SnapshotFiles(tmp_path, 'robot')
-    first = files.write(tpsr_model)
-    for _ in range(4):
-        files.write(tpsr_model, {str(first)})
-    assert names_in(tmp_path) == numbered(1, 3, 4, 5)
-    files.write(tpsr_model)
-    assert names_in(tmp_path) == numbered(4, 5, 6)
-
-
-def test_numbers_go_on_after_a_restart_and_others_files_stay(
-    tmp_path: Path, tpsr_model: Model
-) -> None:
-    others = ['robot.000001.npz', 'robot2.model.000007.npz', 'robot.model.x.npz', '.robot.lock']
-    for name in (*others, *numbered(12)[1:], '.robot.model.000013.npz.x7'):
-        (tmp_path / name).write_bytes(b'')
-    SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
-    assert names_in(tmp_path) == sorted([*others, *numbered(12, 13)])
-
-
 @pytest.mark.parametrize('name', ['', 'a/b', '../a', 'a.b', 'a*'])
 def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match='name of checkpoints'):
-        Checkpoints(tmp_path, name, IDENTITY)
-    with pytest.raises(InputError, match='name of models'):
-        SnapshotFiles(tmp_path, name)
+        NumberedFiles(tmp_path, name, 'checkpoint', 3)
 
 
-def test_a_full_disk_costs_no_older_file(
-    tmp_path: Path, tpsr_model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = SnapshotFiles(tmp_path, 'robot')
-    for _ in range(3):
-        files.write(tpsr_model)
-
-    def full(_: int) -> None:
-        raise OSError(28, 'No space left on device')
-
-    monkeypatch.setattr(os, 'fsync', full)
-    with pytest.raises(InputError, match='No space left'):
-        files.write(tpsr_model)
-    assert names_in(tmp_path) == numbered(1, 2, 3)
-
-
-def test_a_folder_is_made_and_one_that_cannot_be_is_reported_before_there_is_a_model(
-    tmp_path: Path,
-) -> None:
-    assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
-    assert names_in(tmp_path / 'a' / 'b') == numbered()
+def test_a_folder_is_made_and_one_that_cannot_be_is_reported(tmp_path: Path) -> None:
+    assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model', 3).obstacle() == ''
+    assert names_in(tmp_path / 'a' / 'b') == ['.car.lock']
     (tmp_path / 'file').touch()
-    obstacle = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
+    obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model', 3).obstacle()
     assert obstacle.startswith(
         f'{tmp_path}/file/b: no model can be written here (Not a directory)'
     )
-
-
-def test_two_robots_do_not_share_a_name_in_a_folder(tmp_path: Path, tpsr_model: Model) -> None:
-    first = SnapshotFiles(tmp_path, 'robot')
-    path = first.write(tpsr_model)
-    with pytest.raises(InputError, match=r'another process writes models named robot\.model'):
-        SnapshotFiles(tmp_path, 'robot')
-    # The checkpoints of the same robot are of another name, and so is another robot.
-    Checkpoints(tmp_path, 'robot', IDENTITY).close()
-    other = SnapshotFiles(tmp_path, 'robot2')
-    for _ in range(4):
-        other.write(tpsr_model)
-    assert path.exists()
-    first.close()
-    SnapshotFiles(tmp_path, 'robot').close()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 from other_models import displaced, tolerant
 import pytest
 
-from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+from two_manifold_ros.adapting.checkpoints import NumberedFiles
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.adapting.promotion import AWAY_S, PATIENCE_S, Promotion, SwapProtocol
 from two_manifold_ros.model.model_file import save_model
@@ -197,7 +197,8 @@ class Bench:
 
     def __init__(self, far: Far, folder: Path, snapshot: Model | None) -> None:
         self.far = far
-        self.files = SnapshotFiles(folder, 'robot')
+        self.files = NumberedFiles(folder, 'robot.model', 'model', 3)
+        self.files.lock()
         self.snapshot = snapshot
         self.is_the_same = False
         self.learned: list[Model | None] = []

@@ -17,7 +17,7 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
-from two_manifold_ros.adapting.checkpoints import open_checkpoints
+from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
     assess_learning,
@@ -277,15 +277,16 @@ def test_images_have_a_channel_for_each_box() -> None:
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused(
-    tmp_path: Path, changed: dict[str, Any], words: str
+    drive: SlotCarRun, tmp_path: Path, changed: dict[str, Any], words: str
 ) -> None:
     before, after = (chosen(checkpoint_folder=str(tmp_path), **each) for each in ({}, changed))
-    kept = open_checkpoints(before, stream_head(before, '/x'))
-    kept.write({}, {})
-    kept.close()
-    open_checkpoints(before, stream_head(before, '/y')).close()
+    session = small_session()
+    feed(session, drive, slice(0, 10))
+    Checkpoints(before, stream_head(before, '/x')).end(session)
+    again = Checkpoints(before, stream_head(before, '/y'))
+    again.end(session)
     with pytest.raises(InputError, match=words):
-        open_checkpoints(after, stream_head(after, '/x'))
+        Checkpoints(after, stream_head(after, '/x'))
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,14 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.model_swap import check_successor
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
-    from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+    from two_manifold_ros.adapting.checkpoints import NumberedFiles
     from two_manifold_ros.adapting.prequential import PositionAt
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -224,7 +224,7 @@ class Promotion:
 
     """
 
-    def __init__(self, client: SwapClient, files: SnapshotFiles, margin: float) -> None:
+    def __init__(self, client: SwapClient, files: NumberedFiles, margin: float) -> None:
         self._files, self._margin = files, margin
         self._protocol = SwapProtocol(client)
         self._pool = ThreadPoolExecutor(1, 'models')
@@ -366,7 +366,10 @@ class Promotion:
                 self._announce('take back', self._previous, known.path)
                 self._protocol.take_back(self._previous, known.path, now_s)
             else:
-                self._job = self._pool.submit(self._files.write, candidate.model, (known.path,))
+                model = candidate.model
+                self._job = self._pool.submit(
+                    lambda: self._files.write(lambda path: save_model(model, path), (known.path,))
+                )
         # What was compared already would be compared until chance lets it win.
         elif (
             (candidate is None or self.contest.is_lost)

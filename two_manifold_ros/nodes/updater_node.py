@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 import math
+from pathlib import Path
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
@@ -16,12 +18,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.adapting.checkpoints import (
-    Checkpointing,
-    name_of_files,
-    open_checkpoints,
-    SnapshotFiles,
-)
+from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
 from two_manifold_ros.adapting.promotion import Promotion
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
@@ -67,6 +64,14 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.promotion import Answer
     from two_manifold_ros.adapting.updater_session import Decode
+
+
+MODELS_KEPT = 3
+"""
+Newest models in the folder of handed over ones: what runs, what ran before, and one more.
+
+With fewer the file to go on with after a restart may be gone; more take room.
+"""
 
 
 class UpdaterNode(GuardedNode):
@@ -150,13 +155,12 @@ class UpdaterNode(GuardedNode):
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(head, learner_maker(chosen, head), decode, clock_ns)
 
-    def _resume(self) -> Checkpointing | None:
+    def _resume(self) -> Checkpoints | None:
         """Return the writer of checkpoints, after resuming from the newest one."""
         chosen = self._chosen
         if not chosen.checkpoint_folder:
             return None
-        checkpoints = open_checkpoints(chosen, self._session.head)
-        checkpointing = Checkpointing(checkpoints, chosen.checkpoint_s)
+        checkpointing = Checkpoints(chosen, self._session.head)
         for sentence in checkpointing.resume(self._session):
             self.get_logger().warning(sentence)
         return checkpointing
@@ -404,7 +408,12 @@ class Promoter:
                 'for them: set the parameter hand_over_folder or checkpoint_folder.'
             )
             raise InputError(msg)
-        self._files = SnapshotFiles(folder, chosen.checkpoint_name)
+        # An absolute path, because the filter node opens it too.
+        name = f'{chosen.checkpoint_name}.model'
+        self._files = NumberedFiles(Path(folder).absolute(), name, 'model', MODELS_KEPT)
+        # One that cannot be made or written is reported as an obstacle.
+        with suppress(OSError):
+            self._files.lock()
         client = FilterClient(node, chosen.filter_node)
         promotion = self._promotion = Promotion(client, self._files, chosen.hand_over_margin)
         client.listen(lambda values: promotion.hear(values, monotonic()))
