@@ -18,7 +18,7 @@ from two_manifold_ros.adapting.promotion import AWAY_S, PATIENCE_S, Promotion, S
 from two_manifold_ros.model.model_file import save_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from two_manifold_ros.adapting.promotion import Answer, Notice
@@ -62,94 +62,96 @@ def accept(asked: Asked) -> None:
     asked.answers[-1]('')
 
 
+def refuse(asked: Asked) -> None:
+    asked.answers[-1]('no')
+
+
+def hear(
+    protocol: SwapProtocol, second: float, swap: str, model: str = OLD, why: str = ''
+) -> None:
+    protocol.hear({'model': model, 'swap': swap, 'swap_trouble': why}, second)
+
+
 def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
     protocol.take_back(OLD, NEW, 0.0)
     assert asked.names == ['take back']
     accept(asked)
-    protocol.hear({'model': NEW, 'swap': 'none'}, 1.0)
+    hear(protocol, 1.0, 'none', NEW)
     assert protocol.busy
-    protocol.hear({'model': OLD, 'swap': 'none'}, 2.0)
+    hear(protocol, 2.0, 'none', OLD)
     assert (protocol.busy, protocol.trouble) == (False, '')
 
 
-@pytest.mark.parametrize('questions', [1, 2])
-def test_a_refusal_ends_it(protocol: SwapProtocol, asked: Asked, questions: int) -> None:
+@pytest.mark.parametrize(
+    ('answers', 'heard', 'busy', 'trouble'),
+    [
+        ([refuse], [], False, 'no'),
+        ([accept, refuse], [], False, 'no'),
+        ([accept, accept], [('none', NEW, '')], False, ''),
+        ([accept, accept], [('none', 'other.npz', '')], False, 'another client chose other.npz'),
+        # The first word may be about something older.
+        ([accept, accept], [('failed', OLD, 'before')], True, ''),
+        (
+            [accept, accept],
+            [('failed', OLD, 'before'), ('failed', OLD, 'of another track')],
+            False,
+            'of another track',
+        ),
+        # Before the answer it is no outcome.
+        ([accept], 3 * [('failed', OLD, 'before')], True, ''),
+    ],
+)
+def test_outcomes_of_a_swap(
+    protocol: SwapProtocol,
+    asked: Asked,
+    answers: list[Callable[[Asked], None]],
+    heard: list[tuple[str, str, str]],
+    busy: bool,
+    trouble: str,
+) -> None:
     protocol.begin(NEW, OLD, 0.0)
-    for _ in range(questions - 1):
-        accept(asked)
-    asked.answers[-1]('no')
-    assert (protocol.busy, protocol.trouble) == (False, 'no')
-    assert len(asked.names) == questions
-
-
-def test_a_model_that_is_not_taken(protocol: SwapProtocol, asked: Asked) -> None:
-    protocol.begin(NEW, OLD, 0.0)
-    accept(asked)
-    accept(asked)
-    status = {'model': OLD, 'swap': 'failed', 'swap_trouble': 'of another track'}
-    protocol.hear({**status, 'swap_trouble': 'of an attempt before'}, 1.0)
-    assert protocol.busy, 'the first word may be about something older'
-    protocol.hear(status, 2.0)
-    assert (protocol.busy, protocol.trouble) == (False, 'of another track')
+    for answer in answers:
+        answer(asked)
+    for second, each in enumerate(heard):
+        hear(protocol, second, *each)
+    assert protocol.busy == busy
+    assert trouble in protocol.trouble
+    assert bool(trouble) == bool(protocol.trouble)
 
 
 @pytest.mark.parametrize('answers', [0, 1, 2])
-def test_silence(protocol: SwapProtocol, asked: Asked, answers: int) -> None:
+def test_silence_ends_it_but_loading_may_take_long(
+    protocol: SwapProtocol, asked: Asked, answers: int
+) -> None:
     protocol.begin(NEW, OLD, 100.0)
     for _ in range(answers):
         accept(asked)
-    protocol.look(100.0 + PATIENCE_S)
+    last = 100.0
+    if answers == 2:
+        for last in range(100, 200):
+            hear(protocol, last, 'loading')
+            protocol.look(last + 0.5)
+    protocol.look(last + PATIENCE_S)
     assert protocol.busy
-    protocol.look(100.1 + PATIENCE_S)
+    protocol.look(last + 0.1 + PATIENCE_S)
     assert not protocol.busy
     assert f'{NEW} was to run, but no answer was received' in protocol.trouble
 
 
-def test_loading_may_take_long_if_it_is_reported(protocol: SwapProtocol, asked: Asked) -> None:
-    protocol.begin(NEW, OLD, 0.0)
-    accept(asked)
-    accept(asked)
-    for second in range(100):
-        protocol.hear({'model': OLD, 'swap': 'loading'}, second)
-        protocol.look(second + 0.5)
-    protocol.look(99.0 + PATIENCE_S)
-    assert protocol.busy
-    protocol.look(99.1 + PATIENCE_S)
-    assert not protocol.busy
-
-
-def test_diagnostics_before_the_answer_are_no_outcome(
-    protocol: SwapProtocol, asked: Asked
-) -> None:
-    protocol.begin(NEW, OLD, 0.0)
-    for _ in range(3):
-        protocol.hear({'model': OLD, 'swap': 'failed', 'swap_trouble': 'before'}, 1.0)
-    accept(asked)
-    for _ in range(3):
-        protocol.hear({'model': OLD, 'swap': 'failed', 'swap_trouble': 'before'}, 1.0)
-    assert protocol.busy
-
-
-def test_an_answer_that_comes_too_late_is_ignored(protocol: SwapProtocol, asked: Asked) -> None:
+def test_an_answer_counts_once_and_not_too_late(protocol: SwapProtocol, asked: Asked) -> None:
     protocol.begin(NEW, OLD, 0.0)
     late = asked.answers[-1]
     protocol.look(PATIENCE_S + 1.0)
     protocol.begin('newer.npz', OLD, 100.0)
     late('')
     late('no')
-    assert (protocol.busy, protocol.trouble) == (True, '')
-    assert asked.names == [f'next {NEW}', 'next newer.npz']
-
-
-def test_an_answer_counts_once(protocol: SwapProtocol, asked: Asked) -> None:
-    protocol.begin(NEW, OLD, 0.0)
-    first = asked.answers[0]
+    first = asked.answers[-1]
     first('')
     first('')
-    assert asked.names == [f'next {NEW}', 'swap']
+    assert asked.names == [f'next {NEW}', 'next newer.npz', 'swap']
     accept(asked)
     first('no')
-    assert protocol.busy
+    assert (protocol.busy, protocol.trouble) == (True, '')
 
 
 BETTER, WORSE = np.array([0.4, 0.1, 1.0]), np.array([0.1, 0.4, 1.0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from two_manifold_ros.adapting.training_material import newest_part
+from two_manifold_ros.adapting.training_material import newest_part, without
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
@@ -30,3 +30,20 @@ def test_newest_laps_reach_back_over_drives_and_holes() -> None:
     (only,) = newest_part([early, late], 3.0, 10**9)
     seconds = (only.imu.stamps[-1] - only.imu.stamps[0]) * 1e-9
     assert seconds == pytest.approx(3.0, abs=0.3)
+
+
+def test_outliers_and_long_times_without_positions_are_left_out_and_positions_stay() -> None:
+    whole = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=800))
+    assert whole.positions is not None
+    since_s = (whole.positions.stamps - whole.imu.first_stamp) * 1e-9
+    holed = whole.positions.select((since_s < 10.0) | (since_s > 15.0))
+    begin_ns = whole.imu.first_stamp + 20 * 10**9
+    outliers = [(begin_ns, begin_ns + 3 * 10**9)]
+    for longest_s, removed_s in ((4.0, 8.0), (6.0, 3.0)):
+        (kept,) = without([replace(whole, positions=holed)], outliers, longest_s)
+        assert len(whole.imu.stamps) - len(kept.imu.stamps) == pytest.approx(
+            20.0 * removed_s, abs=2
+        )
+        assert kept.positions is holed
+        inside = (kept.imu.stamps > begin_ns) & (kept.imu.stamps <= begin_ns + 3 * 10**9)
+        assert not inside.any()

@@ -14,7 +14,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.references import Fix
+from two_manifold_ros.adapting.references import Fix, LONGEST_STEP_NS
 from two_manifold_ros.training.cross_validation import surely_lower
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BLOCKS_PER_LAP = 4
 """
-Blocks in a lap of a contest: with more of them the errors of two blocks are alike.
+Parts of a lap whose errors are judged together: with more of them those of two parts are alike.
 
 After as many a contest can be decided, because every place was visited once.
 """
@@ -197,7 +197,7 @@ class Prequential:
 
 def _counted_ns(step_ns: int) -> int:
     """Return a step between two ticks, 0 if it is too long to count as judged time."""
-    return step_ns if step_ns <= 2_000_000_000 else 0
+    return step_ns if step_ns <= LONGEST_STEP_NS else 0
 
 
 class Contest:

@@ -29,6 +29,13 @@ earliest. With half of it slot cars may be believed a second late at a start; wi
 three wrong positions of a 1 Hz receiver that agree pass up to 100 m away instead of 50.
 """
 
+LONGEST_STEP_NS = 2_000_000_000
+"""
+Longest step of references whose rate is not known, of ticks that count, and delay of predictions.
+
+A receiver of 1 Hz misses one position. With half of it that would be no drive with positions.
+"""
+
 LEAST_GAP_NS = 250_000_000
 """Step between two positions across which they are interpolated at any rate, as in training."""
 
@@ -86,9 +93,9 @@ class ReferenceBuffer:
 
     def add(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a position that is newer than the ones before."""
-        fixes, kept_ns = self._fixes, 2_000_000_000
+        fixes = self._fixes
         fixes.append(Fix(stamp_ns, x, y))
-        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - kept_ns:
+        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - LONGEST_STEP_NS:
             fixes.popleft()
 
     def at(self, stamp_ns: int) -> tuple[float, float] | None:
@@ -154,7 +161,7 @@ class ReferenceMonitor:
         self._unlearned = 0
         self._reach: Reach | None = None
         # Until the rate is known, as for a reference that is slow.
-        self._gate: JumpGate[Fix] = JumpGate(2_000_000_000)
+        self._gate: JumpGate[Fix] = JumpGate(LONGEST_STEP_NS)
         self._restart()
 
     def _restart(self) -> None:

@@ -5,90 +5,55 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from statistics import median
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FIRST_S = 10.0
+"""
+Seconds with positions before the first attempt, which counts laps and takes a tenth of a second.
 
-@dataclass(frozen=True)
-class ScheduleSettings:
-    """
-    Settings of the schedule of trainings, in laps where a lap is known.
+With half of it shorter routes would have a model sooner; no lap of a recording is as short.
+"""
 
-    Parameters
-    ----------
-    first_s
-        Seconds with positions before the first attempt; one that fails takes a tenth of a second.
-    growth
-        Growth of the drive between two attempts while no lap is known, which take milliseconds.
-        A route that closes right after one is known to be closed at 1.3 laps, before the first
-        training is due.
-    turns
-        Laps after which a model is trained while there are few. At 1.5 half of the route was met
-        twice, the least to judge a model by; at 2 all of it was. From 5 on more laps hardly make a
-        model better.
-    near_laps
-        Laps before a turn from which on a training is the one of that turn: laps vary by a tenth.
-        At 0 two trainings would follow each other; at .5 that of two laps might be of 1.5.
-    later_growth
-        Growth of the drive between trainings after these turns. All later trainings together take
-        twice as long as the last one.
-    part_laps
-        Laps whose error is judged together.
-    rise, least_parts, most_parts
-        Error of two parts in a row over the median of the newest parts that restarts the
-        trainings, and how many have to be known and are remembered. After one part a filter was
-        mostly lost for a moment: restarting then cost the map of rc_car 13 % of a core. With four
-        parts the slot car was back five laps after a sign had turned, with two after three.
-    quiet_parts
-        Parts in a row with the usual error after which a rise is over. As many as start one: after
-        one, a filter that is lost in half of each lap would never have its model trained soon.
-    lately_laps
-        Laps since a rise from which a model of them alone is tried. With less nothing was met
-        twice; each lap more is a lap longer until what changed is learned.
-    worth
-        Growth of the drive since the last training for one to be worth it when positions end: what
-        was not learned by then never would be.
-    ended_laps
-        Laps without a position after which positions have ended. On the slot car, where they fail
-        every minute, trainings after each such time took a third of all.
+GROWTH = 1.3
+"""
+Growth of the drive between two attempts while no lap is known.
 
-    """
+A route that closes right after one lap is known to be closed at 1.3 laps, before it is learned.
+"""
 
-    first_s: float = 10.0
-    growth: float = 1.3
-    turns: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0, 5.0)
-    near_laps: float = 0.25
-    later_growth: float = 2.0
-    part_laps: float = 0.5
-    rise: float = 1.5
-    least_parts: int = 4
-    most_parts: int = 16
-    quiet_parts: int = 2
-    lately_laps: float = 2.0
-    worth: float = 1.02
-    ended_laps: float = 1.0
+FEW_LAPS = 5
+"""
+Laps up to which a model is trained after each one, from the second: more hardly make it better.
 
-    def left_s(self, driven_s: float, lap_s: float) -> float:
-        """Return how much longer a drive is to become until its model is trained again."""
-        for turn in self.turns:
-            if turn * lap_s > driven_s + self.near_laps * lap_s:
-                return turn * lap_s - driven_s
-        growth = self.later_growth if lap_s > 0.0 else self.growth
-        return (growth - 1.0) * driven_s
+After 2, 3, 5 and 8 laps instead a TPSR erred a tenth more over the first dozen laps.
+"""
 
+LATER_GROWTH = 2
+"""
+Growth of the drive between later trainings: all together take twice as long as the last one.
 
-class _Usual(NamedTuple):
-    """Usual values before errors rose; ``left_s`` is from one training to the next."""
+Where it was 1.3 the slot car took 4.4 % of a core.
+"""
 
-    error_m: float
-    since_s: float
-    since_ns: int
-    epoch_ns: int
-    left_s: float
+RISE = 1.5
+"""
+Error of a part over the largest usual one from which on it is unlike those before.
+
+The largest, because a filter errs more in some parts of each lap.
+"""
+
+USUAL_PARTS = 2 * BLOCKS_PER_LAP
+"""
+Newest parts that are usual, and parts from the first unlike one to another that are a change.
+
+Two laps: as many as a new route takes to be learned. What is wrong for less is left out: a lap,
+parts of which it is the start or the end, and the time in which the filter finds its place again.
+"""
 
 
 class Schedule:
@@ -96,10 +61,9 @@ class Schedule:
     Schedule of the trainings from a stream, and of the time from which the stream is learned.
 
     The length of the drive is the time with positions. A training is due when the drive has grown
-    by a share, and once more when positions end. Where errors have risen for a lap, the drive
-    starts there: what has changed is learned as soon as a new route would be. Where they are as
-    usual again, by a new model or because a filter was just lost for a while, it goes on as if
-    they had not risen.
+    by a share, and once more when positions end. Where errors have risen for two laps, a new drive
+    starts: what has changed is learned as soon as a new route would be. What is unlike the laps
+    before for less, because a sensor was stuck or positions were wrong, is not learned.
 
     Attributes
     ----------
@@ -107,6 +71,8 @@ class Schedule:
         Seconds with positions, and at how many of them a training is due.
     since_ns, epoch_ns
         Stamps since when the stream is as it is now, and from which on it is learned; 0 for all.
+    outliers
+        Start and end of what is not learned, ns.
     newest_ns
         Stamp of the newest position; ``None`` before the first.
     ended
@@ -115,30 +81,27 @@ class Schedule:
     """
 
     def __init__(self) -> None:
-        self.settings = ScheduleSettings()
-        self.known_s, self.due_s = 0.0, self.settings.first_s
+        self.known_s, self.due_s = 0.0, FIRST_S
         self.since_ns = self.epoch_ns = 0
         self.newest_ns: int | None = None
         self.ended = False
         # Seconds with positions at which laps started to count, and at the newest training.
         self._since_s = self._last_s = 0.0
-        self._parts: deque[float] = deque(maxlen=self.settings.most_parts)
-        # Start of the newest part, if its error had risen.
-        self._risen_ns: int | None = None
-        # Before a rise that is not over, and how many parts in a row were as usual since.
-        self._before: _Usual | None = None
-        self._quiet = 0
+        self._parts: deque[float] = deque(maxlen=USUAL_PARTS)
+        self.outliers: list[tuple[int, int]] = []
+        # Parts since the last outlier started, 0 if it is over, and those that were usual again.
+        # It is over after a lap of them: a stretch that was rebuilt is unlike once in each lap.
+        self._unlike = self._usual = 0
 
     @property
     def is_due(self) -> bool:
         """Return whether the drive has become long enough for a training."""
         return self.known_s >= self.due_s
 
-    @property
-    def has_grown(self) -> bool:
-        """Return whether the drive has become long enough for a training that may be the last."""
-        settings = self.settings
-        return self.known_s >= settings.first_s and self.known_s > settings.worth * self._last_s
+    def has_grown(self, lap_s: float) -> bool:
+        """Return whether a part of a lap is to be learned, by a training that may be the last."""
+        least_s = lap_s / BLOCKS_PER_LAP if lap_s > 0.0 else FIRST_S
+        return self.known_s - self._last_s >= least_s
 
     def count(self, stamp_ns: int, longest_step_ns: int) -> None:
         """Count the time since the position before, unless the step between is longer."""
@@ -149,23 +112,24 @@ class Schedule:
         self.newest_ns, self.ended = stamp_ns, False
 
     def has_stopped(self, stamp_ns: int, longest_step_ns: int, lap_s: float) -> bool:
-        """Return whether positions have just ended, which is to be noted in ``ended``."""
+        """Return whether positions have ended for a lap, which is to be noted in ``ended``."""
         if self.ended or self.newest_ns is None:
             return False
-        lap_ns = round(1e9 * self.settings.ended_laps * lap_s) if lap_s > 0.0 else 0
+        lap_ns = round(1e9 * lap_s) if lap_s > 0.0 else 0
         return stamp_ns - self.newest_ns > max(longest_step_ns, lap_ns)
 
-    def begin_training(self, lap_s: float, kept_s: float) -> bool:
+    def begin_training(self, lap_s: float, kept_s: float, oldest_ns: int) -> bool:
         """
         Note that a training starts; return whether to try a model of the newest laps alone.
 
-        ``lap_s`` is NaN if not known; drives that are kept last ``kept_s``, others are not learned
-        again.
+        ``lap_s`` is NaN if not known; drives that are kept last ``kept_s`` since ``oldest_ns``,
+        others are not learned again.
         """
-        grown_s = min(self.known_s - self._since_s, kept_s)
-        self.due_s = self.known_s + self.settings.left_s(grown_s, lap_s)
+        self.outliers = [each for each in self.outliers if each[1] > oldest_ns]
+        driven_s = min(self.known_s - self._since_s, kept_s)
+        self.due_s = self.known_s + _left_s(driven_s, lap_s)
         self._last_s = self.known_s
-        return self.since_ns > self.epoch_ns and grown_s >= self.settings.lately_laps * lap_s
+        return self.since_ns > self.epoch_ns
 
     def count_laps(self, laps: float, lap_s: float) -> None:
         """
@@ -173,73 +137,51 @@ class Schedule:
 
         A start from rest or a stop make a drive longer, but not more laps.
         """
-        driven_s = laps * lap_s
-        self._since_s = self._last_s - driven_s
-        self.due_s = self._last_s + self.settings.left_s(driven_s, lap_s)
+        self._since_s = self._last_s - laps * lap_s
+        self.due_s = self._last_s + _left_s(laps * lap_s, lap_s)
 
     def end_training(self, since_ns: int, epoch_ns: int) -> None:
         """Note that a model runs, with ``since_ns`` of its training and its own ``epoch_ns``."""
-        self._risen_ns = None
         # Where errors have risen again meanwhile, all is learned from once more.
         if since_ns == self.since_ns:
             self.epoch_ns = epoch_ns
 
-    def judge(self, error_m: float, rise_ns: int, lap_s: float) -> None:
-        """Restart the drive if the errors of two parts in a row, since ``rise_ns``, have risen."""
-        settings = self.settings
-        self._judge_calm(error_m, lap_s)
-        few = len(self._parts) < settings.least_parts
-        if few or error_m <= settings.rise * median(self._parts):
+    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> None:
+        """Take the error of a part until ``end_ns``, and since when it was higher than before."""
+        is_usual = len(self._parts) < USUAL_PARTS or error_m <= RISE * max(self._parts)
+        if is_usual:
             self._parts.append(error_m)
-            self._risen_ns = None
-        elif self._risen_ns is None:
-            self._risen_ns = rise_ns
-        else:
-            # Something has changed, and what is usual now is not known yet.
-            self._before = self._usual(median(self._parts))
-            self._quiet = 0
-            self._parts.clear()
-            rise_ns, self._risen_ns = self._risen_ns, None
-            self.since_ns, self.epoch_ns = rise_ns, 0
-            ago_s = ((self.newest_ns or rise_ns) - rise_ns) * 1e-9
-            self._since_s = self.known_s - max(ago_s, 0.0)
-            self.due_s = min(self.due_s, self._since_s + settings.turns[0] * lap_s)
-
-    def _usual(self, error_m: float) -> _Usual:
-        """Return the usual values until errors rose now."""
-        if self._before is not None and self.epoch_ns != self.since_ns:
-            # The last rise is not over: what was before it is what to go back to.
-            return self._before._replace(error_m=error_m)
-        left_s = self.due_s - self._last_s
-        return _Usual(error_m, self._since_s, self.since_ns, self.epoch_ns, left_s)
-
-    def _judge_calm(self, error_m: float, lap_s: float) -> None:
-        """Continue as before a rise if the newest parts err no more than those before it."""
-        before, settings = self._before, self.settings
-        if before is None:
+        if not self._unlike:
+            if not is_usual:
+                self.outliers.append((rise_ns, end_ns))
+                self._unlike, self._usual = 1, 0
             return
-        self._quiet = self._quiet + 1 if error_m <= settings.rise * before.error_m else 0
-        if not self._quiet:
+        self._unlike += 1
+        self._usual = self._usual + 1 if is_usual else 0
+        if self._usual == BLOCKS_PER_LAP:
+            self._unlike = 0
+        if is_usual:
             return
-        if self._quiet < settings.quiet_parts:
-            # No training before it is known whether one is wanted.
-            self.due_s = max(self.due_s, self.known_s + settings.part_laps * lap_s)
+        begin_ns, _ = self.outliers.pop()
+        if self._unlike < USUAL_PARTS:
+            self.outliers.append((begin_ns, end_ns))
             return
-        self._since_s, self._before = before.since_s, None
-        self.due_s = self._last_s + before.left_s
-        # Unless what came since is learned alone, and what was before is forgotten.
-        if self.epoch_ns != self.since_ns:
-            self.since_ns, self.epoch_ns = before.since_ns, before.epoch_ns
+        # Something has changed, and what is usual now is not known yet.
+        self._parts.clear()
+        self._unlike = 0
+        self.since_ns, self.epoch_ns = begin_ns, 0
+        self._since_s = self.known_s - max(end_ns - begin_ns, 0) * 1e-9
+        self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
 
     def interrupt(self) -> None:
-        """Forget that the newest part had a risen error: what follows is not the next one."""
-        self._risen_ns = None
+        """Count unlike parts again from here: what follows is not the next one."""
+        self._unlike = 0
 
     def set_back(self) -> None:
         """Count the whole stream as recent: earlier stamps have lost their meaning."""
         self.since_ns = self.epoch_ns = 0
         self.newest_ns = None
-        self._before = None
+        self.outliers.clear()
         self.interrupt()
 
     def saved(self) -> dict[str, Any]:
@@ -252,8 +194,9 @@ class Schedule:
             'epoch_ns': self.epoch_ns,
             'since_ns': self.since_ns,
             'parts': list(self._parts),
-            'before': self._before and list(self._before),
-            'quiet': self._quiet,
+            'outliers': self.outliers,
+            'unlike': self._unlike,
+            'usual': self._usual,
         }
 
     @classmethod
@@ -263,10 +206,16 @@ class Schedule:
         schedule.known_s, schedule.due_s = float(numbers['known_s']), float(numbers['due_s'])
         schedule._last_s, schedule._since_s = float(numbers['last_s']), float(numbers['since_s'])
         schedule.since_ns, schedule.epoch_ns = int(numbers['since_ns']), int(numbers['epoch_ns'])
-        if numbers['before'] is not None:
-            kinds = float, float, int, int, float
-            before = zip(kinds, numbers['before'], strict=True)
-            schedule._before = _Usual(*(kind(each) for kind, each in before))
-        schedule._quiet = int(numbers['quiet'])
         schedule._parts.extend(float(each) for each in numbers['parts'])
+        schedule.outliers = [(int(begin), int(end)) for begin, end in numbers['outliers']]
+        schedule._unlike, schedule._usual = int(numbers['unlike']), int(numbers['usual'])
         return schedule
+
+
+def _left_s(driven_s: float, lap_s: float) -> float:
+    """Return how much longer a drive is to become until its model is trained again."""
+    if not lap_s > 0.0:
+        return (GROWTH - 1.0) * driven_s
+    # Laps vary: a training a little early is the one of its lap. A place is to be met twice.
+    laps = max(1, round(driven_s / lap_s))
+    return (laps + 1 if laps < FEW_LAPS else LATER_GROWTH * laps) * lap_s - driven_s

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import Prequential
-from two_manifold_ros.adapting.references import ReferenceMonitor
-from two_manifold_ros.adapting.schedule import Schedule
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Prequential
+from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
+from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
     make_head,
     NothingLearned,
@@ -24,7 +23,6 @@ from two_manifold_ros.adapting.stream_memory import (
 from two_manifold_ros.adapting.training_material import (
     Candidate,
     lap_seconds,
-    newest_part,
     Training,
 )
 from two_manifold_ros.adapting.training_process import Trainer
@@ -50,41 +48,25 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-@dataclass(frozen=True)
-class LearnerLimits:
-    """
-    Limits that a learner holds its models to.
+NEWEST_LAPS = 16.0
+"""
+Newest laps that a model is trained on, so that later trainings of a route cost the same.
 
-    Parameters
-    ----------
-    newest_laps
-        Newest laps that a model is trained on, so that later trainings of a route cost the same.
-        On f1tenth_ipz20 and two seeds each of slot_car, rc_car, kart and figure_eight, driven for
-        20 to 27 laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all laps;
-        of 12 laps up to 1.4 times, and of 10 one of the kart's is lost for a while (9 times).
-    absent_ns
-        Time without a position, or three usual steps of them if these are longer, that does not
-        count as driven with positions.
-    caught_up_laps
-        Newest laps that a new model filters before it may run: one lap settles where it is.
-    judged_laps
-        Newest laps over which its error is reported.
-    better
-        Error of a learned model over that of the model that runs, below which it is better: beside
-        a given one, and of a model of what came since a rise alone. One of few laps has to show
-        its worth.
-    released
-        Error over that of the mean position below which withheld positions are published again: at
-        the limit itself they would come and go.
+On f1tenth_ipz20 and two seeds each of slot_car, rc_car, kart and figure_eight, driven for 20 to 27
+laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all laps; of 12 laps up to
+1.4 times, and of 10 one of the kart's is lost for a while (9 times).
+"""
 
-    """
+JUDGED_LAPS = 2.0
+"""Newest laps over which the error is reported, and estimates are withheld by."""
 
-    newest_laps: float = 16.0
-    absent_ns: int = 2_000_000_000
-    caught_up_laps: float = 1.0
-    judged_laps: float = 2.0
-    better: float = 0.8
-    released: float = 0.9
+BETTER = 0.8
+"""
+Error over that of another one below which a model, or a filter, is better.
+
+Of a learned model beside a given one; of one of what came since a change alone beside the one that
+runs; of a withheld filter beside the mean position. At 1 they would come and go.
+"""
 
 
 class StreamLearner:
@@ -94,10 +76,10 @@ class StreamLearner:
     Samples and reference positions are kept. After some first laps, and later each time that the
     drive has become twice as long, see `Schedule`, a model is trained from the newest laps, as
     ``two-manifold train`` does, shown the newest one, and replaces the previous one as soon as it
-    has an estimate. Where errors rise for a lap, laps count from there: what has changed is
+    has an estimate. Where errors rise for two laps, laps count from there: what has changed is
     learned as soon as a new route would be, and from what came since alone if that errs less on
-    its own parts. A lap that is like no other one, because a sensor was stuck or positions were
-    wrong, is not learned until a second one is like it. A model of which no part could be followed
+    its own parts. What is unlike the laps before for less than two laps, because a sensor was
+    stuck or positions were wrong, is not learned. A model of which no part could be followed
     on the others, because no place was met twice, is not used. A model that was given makes room
     only for one that wins a `Contest` beside it. A filter that errs no less than the
     mean position is withheld.
@@ -120,8 +102,6 @@ class StreamLearner:
         Limits of the ellipse for a warning and an error, metres; 0 for what the model says.
     at_once
         Whether samples wait for trainings: then the same stream gives bit-equal estimates.
-    limits
-        What models are held to.
 
     Attributes
     ----------
@@ -157,12 +137,10 @@ class StreamLearner:
         reorder_ns: int = 0,
         ellipse_m: tuple[float, float] = (0.0, 0.0),
         at_once: bool = False,
-        limits: LearnerLimits | None = None,
     ) -> None:
         self._settings = settings or TrainingSettings()
         self._trainer = trainer or Trainer()
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
-        self._limits = limits or LearnerLimits()
         self._position_lag = position_lag
         asked_s = parse_position_lag(position_lag) if position_lag else 0.0
         self._lag_ns = round(1e9 * (asked_s or 0.0))
@@ -171,7 +149,7 @@ class StreamLearner:
         self.schedule = Schedule()
         self._gate = SampleGate(len(head.channels.names), SEAM_NS, reorder_ns)
         self.reference = ReferenceMonitor()
-        self.score = Prequential(self.schedule.settings.first_s)
+        self.score = Prequential(FIRST_S)
         self.models = 0
         self.failure = self.details = ''
         self._model = head
@@ -262,7 +240,7 @@ class StreamLearner:
             self._candidate.settle(self.known_until_ns, self.position_at)
         for fix in kept:
             self.schedule.count(fix.stamp_ns, self._longest_step_ns)
-        if self._part.seconds >= self.schedule.settings.part_laps * self.lap_s:
+        if BLOCKS_PER_LAP * self._part.seconds >= self.lap_s:
             self._end_part()
         if self.schedule.is_due:
             self._learn()
@@ -336,7 +314,7 @@ class StreamLearner:
             self._run(model, self._make_filter(model))
             self.models = models
         self.filter.withheld = withheld
-        if schedule.has_grown:
+        if schedule.has_grown(self.lap_s):
             self._learn()
 
     def _make_filter(self, model: ModelHead) -> Filter:
@@ -347,12 +325,11 @@ class StreamLearner:
 
     def _run(self, model: ModelHead, live: Filter) -> None:
         self._model, self.filter = model, live
-        first_s, laps = self.schedule.settings.first_s, self._limits.judged_laps
-        self.score.span_s = laps * self.lap_s if self.lap_s > 0.0 else first_s
+        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
     @property
     def _longest_step_ns(self) -> int:
-        return max(self.reference.gap_ns, self._limits.absent_ns)
+        return max(self.reference.gap_ns, LONGEST_STEP_NS)
 
     def _look_for_end(self, stamp_ns: int) -> None:
         """Learn from the remaining laps when positions have ended."""
@@ -360,7 +337,7 @@ class StreamLearner:
         if not schedule.has_stopped(stamp_ns, self._longest_step_ns, self.lap_s):
             return
         due_s = schedule.due_s
-        if schedule.has_grown and not self._learn():
+        if schedule.has_grown(self.lap_s) and not self._learn():
             # A training runs; look again after it.
             return
         # If positions come back, the next training comes no later for it.
@@ -372,11 +349,11 @@ class StreamLearner:
         score = self.score
         # Less than a lap is too little to judge by.
         if score.seconds >= self.lap_s:
-            limit = self._limits.released if self.filter.withheld else 1.0
+            limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
         self._part.forget()
-        self.schedule.judge(error_m, rise_ns, self.lap_s)
+        self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
 
     def _learn(self) -> bool:
         """Start to train a model from the newest laps; return whether that can be done now."""
@@ -388,25 +365,22 @@ class StreamLearner:
         ):
             return False
         schedule = self.schedule
-        lately = schedule.begin_training(self.lap_s, self.memory.seconds)
+        lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
         training = self._training(self.lap_s if self.models else math.nan)
-        if not self.has_model:
-            training.least_laps = schedule.settings.turns[0] - schedule.settings.near_laps
+        training.counts_laps = not self.has_model
         if lately:
             error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s)
-            training.lately_below_m = self._limits.better * error_m
+            training.lately_below_m = BETTER * error_m
         self._begin(training)
         return True
 
     def _training(self, lap_s: float) -> Training:
         """Return a training from copies of the newest drives, of so many laps if known."""
         drives, step_ns = self.memory.recordings(self.head), self._longest_step_ns
-        schedule, newest_laps = self.schedule, self._limits.newest_laps
-        if self.models:
-            # One lap more, because where they start no other lap can be disagreed with.
-            drives = newest_part(drives, (newest_laps + 1.0) * self.lap_s, step_ns)
+        schedule = self.schedule
         trained = (drives, self._trainer, self._settings, self._position_lag, lap_s, step_ns)
-        return Training(*trained, schedule.since_ns, schedule.epoch_ns, newest_laps)
+        times = schedule.since_ns, schedule.epoch_ns, list(schedule.outliers)
+        return Training(*trained, *times, NEWEST_LAPS)
 
     def _begin(self, training: Training) -> None:
         def make() -> tuple[ModelHead, Filter]:
@@ -415,13 +389,12 @@ class StreamLearner:
 
         self.failure = self.details = ''
         successor = Successor(make, at_once=self._at_once)
-        self._candidate = Candidate(training, successor, self._limits.better)
+        self._candidate = Candidate(training, successor, BETTER)
 
     def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
         live, imu = self._make_filter(model), drive.imu
-        lap_s = self._limits.caught_up_laps * lap_seconds(model)
-        span_s = max(lap_s, 2.0 * model.window / model.rate_hz)
+        span_s = max(lap_seconds(model), 2.0 * model.window / model.rate_hz)
         newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
         for stamp, sample in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
             live.push(stamp, sample)

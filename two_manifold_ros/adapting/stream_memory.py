@@ -204,6 +204,11 @@ class StreamMemory:
         """Stamp of the sample that came last; 0 before the first."""
         return self._drives[-1].newest if self._drives else 0
 
+    @property
+    def oldest_ns(self) -> int:
+        """Stamp of the oldest sample that is kept; 0 before the first."""
+        return self._drives[0].stamps[0] if self._drives else 0
+
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
         return self._count

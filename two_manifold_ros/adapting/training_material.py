@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.outlier_laps import without_outliers
-from two_manifold_ros.adapting.prequential import Contest
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
@@ -50,10 +49,12 @@ class Training:
         Between two positions, above which there are none.
     since_ns, epoch_ns
         See `Schedule`; afterwards ``epoch_ns`` is the stamp from which on it was trained.
+    outliers
+        Start and end of what is not learned, ns.
     newest_laps
         Newest laps that are learned, see `LearnerLimits`.
-    least_laps
-        Laps that have to be counted before the first model is trained; 0 for later ones.
+    counts_laps
+        Whether two laps have to be counted, as before the first model.
     below_m
         Error on parts that were left out below which the model is used.
     lately_below_m
@@ -73,8 +74,9 @@ class Training:
     longest_step_ns: int
     since_ns: int
     epoch_ns: int
+    outliers: list[tuple[int, int]]
     newest_laps: float
-    least_laps: float = 0.0
+    counts_laps: bool = False
     below_m: float = math.inf
     lately_below_m: float = 0.0
     lag_ns: int = 0
@@ -94,14 +96,15 @@ class Training:
         if not self.drives:
             msg = 'no drive with positions is kept any more'
             raise InputError(msg)
-        if self.least_laps and len(self.drives) == 1:
+        if self.counts_laps and len(self.drives) == 1:
             # Counting takes far less time than training.
             self.laps = _count_laps(self.drives[0])
-            if self.laps is None or self.laps.count < self.least_laps:
+            if self.laps is None or round(self.laps.count) <= 1:
                 raise InputError(met_once)
-        counting = without_outliers(self.drives, self.lap_s)
+        counting = self.drives
         if self.lap_s > 0.0:
             counting = newest_part(counting, self.newest_laps * self.lap_s, self.longest_step_ns)
+            counting = without(counting, self.outliers, self.lap_s / BLOCKS_PER_LAP)
         model = None
         if self.lately_below_m:
             # Too little for a model of its own, perhaps.
@@ -199,6 +202,28 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
             if len(positions.stamps) and len(imu.stamps):
                 parts.append(replace(each, imu=imu, positions=positions))
     return parts
+
+
+def without(
+    recordings: Sequence[Recording], outliers: Sequence[tuple[int, int]], longest_s: float
+) -> list[Recording]:
+    """
+    Return recordings without the samples of outliers, and of longer times without positions.
+
+    Their positions stay: laps are counted by them. Start and end of outliers are in ns.
+    """
+    counting = []
+    for each in recordings:
+        stamps = each.imu.stamps
+        fixes = [] if each.positions is None else each.positions.stamps.tolist()
+        edges = np.array([stamps[0], *fixes, stamps[-1]])
+        steps = np.flatnonzero(np.diff(edges) > 1e9 * longest_s)
+        gaps = zip(edges[steps], edges[steps + 1], strict=True)
+        kept = np.ones(len(stamps), dtype=np.bool_)
+        for begin_ns, end_ns in (*outliers, *gaps):
+            kept &= (stamps <= begin_ns) | (stamps > end_ns)
+        counting.append(replace(each, imu=each.imu.select(kept)))
+    return counting
 
 
 def newest_part(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.adapting.prequential import USEFUL
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import TrainingProcess
@@ -313,7 +314,7 @@ def learning_progress(learner: StreamLearner) -> dict[str, float]:
 
 def _describe(learner: StreamLearner) -> str:
     """Return a sentence on the model, its error, and what would improve it."""
-    score, useful = learner.score, 0.25
+    score = learner.score
     if not learner.has_model:
         return f'no model yet, {learner.known_s:.0f} s with positions seen'
     if learner.models:
@@ -331,7 +332,7 @@ def _describe(learner: StreamLearner) -> str:
         return f'{learned}, so nothing is published: more laps with positions would help'
     if learner.schedule.ended:
         return f'{learned}; no positions come any more, the learned model stays in use'
-    if len(score) and score.rmse_m > useful * score.mean_rmse_m:
+    if len(score) and score.rmse_m > USEFUL * score.mean_rmse_m:
         return f'{learned}: more laps with positions would help'
     return learned
 
