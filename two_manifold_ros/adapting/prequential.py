@@ -15,7 +15,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.references import Fix, LONGEST_STEP_NS
-from two_manifold_ros.training.cross_validation import surely_lower
+from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -436,11 +436,7 @@ class StreamLearner:
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
             self.score.forget()
-        # The same object, so that holders of the counters see them continue. What only one of
-        # the two has used by now, the other has yet to count or has counted.
-        counters = self.filter.counters
-        counters['used'] += self.filter.waiting - successor.filter.waiting
-        successor.filter.counters = counters
+        successor.filter.take_over(self.filter)
         self._run(successor.model, successor.filter)
         self._lag_ns = training.lag_ns
         self.schedule.end_training(training.since_ns, training.epoch_ns)

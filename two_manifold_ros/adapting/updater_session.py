@@ -185,8 +185,7 @@ class UpdaterSession:
     def _replace_learner(self, learner: StreamLearner) -> None:
         before, self.learner = self.learner, learner
         learner.head = self._head
-        counters = learner.filter.counters = before.filter.counters
-        counters['used'] += before.filter.waiting
+        learner.filter.take_over(before.filter)
         learner.reference.counters = before.reference.counters
         before.close()
 

@@ -279,11 +279,9 @@ class Filter:
 
     def take_over(self, previous: Filter) -> None:
         """Continue the counts of the filter that ran on the same stream before."""
-        # The same object, so that holders of the counters see them continue. What only one of
-        # the two has used by now, the other has yet to count or has counted.
-        counters = previous.counters
-        counters['used'] += previous.waiting - self.waiting
-        self.counters = counters
+        self.counters = previous.counters.copy()
+        # What only one of the two has used by now, the other has yet to count or has counted.
+        self.counters['used'] += previous.waiting - self.waiting
 
     def forget_latest(self) -> None:
         """Forget the newest estimate: it came from samples that are not of the present."""

@@ -265,9 +265,7 @@ class Session:
         self._settle()
         new, self.successor = self.successor, None
         if new is not None:
-            counters = new.filter.counters = self.filter.counters.copy()
-            # Samples that only one of the two has used so far are counted once.
-            counters['used'] += self.filter.waiting - new.filter.waiting
+            new.filter.take_over(self.filter)
             self.model, self.filter = new.model, new.filter
             self._tick_ends = self.filter.tick_ends
 
