@@ -151,6 +151,11 @@ def walk_sample(folder: Path) -> list[str]:
 
 
 def _callback(node: Any) -> Callable[[bytes], None]:  # noqa: ANN401 - rclpy is not typed
+    import rclpy  # noqa: PLC0415 - only here
+
+    # A timer subscribes once the thread has loaded the model and warmed its filter up.
+    while node.is_configuring:
+        rclpy.spin_once(node)
     (imu,) = [each for each in node.subscriptions if each.topic_name.endswith('imu')]
     found: Callable[[bytes], None] = imu.callback
     return found
