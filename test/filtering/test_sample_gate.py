@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.filtering.filter import SampleGate
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.stamps import TickAverager, Verdict
+from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 NOW = 1_700_000_000_000_000_000
 
@@ -46,24 +45,27 @@ WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2
 
 
 class Live:
-    """Samples through an gate into ticks, as the filter does it."""
+    """Samples through a gate into ticks, as the filter does it."""
 
     def __init__(self, reorder_ns: int = 0) -> None:
-        self.gate = SampleGate(1, MAX_GAP, reorder_ns)
+        self.gate: StampGate[float] = StampGate(MAX_GAP, reorder_ns=reorder_ns)
         self.counters: Counter[str] = Counter()
         self.used: list[tuple[Verdict, int, float]] = []
         self.stretches: list[list[tuple[int, float]]] = []
         self._averager = TickAverager(1, PERIOD, MAX_GAP)
 
     def push(self, stamp: int, value: float) -> None:
-        for verdict, used, sample in self.gate.push(stamp, np.array([value]), self.counters):
-            self._use(verdict, used, float(sample[0]))
+        for judged in self.gate.push(stamp, value):
+            self._use(*judged)
 
     def end(self) -> None:
-        for verdict, used, sample in self.gate.drain(self.counters):
-            self._use(verdict, used, float(sample[0]))
+        for judged in self.gate.drain():
+            self._use(*judged)
 
     def _use(self, verdict: Verdict, stamp: int, value: float) -> None:
+        if verdict not in USED:
+            self.counters[verdict.value] += 1
+            return
         self.used.append((verdict, stamp, value))
         sample = np.array([value])
         if verdict is not Verdict.ACCEPT:

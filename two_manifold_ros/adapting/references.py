@@ -13,7 +13,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, SPEEDS
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate, StampRule, Verdict
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampGate, USED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,11 +161,10 @@ class ReferenceMonitor:
         self._unlearned = 0
         self._reach: Reach | None = None
         # Until the rate is known, as for a reference that is slow.
-        self._gate: JumpGate[Fix] = JumpGate(LONGEST_STEP_NS)
+        self._gate: StampGate[Fix] = StampGate(JUMP_BACK_NS, LONGEST_STEP_NS)
         self._restart()
 
     def _restart(self) -> None:
-        self._rule = StampRule(JUMP_BACK_NS)
         self._buffer.clear()
         self._newest.clear()
         # How many were used since.
@@ -191,8 +190,13 @@ class ReferenceMonitor:
         elif max(abs(x), abs(y)) > FARTHEST_M:
             self.counters['out_of_range'] += 1
         else:
-            for _, fix in self._gate.push(stamp_ns, Fix(stamp_ns, x, y), self.counters):
-                self._take(fix)
+            for verdict, _, fix in self._gate.push(stamp_ns, Fix(stamp_ns, x, y)):
+                if verdict not in USED or verdict is Verdict.JUMP_BACK:
+                    self.counters[verdict.value] += 1
+                if verdict is Verdict.JUMP_BACK:
+                    self._restart()
+                if verdict in USED:
+                    self._take(fix)
         return bool(self.taken)
 
     def at(self, stamp_ns: int) -> tuple[float, float] | None:
@@ -200,15 +204,7 @@ class ReferenceMonitor:
         return self._buffer.at(stamp_ns)
 
     def _take(self, fix: Fix) -> None:
-        """Judge the stamp of a position, then its place."""
-        verdict = self._rule.judge(fix.stamp_ns)
-        if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
-            self.counters[verdict.value] += 1
-            return
-        if verdict is Verdict.JUMP_BACK:
-            self.counters[verdict.value] += 1
-            self._restart()
-            self._rule.judge(fix.stamp_ns)
+        """Judge the place of a position."""
         self._learn(fix)
         if self._reach is None or not self._track or self._is_near(self._track[-1], fix):
             self._use(fix)
@@ -273,7 +269,7 @@ class ReferenceMonitor:
             # A single one, before all others, does not show how they follow.
             if len(steps) >= LEAST_STEPS:
                 gap_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
-                self._buffer.max_gap_ns = self._gate.max_gap_ns = gap_ns
+                self._buffer.max_gap_ns = self._gate.jump_ns = gap_ns
         newest.append(fix)
         self._unlearned += 1
         if self._unlearned < RELEARNED:

@@ -28,12 +28,13 @@ from two_manifold_ros.adapting.training_material import (
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
-from two_manifold_ros.filtering.filter import Filter, SampleGate
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
+from two_manifold_ros.ticks.stamps import StampGate, USED
 from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -147,7 +148,7 @@ class StreamLearner:
         self.head = head
         self.memory = StreamMemory(len(head.channels.names))
         self.schedule = Schedule()
-        self._gate = SampleGate(len(head.channels.names), SEAM_NS, reorder_ns)
+        self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=reorder_ns)
         self.reference = ReferenceMonitor()
         self.score = Prequential(FIRST_S)
         self.models = 0
@@ -201,7 +202,9 @@ class StreamLearner:
         """Take one sample, see ``Filter.push``."""
         values = np.array(sample, dtype=np.float64)
         # As the filter judges stamps: a wild one neither ends a drive nor positions.
-        for _, used_ns, used in self._gate.push(stamp_ns, values, Counter()):
+        for verdict, used_ns, used in self._gate.push(stamp_ns, values):
+            if verdict not in USED:
+                continue
             if used_ns <= self.memory.newest_ns - SEAM_NS:
                 # Later no stamp would say any more that this is no longer true.
                 self.memory.forget_before(self.schedule.epoch_ns)

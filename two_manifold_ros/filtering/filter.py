@@ -22,10 +22,10 @@ from two_manifold_ros.filtering.estimate import (
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.ticks.segments import NO_LIMIT
-from two_manifold_ros.ticks.stamps import JumpGate, Reordering, StampRule, TickAverager, Verdict
+from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate, TickFilter
     from two_manifold_ros.filtering.status import EllipseLimits, Finding
@@ -55,79 +55,6 @@ def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
 def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
     return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
-
-
-class SampleGate:
-    """
-    Drop samples with wild, repeated or late stamps, and sort those that are late by little.
-
-    Every sample is passed on, counted under a cause, or ``waiting``.
-
-    Parameters
-    ----------
-    channels
-        Values per sample.
-    max_gap_ns
-        A longer step forward is a gap.
-    reorder_ns
-        How late a sample may come and still be used; everything is delayed by as much.
-
-    """
-
-    # A tuple, because an enum member takes longer to hash than to compare with three others.
-    _dropped = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
-
-    def __init__(self, channels: int, max_gap_ns: int, reorder_ns: int) -> None:
-        # What comes in disorder may be ahead of the others by a gap and all that is still late.
-        self._gate: JumpGate[Floats] = JumpGate(max_gap_ns + reorder_ns)
-        self._late = Reordering(channels, reorder_ns) if reorder_ns else None
-        self._rule = StampRule(max_gap_ns)
-
-    @property
-    def waiting(self) -> int:
-        """Samples that were neither passed on nor dropped yet."""
-        return self._gate.waiting + (0 if self._late is None else len(self._late))
-
-    @property
-    def jumped(self) -> bool:
-        """True if the newest stamp jumped, so that the next one decides what that means."""
-        return self._gate.waiting > 0
-
-    @property
-    def aside_ns(self) -> int:
-        """Time before the newest stamp that the accepted stamps do not show."""
-        return self._rule.aside_ns
-
-    def push(
-        self, stamp: int, sample: Floats, counters: Counter[str]
-    ) -> Iterator[tuple[Verdict, int, Floats]]:
-        """
-        Take a (c,) sample and its stamp, ns; yield the samples to use, each with its verdict.
-
-        ``counters`` counts dropped samples by cause.
-        """
-        for passed in self._gate.push(stamp, sample, counters):
-            if self._late is None or passed[0] <= 0:
-                yield from self._judge([passed], counters)
-            else:
-                yield from self._judge(self._late.push(*passed), counters)
-
-    def drain(self, counters: Counter[str]) -> Iterator[tuple[Verdict, int, Floats]]:
-        """Forget the stream after yielding the samples that only waited for others."""
-        self._gate.drop(counters)
-        if self._late is not None:
-            yield from self._judge(self._late.flush(), counters)
-        self._rule.forget()
-
-    def _judge(
-        self, stamped: list[tuple[int, Floats]], counters: Counter[str]
-    ) -> Iterator[tuple[Verdict, int, Floats]]:
-        for stamp, sample in stamped:
-            verdict = self._rule.judge(stamp)
-            if verdict in self._dropped:
-                counters[verdict.value] += 1
-            else:
-                yield verdict, stamp, sample
 
 
 class Filter:
@@ -184,7 +111,7 @@ class Filter:
         channels = len(model.channels.mean)
         self._model = model
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
-        self._gate = SampleGate(channels, model.max_gap_ns, reorder_ns)
+        self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
         self.limits = limits or limits_of(model)
         self._estimator = TickEstimator(
@@ -290,8 +217,8 @@ class Filter:
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         # What only waited is used all the same, so that no sample goes uncounted.
-        for used in self._gate.drain(self.counters):
-            self._use(*used)
+        for judged in self._gate.drain():
+            self._use(*judged)
         self._reset()
         self._waiting_for = f'reset: {cause}'
 
@@ -325,11 +252,14 @@ class Filter:
                 self._watch.sample_out_of_range(stamp_ns, values)
             return []
         estimates: list[Estimate] = []
-        for used in self._gate.push(stamp_ns, values, counters):
-            estimates += self._use(*used)
+        for judged in self._gate.push(stamp_ns, values):
+            estimates += self._use(*judged)
         return estimates
 
     def _use(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> list[Estimate]:
+        if verdict not in USED:
+            self.counters[verdict.value] += 1
+            return []
         self.used = True
         self.counters['used'] += 1
         starts = verdict is not Verdict.ACCEPT

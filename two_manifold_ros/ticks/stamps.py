@@ -10,10 +10,11 @@ the same bits.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -23,8 +24,6 @@ from two_manifold_ros.recordings.excursions import LATE_NS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-    Stamped = list[tuple[int, Floats]]
 
 
 JUMP_BACK_NS = LATE_NS
@@ -47,124 +46,163 @@ class Verdict(Enum):
     WILD = 'wild_stamp'
 
 
-class StampRule:
+USED = (Verdict.ACCEPT, Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
+"""What the stream goes on with; all other verdicts drop the sample."""
+
+Item = TypeVar('Item')
+
+MOST_LATE = 2048
+"""Samples that wait for late ones at the most, whatever their stamps: half a second at 4 kHz."""
+
+
+class StampGate(Generic[Item]):
     """
-    Judge stamps one after the other against the newest accepted one.
+    Judge the stamps of a stream, of samples of any kind: live, and of whole recordings.
 
-    A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was set back: where for
-    longer than that only older stamps came, which the next one continues. ``aside_ns`` is then
-    the time during which nothing was used, which the accepted stamps do not show.
+    A step forward by more than ``jump_ns``, and one back by ``JUMP_BACK_NS``, is a jump, of which
+    one flipped bit would cost two resets. So the sample waits. If the next one continues what was
+    before the jump, it was *wild* and is dropped. If not, the jump is believed, and it passes
+    first. Then late samples are sorted, where that is asked for, and each is judged against the
+    newest one used. A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was
+    set back: where for longer than that only older stamps came, which the next one continues.
+
+    Parameters
+    ----------
+    max_gap_ns
+        Longest step that is no gap, ns.
+    jump_ns
+        Longest step forward that is no jump; by default, of late samples too, that and how late
+        they may come. It may change on the way.
+    reorder_ns
+        How late a sample may come, ns, less than ``JUMP_BACK_NS``; all others wait as long.
+
+    Attributes
+    ----------
+    aside_ns
+        Time before the newest stamp during which nothing was used, which the accepted stamps do
+        not show.
+
     """
 
-    def __init__(self, max_gap_ns: int) -> None:
-        self._max_gap = max_gap_ns
-        self.forget()
+    def __init__(self, max_gap_ns: int, jump_ns: int | None = None, reorder_ns: int = 0) -> None:
+        self.jump_ns = max_gap_ns + reorder_ns if jump_ns is None else jump_ns
+        self._max_gap, self._reorder = max_gap_ns, reorder_ns
+        self._forget()
 
-    def forget(self) -> None:
-        """Treat the next stamp as the first."""
-        self._newest: int | None = None
-        self._refused: tuple[int, int] | None = None
+    def _forget(self) -> None:
         self.aside_ns = 0
+        # Newest that came without a jump; one that jumped; late ones by stamp; newest one used,
+        # and the first and last of the older ones since.
+        self._came: int | None = None
+        self._jumped: tuple[int, Item] | None = None
+        self._late: list[tuple[int, Item]] = []
+        self._used: int | None = None
+        self._older: tuple[int, int] | None = None
 
-    def judge(self, stamp: int) -> Verdict:
-        """Judge a stamp; accepted stamps, gaps and jumps back become the newest."""
+    @property
+    def jumped(self) -> bool:
+        """True if the newest stamp jumped, so that the next one decides what that means."""
+        return self._jumped is not None
+
+    @property
+    def waiting(self) -> int:
+        """Samples that were not judged yet."""
+        return len(self._late) + self.jumped
+
+    def push(self, stamp: int, item: Item) -> list[tuple[Verdict, int, Item]]:
+        """Take an item and its stamp, ns; return what is judged now, in order."""
+        judged: list[tuple[Verdict, int, Item]] = []
+        for passed in self._settle(stamp, item, judged):
+            judged += [(self._judge(each[0]), *each) for each in self._sort(*passed)]
+        return judged
+
+    def drain(self) -> list[tuple[Verdict, int, Item]]:
+        """Judge all that waited, of which a jump was none, and forget the stream."""
+        judged = [] if self._jumped is None else [(Verdict.WILD, *self._jumped)]
+        judged += [(self._judge(each[0]), *each) for each in self._late]
+        self._forget()
+        return judged
+
+    def _settle(  # noqa: PLR0911 - one for each case
+        self, stamp: int, item: Item, judged: list[tuple[Verdict, int, Item]]
+    ) -> list[tuple[int, Item]]:
+        """Return what jumps no more, of this one and one that waited; add what is dropped."""
+        came, waiting = self._came, self._jumped
+        # Without a time it cannot confirm a jump.
+        if stamp <= 0 or came is None:
+            self._came = came if stamp <= 0 else stamp
+            return [(stamp, item)]
+        step = stamp - came
+        if waiting is None:
+            if -JUMP_BACK_NS < step <= self.jump_ns:
+                self._came = max(came, stamp)
+                return [(stamp, item)]
+            self._jumped = stamp, item
+            return []
+        onward = stamp - waiting[0]
+        if onward == 0:
+            # A copy is no witness of what it was copied from.
+            judged.append((Verdict.DUPLICATE, stamp, item))
+            return []
+        # One between the two is in order: the longest gap has become longer.
+        if 0 < step <= self.jump_ns and not came < waiting[0] < stamp:
+            judged.append((Verdict.WILD, *waiting))
+            self._came, self._jumped = stamp, None
+            return [(stamp, item)]
+        if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self.jump_ns:
+            # A late one or a copy from before the jump may still be on its way in either case.
+            return [(stamp, item)]
+        self._came, self._jumped = waiting[0], None
+        return [waiting, *self._settle(stamp, item, judged)]
+
+    def _sort(self, stamp: int, item: Item) -> list[tuple[int, Item]]:
+        """Return those before which none is expected any more, the oldest first."""
+        late = self._late
+        if not self._reorder or stamp <= 0:
+            return [(stamp, item)]
+        ready: list[tuple[int, Item]] = []
+        if late and stamp <= late[-1][0] - JUMP_BACK_NS:
+            # The first of another time: all of the old one come before it.
+            ready, self._late = late, []
+            late = self._late
+        insort(late, (stamp, item), key=itemgetter(0))
+        count = bisect_right(late, late[-1][0] - self._reorder, key=itemgetter(0))
+        count = max(count, len(late) - MOST_LATE)
+        ready += late[:count]
+        del late[:count]
+        return ready
+
+    def _judge(self, stamp: int) -> Verdict:
+        """Judge a stamp against the newest one used, which it may become."""
         if stamp <= 0:
             return Verdict.ZERO
-        newest = self._newest
+        newest = self._used
         if newest is None:
-            self._newest = stamp
+            self._used = stamp
             return Verdict.START
         step = stamp - newest
         if -JUMP_BACK_NS < step <= 0:
-            begin, end = self._refused or (stamp, stamp)
-            self._refused = begin, max(end, stamp)
+            first, last = self._older or (stamp, stamp)
+            self._older = first, max(last, stamp)
             return Verdict.OUT_OF_ORDER if step else Verdict.DUPLICATE
         self.aside_ns = self._set_aside(stamp)
-        self._newest, self._refused = stamp, None
+        self._used, self._older = stamp, None
         if step < 0:
             return Verdict.JUMP_BACK
         return Verdict.GAP if step > self._max_gap or self.aside_ns else Verdict.ACCEPT
 
     def _set_aside(self, stamp: int) -> int:
         """Return for how long older stamps came that this one continues; 0 if not for long."""
-        begin, end = self._refused or (stamp, stamp)
-        if end - begin <= self._max_gap or not 0 < stamp - end <= self._max_gap:
+        first, last = self._older or (stamp, stamp)
+        if last - first <= self._max_gap or not 0 < stamp - last <= self._max_gap:
             return 0
-        return stamp - begin
-
-
-Item = TypeVar('Item')
-
-
-class JumpGate(Generic[Item]):
-    """
-    Hold back a sample whose stamp jumps until the next one shows whether the jump is real.
-
-    A step forward by more than ``max_gap_ns`` is a jump, as is one back by ``JUMP_BACK_NS``. One
-    flipped bit in a stamp would otherwise cost two resets. If the next sample continues what was
-    before the jump, the one held back was *wild*: it is dropped and counted. If not, the jump is
-    believed, and the one held back passes first. Samples that do not jump pass at once.
-    ``max_gap_ns`` may change on the way.
-    """
-
-    def __init__(self, max_gap_ns: int) -> None:
-        self.max_gap_ns = max_gap_ns
-        self._newest: int | None = None
-        self._waiting: tuple[int, Item] | None = None
-
-    @property
-    def waiting(self) -> int:
-        """Number of samples that are held back: one or none."""
-        return 0 if self._waiting is None else 1
-
-    def push(self, stamp: int, item: Item, counters: Counter[str]) -> list[tuple[int, Item]]:
-        """Take a stamp and its item; return those that pass, in order, and count those dropped."""
-        if stamp <= 0:
-            # It has no time, so it cannot confirm a jump.
-            return [(stamp, item)]
-        if self._newest is None:
-            self._newest = stamp
-            return [(stamp, item)]
-        if self._waiting is not None:
-            return self._settle(stamp, item, self._waiting, counters)
-        step = stamp - self._newest
-        if -JUMP_BACK_NS < step <= self.max_gap_ns:
-            self._newest = max(self._newest, stamp)
-            return [(stamp, item)]
-        self._waiting = (stamp, item)
-        return []
-
-    def drop(self, counters: Counter[str]) -> None:
-        """Forget the stream; a jump that no sample has followed is counted as wild."""
-        if self._waiting is not None:
-            counters[Verdict.WILD.value] += 1
-        self._newest = self._waiting = None
-
-    def _settle(
-        self, stamp: int, item: Item, waiting: tuple[int, Item], counters: Counter[str]
-    ) -> list[tuple[int, Item]]:
-        newest = self._newest or 0
-        step, onward = stamp - newest, stamp - waiting[0]
-        if onward == 0:
-            # A copy is no witness of what it was copied from.
-            counters[Verdict.DUPLICATE.value] += 1
-            return []
-        # One between the two is in order: the longest gap has become longer.
-        if 0 < step <= self.max_gap_ns and not newest < waiting[0] < stamp:
-            counters[Verdict.WILD.value] += 1
-            self._newest, self._waiting = stamp, None
-            return [(stamp, item)]
-        if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self.max_gap_ns:
-            # A late one or a copy from before the jump may still be on its way in either case.
-            return [(stamp, item)]
-        self._newest, self._waiting = waiting[0], None
-        return [waiting, *self.push(stamp, item, counters)]
+        return stamp - first
 
 
 @dataclass(frozen=True)
 class Stretches:
     """
-    The stamps of a whole stream, judged as those of a live one are: by `JumpGate` and `StampRule`.
+    The stamps of a whole stream, judged as those of a live one are: by a `StampGate`.
 
     Parameters
     ----------
@@ -236,7 +274,6 @@ class Stretches:
 
 def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
     """Judge (N,) stamps, ns, in the order received; longer steps than ``max_gap_ns`` are gaps."""
-    new_stretch = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
     kept = np.ones(len(stamps), dtype=np.bool_)
     wild = np.zeros(len(stamps), dtype=np.bool_)
     begins: list[int] = []
@@ -246,29 +283,23 @@ def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
     index = 0
     while index < len(stamps):
         # From here on one by one, until a stamp continues what was accepted before.
-        gate, rule = JumpGate[int](max_gap_ns), StampRule(max_gap_ns)
+        gate = StampGate[int](max_gap_ns)
         if index:
-            gate.push(int(stamps[index - 1]), index - 1, counts)
-            rule.judge(int(stamps[index - 1]))
+            gate.push(int(stamps[index - 1]), index - 1)
         settled = False
         while index < len(stamps) and not settled:
             kept[index] = False
-            doubt = gate.waiting
-            passed = gate.push(int(stamps[index]), index, counts)
-            # What is held back is wild unless it passes later; a copy of it is not held back.
-            wild[index] = gate.waiting and (passed or not doubt)
-            for stamp, place in passed:
-                verdict = rule.judge(stamp)
-                counts[verdict.value] += 1
-                wild[place] = False
-                kept[place] = verdict is Verdict.ACCEPT or verdict in new_stretch
-                if verdict in new_stretch:
-                    begins.append(place)
-                settled = bool(kept[place]) and place == index
-            settled = settled and not gate.waiting
+            judged = gate.push(int(stamps[index]), index)
             index += 1
-        if not settled:
-            gate.drop(counts)
+            if index == len(stamps):
+                judged += gate.drain()
+            for verdict, _, place in judged:
+                counts[verdict.value] += 1
+                wild[place] = verdict is Verdict.WILD
+                kept[place] = verdict in USED
+                if kept[place] and verdict is not Verdict.ACCEPT:
+                    begins.append(place)
+            settled = bool(kept[index - 1]) and not gate.jumped
         after = np.searchsorted(odd, index)
         regular = (int(odd[after]) if after < len(odd) else len(stamps)) - index
         if regular:
@@ -276,80 +307,6 @@ def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
         index += regular
     at = np.cumsum(kept)[begins] - 1 if begins else np.zeros(0, dtype=np.int64)
     return Stretches(stamps, np.flatnonzero(kept), at, np.flatnonzero(wild), counts)
-
-
-class Reordering:
-    """
-    Keep (c,) samples until no older one is expected any more.
-
-    A sample is returned once another one is newer by the span. One that comes later than that
-    is returned at once, out of order, for others to refuse. One that goes back by
-    ``JUMP_BACK_NS`` is not late but the first of another time: all others are returned before it.
-    Samples with the same stamp stay in the order of their arrival.
-
-    Parameters
-    ----------
-    channels
-        Values per sample.
-    span_ns
-        How late a sample may come, nanoseconds; less than ``JUMP_BACK_NS``.
-    most
-        Samples kept at the most; half a second at 4 kHz has fewer.
-
-    """
-
-    def __init__(self, channels: int, span_ns: int, most: int = 2048) -> None:
-        self._span = span_ns
-        self._most = most
-        # Twice as many, so that they are moved to the front only now and then.
-        self._stamps = np.zeros(2 * most, dtype=np.int64)
-        self._samples = np.zeros((2 * most, channels))
-        self._begin = self._end = 0
-
-    def __len__(self) -> int:
-        """Return how many samples are kept."""
-        return self._end - self._begin
-
-    def push(self, stamp: int, sample: Floats) -> Stamped:
-        """Take a (c,) sample; return those that need not wait any longer, the oldest first."""
-        before = self.flush() if self._jumps_back(stamp) else []
-        if self._end == len(self._stamps):
-            self._move_to_front()
-        self._insert(stamp, sample)
-        kept = self._stamps[self._begin : self._end]
-        count = int(np.searchsorted(kept, int(kept[-1]) - self._span, side='right'))
-        return before + self._give(max(count, len(kept) - self._most))
-
-    def flush(self) -> Stamped:
-        """Return all that is kept, the oldest first."""
-        return self._give(len(self))
-
-    def _jumps_back(self, stamp: int) -> bool:
-        return bool(len(self) and stamp <= int(self._stamps[self._end - 1]) - JUMP_BACK_NS)
-
-    def _give(self, count: int) -> Stamped:
-        begin = self._begin
-        self._begin = begin + count
-        stamps = self._stamps[begin : self._begin].tolist()
-        return list(zip(stamps, self._samples[begin : self._begin].copy(), strict=True))
-
-    def _insert(self, stamp: int, sample: Floats) -> None:
-        end = self._end
-        place = end
-        if end > self._begin and stamp < self._stamps[end - 1]:
-            kept = self._stamps[self._begin : end]
-            place = self._begin + int(np.searchsorted(kept, stamp, side='right'))
-            self._stamps[place + 1 : end + 1] = self._stamps[place:end].copy()
-            self._samples[place + 1 : end + 1] = self._samples[place:end].copy()
-        self._stamps[place] = stamp
-        self._samples[place] = sample
-        self._end = end + 1
-
-    def _move_to_front(self) -> None:
-        count = len(self)
-        self._stamps[:count] = self._stamps[self._begin : self._end].copy()
-        self._samples[:count] = self._samples[self._begin : self._end].copy()
-        self._begin, self._end = 0, count
 
 
 @shared
