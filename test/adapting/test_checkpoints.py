@@ -354,6 +354,11 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     assert why in sentence
     assert again.learned()['learned'] == learned.learned()['learned']
     assert back.begun.endswith(str(older))
+    # It does not count among those that are kept.
+    for _ in range(2):
+        back.save(again)
+        back.finish()
+    assert older.exists()
 
 
 def test_a_disk_that_is_full_stops_nothing(

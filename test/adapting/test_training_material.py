@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.training_material import newest_part, without
@@ -47,3 +48,15 @@ def test_outliers_and_long_times_without_positions_are_left_out_and_positions_st
         assert kept.positions is holed
         inside = (kept.imu.stamps > begin_ns) & (kept.imu.stamps <= begin_ns + 3 * 10**9)
         assert not inside.any()
+
+
+def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over() -> None:
+    whole = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=800))
+    samples = whole.imu.samples.copy()
+    samples[:, 3] = np.nan
+    samples[100:200] = samples[100]
+    samples[400:440] = samples[400]
+    stuck = replace(whole, imu=replace(whole.imu, samples=samples))
+    (kept,) = without([stuck], [], 3.0)
+    assert len(kept.imu.stamps) == pytest.approx(700, abs=1)
+    assert not np.isin(whole.imu.stamps[102:200], kept.imu.stamps).any()

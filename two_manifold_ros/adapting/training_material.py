@@ -208,19 +208,24 @@ def without(
     recordings: Sequence[Recording], outliers: Sequence[tuple[int, int]], longest_s: float
 ) -> list[Recording]:
     """
-    Return recordings without the samples of outliers, and of longer times without positions.
+    Return recordings without the samples of outliers, and of longer times without news.
 
-    Their positions stay: laps are counted by them. Start and end of outliers are in ns.
+    These are without positions, or with a sensor that repeats itself to the last bit. Positions
+    stay: laps are counted by them. Start and end of outliers are in ns.
     """
     counting = []
     for each in recordings:
         stamps = each.imu.stamps
         fixes = [] if each.positions is None else each.positions.stamps.tolist()
-        edges = np.array([stamps[0], *fixes, stamps[-1]])
-        steps = np.flatnonzero(np.diff(edges) > 1e9 * longest_s)
-        gaps = zip(edges[steps], edges[steps + 1], strict=True)
+        samples = np.nan_to_num(each.imu.samples)
+        changed = stamps[1:][(np.diff(samples, axis=0) != 0.0).any(axis=1)].tolist()
         kept = np.ones(len(stamps), dtype=np.bool_)
-        for begin_ns, end_ns in (*outliers, *gaps):
+        spans = list(outliers)
+        for news in (fixes, changed):
+            edges = np.array([stamps[0], *news, stamps[-1]])
+            steps = np.flatnonzero(np.diff(edges) > 1e9 * longest_s)
+            spans += zip(edges[steps].tolist(), edges[steps + 1].tolist(), strict=True)
+        for begin_ns, end_ns in spans:
             kept &= (stamps <= begin_ns) | (stamps > end_ns)
         counting.append(replace(each, imu=each.imu.select(kept)))
     return counting
