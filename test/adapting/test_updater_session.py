@@ -17,7 +17,6 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
     assess_learning,
@@ -266,27 +265,6 @@ def test_images_have_a_channel_for_each_box() -> None:
     head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
     assert len(head.channels.names) == 20
     assert not head.channels.of_imu
-
-
-@pytest.mark.parametrize(
-    ('changed', 'words'),
-    [
-        ({'learner': 'map'}, 'npz: the checkpoint is of another learner, map or tpsr'),
-        ({'horizons': [0, 5]}, 'it has horizons'),
-        ({'input': 'image'}, 'it has channels'),
-    ],
-)
-def test_a_checkpoint_of_something_else_is_refused(
-    drive: SlotCarRun, tmp_path: Path, changed: dict[str, Any], words: str
-) -> None:
-    before, after = (chosen(checkpoint_folder=str(tmp_path), **each) for each in ({}, changed))
-    session = small_session()
-    feed(session, drive, slice(0, 10))
-    Checkpoints(before, stream_head(before, '/x')).end(session)
-    again = Checkpoints(before, stream_head(before, '/y'))
-    again.end(session)
-    with pytest.raises(InputError, match=words):
-        Checkpoints(after, stream_head(after, '/x'))
 
 
 @pytest.mark.parametrize(
