@@ -17,7 +17,7 @@ from raw_imu import raw_drive, raw_imu
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.successor import WINDOWS_FED
+from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
 from two_manifold_ros.interface.model_swap import (
     check_input,
@@ -391,3 +391,17 @@ def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Pa
         check_input(camera, 'm')
     with pytest.raises(InputError, match='subscribes to an IMU'):
         check_successor(camera, load_model(model_path), 'm')
+
+
+def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(
+    drive: SlotCarRun, other: Model
+) -> None:
+    live = Filter(other)
+    for stamp_ns, sample in zip(drive.stamps_ns.tolist()[:400], drive.imu, strict=False):
+        live.push(stamp_ns, sample)
+    assert live.latest is not None
+    successor = Successor(lambda: (other, live), at_once=True)
+    assert (successor.latest, successor.tracks) == (None, False)
+    for index in range(400, 440):
+        successor.take(int(drive.stamps_ns[index]), drive.imu[index])
+    assert successor.tracks
