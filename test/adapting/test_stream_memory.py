@@ -186,6 +186,7 @@ def test_it_knows_how_long_the_drives_lasted() -> None:
     memory.add(STEP * 102 + 2 * SEAM_NS, sample(0.0))
     assert memory.seconds == pytest.approx(1.01)
     assert StreamMemory().seconds == 0.0
+    assert (memory.oldest_ns, StreamMemory().oldest_ns) == (STEP, 0)
 
 
 def test_an_axis_that_is_never_measured_keeps_no_sample_out() -> None:
