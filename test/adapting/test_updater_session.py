@@ -30,10 +30,9 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import (
     assess,
     Assessment,
-    filter_health,
+    Health,
     Level,
     REJECTIONS,
-    Snapshot,
 )
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
 
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
-    snapshot = Snapshot(filter=filter_health(session.filter, 0.0, None))
-    return assess_learning(assess(snapshot), session.learner, '/reference').why
+    health = Health().with_filter(session.filter, 0.0)
+    return assess_learning(assess(health), session.learner, '/reference').why
 
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:

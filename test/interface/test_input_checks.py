@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections import Counter
 import math
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from two_manifold_ros.interface.assessment import InputHealth
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.session import Arrivals
-
-if TYPE_CHECKING:
-    from two_manifold_ros.interface.assessment import InputHealth
 
 SECOND = 1_000_000_000
 MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
@@ -24,7 +22,8 @@ MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acc
 def health(
     monitor: InputMonitor, arrivals: Arrivals | None = None, now_ns: int = 0, **counts: int
 ) -> InputHealth:
-    return monitor.health(Counter(counts), arrivals, 9.0, now_ns, {})
+    heard = InputHealth(unused_s=9.0)
+    return monitor.health(heard, Counter(counts), arrivals or Arrivals(), now_ns, {})
 
 
 def test_what_was_rejected_since_the_last_that_was_used() -> None:
@@ -110,7 +109,7 @@ def test_trouble_and_steps_of_the_ros_clock(
     monitor, events = InputMonitor('IMU', '/imu'), {}
     for second, shown in enumerate(times):
         clocks = shown * SECOND, float(second)
-        events = monitor.update(Counter(), None, 0.0, clocks, simulated=simulated)
+        events = monitor.update(Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
     assert health(monitor).clock == trouble
     assert set_by in events.get('own_clock', '')
     assert bool(set_by) == ('own_clock' in events)

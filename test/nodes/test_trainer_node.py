@@ -22,7 +22,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.interface.assessment import Level, Publisher, TopicHealth
+from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import trainer_node
 from two_manifold_ros.nodes.publishing import to_message
@@ -205,8 +205,8 @@ class StandIn:
         self.known: dict[str, Any] = {'received': False}
         self.taken: Any = None
 
-    def health(self, timeout_s: float) -> TopicHealth:
-        return TopicHealth(timeout_s=timeout_s, **self.known)
+    def health(self, timeout_s: float) -> InputHealth:
+        return InputHealth(timeout_s=timeout_s, **self.known)
 
     def listen(self, take: Callable[[bytes], object]) -> None:
         self.take = take

@@ -1,10 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From the health snapshot of a node to one status, one cause and one level."""
+"""Assess the health of a node: one status, one cause and one level."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 import math
 from typing import NamedTuple, TYPE_CHECKING
@@ -59,6 +60,11 @@ class Interruption(NamedTuple):
     cause: str
     seconds: float
 
+    @property
+    def words(self) -> str:
+        """What happened, and what to do."""
+        return INTERRUPTION_WORDS[self.cause].format(span=format_duration(self.seconds))
+
 
 INTERRUPTION_WORDS = {
     'gap': 'no usable message came for {span}: look at the driver and its cable',
@@ -80,9 +86,9 @@ CLOCK_WORDS = {
 
 
 @dataclass(frozen=True)
-class TopicHealth:
+class InputHealth:
     """
-    State of a subscribed topic.
+    State of a subscribed topic, of its messages and of the clocks.
 
     Parameters
     ----------
@@ -97,32 +103,6 @@ class TopicHealth:
         had a publisher.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
-
-    """
-
-    sensor: str = 'IMU'
-    msgtype: str = 'sensor_msgs/msg/Imu'
-    topic: str = '/imu'
-    silence_s: float = 0.0
-    timeout_s: float = 1.0
-    received: bool = True
-    publishers: tuple[Publisher, ...] = ()
-    elsewhere: tuple[str, ...] = ()
-    incompatible: str = ''
-
-    @property
-    def heard(self) -> bool:
-        """True if messages come."""
-        return self.received and self.silence_s <= self.timeout_s
-
-
-@dataclass(frozen=True)
-class InputHealth:
-    """
-    State of the messages and of the clocks.
-
-    Parameters
-    ----------
     unused_s
         Seconds since the last message that was used, or since activation.
     usable_rate_hz
@@ -142,6 +122,15 @@ class InputHealth:
 
     """
 
+    sensor: str = 'IMU'
+    msgtype: str = 'sensor_msgs/msg/Imu'
+    topic: str = '/imu'
+    silence_s: float = 0.0
+    timeout_s: float = 1.0
+    received: bool = True
+    publishers: tuple[Publisher, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    incompatible: str = ''
     unused_s: float = 0.0
     usable_rate_hz: float = math.nan
     rejected: Mapping[str, int] = field(default_factory=dict)
@@ -152,69 +141,76 @@ class InputHealth:
     complaints: Mapping[str, str] = field(default_factory=dict)
     interruption: Interruption | None = None
 
+    @property
+    def is_live(self) -> bool:
+        """True if messages come."""
+        return self.received and self.silence_s <= self.timeout_s
 
-@dataclass(frozen=True)
-class FilterHealth:
-    """
-    State of the filter.
-
-    Parameters
-    ----------
-    status, cause, why
-        As the filter gives them.
-    finding
-        The gravest thing that is wrong with the samples.
-    rate_hz
-        Messages per second that the model needs.
-    latest
-        The newest estimate since the filter last restarted.
-
-    """
-
-    status: Status = Status.WAITING
-    cause: str = 'waiting'
-    why: str = ''
-    finding: Finding | None = None
-    rate_hz: float = 0.0
-    latest: Estimate | None = None
-
-
-def filter_health(live: Filter, rate_hz: float, latest: Estimate | None) -> FilterHealth:
-    """Return the state of a filter, with its model's rate and its newest estimate."""
-    return FilterHealth(live.status, live.cause, live.why, live.finding, rate_hz, latest)
+    @property
+    def is_unused(self) -> bool:
+        """True if no message was used for longer than the timeout."""
+        return self.unused_s > self.timeout_s
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Health:
     """
     State of a node that filters.
 
     Parameters
     ----------
-    topic, input, filter
-        States of its parts.
+    input
+        State of its input.
+    status, cause, why, finding
+        Of the filter; ``finding`` is the gravest thing that is wrong with the samples.
+    rate_hz
+        Messages per second that the model needs.
+    latest
+        The newest estimate since the filter last restarted.
     trouble
         Why the node is not configured; empty if it is.
     managed
         Whether another node configures and activates it.
     active, enabled
         Whether the lifecycle and the service let it publish.
-    shared_outputs
-        Topics of the node that others publish as well, and what these nodes are called.
     configuring
         Whether the ``trouble`` is that the node is about to be configured.
+    shared_outputs
+        Topics of the node that others publish as well, and what these nodes are called.
+    counts
+        All counters; they restart where ``received`` goes back.
+    durations
+        Durations of callbacks, microseconds by quantile.
 
     """
 
-    topic: TopicHealth = field(default_factory=TopicHealth)
     input: InputHealth = field(default_factory=InputHealth)
-    filter: FilterHealth = field(default_factory=FilterHealth)
+    status: Status = Status.WAITING
+    cause: str = 'waiting'
+    why: str = ''
+    finding: Finding | None = None
+    rate_hz: float = 0.0
+    latest: Estimate | None = None
     trouble: str = ''
     managed: bool = False
     active: bool = True
     enabled: bool = True
-    shared_outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     configuring: bool = False
+    shared_outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    durations: Mapping[str, float] = field(default_factory=dict)
+
+    def with_filter(self, live: Filter, rate_hz: float) -> Health:
+        """Return this with the state of a filter, and its model's rate."""
+        return replace(
+            self,
+            status=live.status,
+            cause=live.cause,
+            why=live.why,
+            finding=live.finding,
+            rate_hz=rate_hz,
+            latest=live.latest,
+        )
 
 
 class Level(IntEnum):
@@ -281,23 +277,23 @@ class Assessment(NamedTuple):
     why: str
 
 
-def assess(snapshot: Snapshot) -> Assessment:
+def assess(health: Health) -> Assessment:
     """Return how a node is, and the reason nearest to the root."""
     return (
-        _assess_lifecycle(snapshot)
-        or assess_silence(snapshot.topic, snapshot.input.clock)
-        or _assess_rejections(snapshot)
-        or _assess_return(snapshot)
-        or _assess_finding(snapshot)
-        or _assess_filter(snapshot)
+        _assess_lifecycle(health)
+        or assess_silence(health.input)
+        or _assess_rejections(health)
+        or _assess_return(health)
+        or _assess_finding(health)
+        or _assess_filter(health)
     )
 
 
-def oddities(snapshot: Snapshot) -> dict[str, str]:
+def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
-    found = _input_oddities(snapshot) if snapshot.topic.heard else {}
-    if snapshot.shared_outputs:
-        (topic, nodes), *more = snapshot.shared_outputs.items()
+    found = _input_oddities(health.input, health.rate_hz) if health.input.is_live else {}
+    if health.shared_outputs:
+        (topic, nodes), *more = health.shared_outputs.items()
         names = ', '.join(name or 'an unnamed node' for name in nodes)
         others = f' and {len(more)} more topics of this node are' if more else ' is'
         found['shared_output'] = (
@@ -307,147 +303,140 @@ def oddities(snapshot: Snapshot) -> dict[str, str]:
     return found
 
 
-def _input_oddities(snapshot: Snapshot) -> dict[str, str]:
+def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
     found = {}
-    topic, received = snapshot.topic, snapshot.input
-    senders = [each.node for each in topic.publishers if each.msgtype == topic.msgtype]
+    senders = [each.node for each in heard.publishers if each.msgtype == heard.msgtype]
     if len(senders) > 1:
         names = ', '.join(name or 'unnamed' for name in senders)
         found['several_publishers'] = (
-            f'{len(senders)} publishers are on {topic.topic} ({names}) and their messages are '
-            f'mixed: stop all but one or remap {topic.sensor.lower()}'
+            f'{len(senders)} publishers are on {heard.topic} ({names}) and their messages are '
+            f'mixed: stop all but one or remap {heard.sensor.lower()}'
         )
     rejected = ''
-    if received.rejected_share > InputLimits.most_rejected_share:
+    if heard.rejected_share > InputLimits.most_rejected_share:
         rejected = (
-            f'{received.rejected_share:.0%} of the {topic.sensor} messages on {topic.topic} are '
-            f'not used, most for {received.rejected_most}: {REJECTIONS[received.rejected_most]}'
+            f'{heard.rejected_share:.0%} of the {heard.sensor} messages on {heard.topic} are '
+            f'not used, most for {heard.rejected_most}: {REJECTIONS[heard.rejected_most]}'
         )
-    if received.usable_rate_hz < InputLimits.least_rate_share * snapshot.filter.rate_hz:
+    if heard.usable_rate_hz < InputLimits.least_rate_share * rate_hz:
         found['too_slow'] = (
-            f'usable {topic.sensor} messages come on {topic.topic} at only '
-            f'{received.usable_rate_hz:.1f} Hz, but the model needs {snapshot.filter.rate_hz:g} '
+            f'usable {heard.sensor} messages come on {heard.topic} at only '
+            f'{heard.usable_rate_hz:.1f} Hz, but the model needs {rate_hz:g} '
             f'Hz: {rejected or "set the driver to a higher rate"}'
         )
-    found.update(received.complaints)
+    found.update(heard.complaints)
     if rejected:
-        found[received.rejected_most] = rejected
-    if received.clock:
-        found[received.clock] = CLOCK_WORDS[received.clock]
+        found[heard.rejected_most] = rejected
+    if heard.clock:
+        found[heard.clock] = CLOCK_WORDS[heard.clock]
     return found
 
 
-def _assess_lifecycle(snapshot: Snapshot) -> Assessment | None:
-    if snapshot.configuring:
-        return Assessment(Level.WARN, None, 'configuring', snapshot.trouble)
-    if snapshot.trouble:
-        return Assessment(Level.ERROR, None, 'unconfigured', snapshot.trouble)
-    if not snapshot.active:
+def _assess_lifecycle(health: Health) -> Assessment | None:
+    if health.configuring:
+        return Assessment(Level.WARN, None, 'configuring', health.trouble)
+    if health.trouble:
+        return Assessment(Level.ERROR, None, 'unconfigured', health.trouble)
+    if not health.active:
         why = 'not active: it was deactivated by a lifecycle transition'
-        if snapshot.managed:
+        if health.managed:
             why = 'not active: waiting for the lifecycle manager'
         return Assessment(Level.WARN, None, 'inactive', why)
-    if not snapshot.enabled:
+    if not health.enabled:
         why = 'disabled by the service enable: call it again with data: true'
         return Assessment(Level.WARN, None, 'disabled', why)
     return None
 
 
-def assess_silence(topic: TopicHealth, clock: str = '') -> Assessment | None:
-    """Return why no message comes, if none does; ``clock`` is a cause of ``CLOCK_WORDS``."""
-    if topic.heard:
+def assess_silence(heard: InputHealth) -> Assessment | None:
+    """Return why no message comes, if none does."""
+    if heard.is_live:
         return None
-    status = Status.NO_DATA if topic.received else Status.WAITING
-    types = sorted({each.msgtype for each in topic.publishers})
-    if types and topic.msgtype not in types:
+    status = Status.NO_DATA if heard.received else Status.WAITING
+    types = sorted({each.msgtype for each in heard.publishers})
+    if types and heard.msgtype not in types:
         cause = 'wrong_type'
-        reason = f'it is published as {", ".join(types)}, not as {topic.msgtype}'
-    elif topic.incompatible:
+        reason = f'it is published as {", ".join(types)}, not as {heard.msgtype}'
+    elif heard.incompatible:
         cause = 'incompatible'
-        reason = f'its publisher offers an incompatible {topic.incompatible}'
-    elif topic.silence_s <= topic.timeout_s:
-        why = f'waiting for the first {topic.sensor} message on {topic.topic}'
+        reason = f'its publisher offers an incompatible {heard.incompatible}'
+    elif heard.silence_s <= heard.timeout_s:
+        why = f'waiting for the first {heard.sensor} message on {heard.topic}'
         return Assessment(Level.WARN, Status.WAITING, 'waiting', why)
-    elif not topic.publishers:
+    elif not heard.publishers:
         cause = 'no_publisher'
-        reason = f'it has no publisher; remap {topic.sensor.lower()} to the topic of the driver'
-        if topic.elsewhere:
-            reason += f', {" or ".join(topic.elsewhere)}'
-    elif clock:
-        cause, reason = clock, CLOCK_WORDS[clock]
+        reason = f'it has no publisher; remap {heard.sensor.lower()} to the topic of the driver'
+        if heard.elsewhere:
+            reason += f', {" or ".join(heard.elsewhere)}'
+    elif heard.clock:
+        cause, reason = heard.clock, CLOCK_WORDS[heard.clock]
     else:
         cause, reason = 'silent', 'its publisher is there but silent'
-    silent = f'no {topic.sensor} message on {topic.topic} for {topic.silence_s:.1f} s'
+    silent = f'no {heard.sensor} message on {heard.topic} for {heard.silence_s:.1f} s'
     return Assessment(Level.ERROR, status, cause, f'{status.value}: {silent}: {reason}')
 
 
-def _assess_rejections(snapshot: Snapshot) -> Assessment | None:
+def _assess_rejections(health: Health) -> Assessment | None:
     """Return the reason if messages come but none of them is used any more."""
-    received, finding = snapshot.input, snapshot.filter.finding
-    count = sum(received.rejected.values())
-    if count < InputLimits.most_in_a_row and not (count and _is_unused(received, snapshot.topic)):
+    heard, finding = health.input, health.finding
+    count = sum(heard.rejected.values())
+    if count < InputLimits.most_in_a_row and not (count and heard.is_unused):
         return None
-    cause = max(received.rejected, key=received.rejected.__getitem__)
+    cause = max(heard.rejected, key=heard.rejected.__getitem__)
     words = REJECTIONS[cause]
     # Nearer to the root where that is known.
     if cause == 'out_of_range' and finding is not None:
         cause, words = finding.cause, finding.words
-    elif cause in {'zero_stamp', 'duplicate_stamp'} and received.clock:
-        cause, words = received.clock, CLOCK_WORDS[received.clock]
-    counts = ', '.join(f'{each} {name}' for name, each in received.rejected.items())
+    elif cause in {'zero_stamp', 'duplicate_stamp'} and heard.clock:
+        cause, words = heard.clock, CLOCK_WORDS[heard.clock]
+    counts = ', '.join(f'{each} {name}' for name, each in heard.rejected.items())
     why = (
-        f'{Status.REFUSED.value}: no {snapshot.topic.sensor} sample was used for '
-        f'{received.unused_s:.1f} s ({counts}): {words}'
+        f'{Status.REFUSED.value}: no {heard.sensor} sample was used for '
+        f'{heard.unused_s:.1f} s ({counts}): {words}'
     )
     return Assessment(Level.ERROR, Status.REFUSED, cause, why)
 
 
-def _is_unused(received: InputHealth, topic: TopicHealth) -> bool:
-    return received.unused_s > topic.timeout_s
-
-
-def _assess_return(snapshot: Snapshot) -> Assessment | None:
+def _assess_return(health: Health) -> Assessment | None:
     """Return that the filter's status is old, if its input has only just come back."""
-    topic, received = snapshot.topic, snapshot.input
-    if not _is_unused(received, topic) or snapshot.filter.status not in USABLE:
+    heard = health.input
+    if not heard.is_unused or health.status not in USABLE:
         return None
     why = (
-        f'{Status.NO_DATA.value}: no {topic.sensor} message on {topic.topic} for '
-        f'{received.unused_s:.1f} s until now: it is used once the next one follows it in time'
+        f'{Status.NO_DATA.value}: no {heard.sensor} message on {heard.topic} for '
+        f'{heard.unused_s:.1f} s until now: it is used once the next one follows it in time'
     )
     return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
 
 
-def _assess_finding(snapshot: Snapshot) -> Assessment | None:
+def _assess_finding(health: Health) -> Assessment | None:
     """Return an assessment of rejected samples, where the filter gives no usable estimate."""
-    finding = snapshot.filter.finding
-    if finding is None or not finding.refuses or snapshot.filter.status in USABLE:
+    finding = health.finding
+    if finding is None or not finding.refuses or health.status in USABLE:
         return None
     # A mixture of two drivers may look like nearly any finding.
-    mixed = oddities(snapshot).get('several_publishers')
+    mixed = oddities(health).get('several_publishers')
     why = f'{Status.REFUSED.value}: {finding.words}{f"; {mixed}" if mixed else ""}'
     return Assessment(Level.ERROR, Status.REFUSED, finding.cause, why)
 
 
-def _assess_filter(snapshot: Snapshot) -> Assessment:
-    live, interruption = snapshot.filter, snapshot.input.interruption
-    own = Assessment(LEVELS[live.status], live.status, live.cause, live.why)
-    if interruption is not None and live.cause in {'filling', 'gap'}:
-        words = INTERRUPTION_WORDS[interruption.cause].format(
-            span=format_duration(interruption.seconds)
-        )
-        own = own._replace(cause=interruption.cause, why=f'{live.why}; {words}')
-    for cause, sentence in oddities(snapshot).items():
+def _assess_filter(health: Health) -> Assessment:
+    interruption = health.input.interruption
+    own = Assessment(LEVELS[health.status], health.status, health.cause, health.why)
+    if interruption is not None and health.cause in {'filling', 'gap'}:
+        why = f'{health.why}; {interruption.words}'
+        own = own._replace(cause=interruption.cause, why=why)
+    for cause, sentence in oddities(health).items():
         # These may cause anything that the filter complains of, or has yet to notice.
         is_root = cause in {'several_publishers', 'too_slow', 'frame_changed'}
         if own.level is not Level.OK:
-            if is_root and live.status is not Status.REFUSED:
-                status = f'{live.status.value}: '
+            if is_root and health.status is not Status.REFUSED:
+                status = f'{health.status.value}: '
                 why = f'{status}{sentence}; {own.why.removeprefix(status)}'
                 return own._replace(cause=cause, why=why)
         elif is_root:
             why = f'{Status.UNSURE.value}: {sentence}'
             return Assessment(Level.WARN, Status.UNSURE, cause, why)
         else:
-            return Assessment(Level.WARN, live.status, cause, f'{live.why}, but {sentence}')
+            return Assessment(Level.WARN, health.status, cause, f'{health.why}, but {sentence}')
     return own

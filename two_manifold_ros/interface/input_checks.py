@@ -5,22 +5,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.interface.assessment import (
     format_duration,
-    InputHealth,
-    INTERRUPTION_WORDS,
+    REJECTIONS,
     rejections,
 )
-from two_manifold_ros.interface.status import input_causes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.interface.assessment import Interruption
+    from two_manifold_ros.interface.assessment import InputHealth, Interruption
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.model.head import ModelHead
 
@@ -84,7 +83,7 @@ class InputMonitor:
     def update(
         self,
         fresh: Counter[str],
-        arrivals: Arrivals | None,
+        arrivals: Arrivals,
         received_s: float,
         clocks: tuple[int, float],
         *,
@@ -93,12 +92,14 @@ class InputMonitor:
         """
         Take the last second; return sentences by cause about what happened in it.
 
+        Rejections are under ``rejected`` and their cause.
+
         Parameters
         ----------
         fresh
             What was counted in it.
         arrivals
-            Arrivals of the session, if there is one.
+            Arrivals of the session.
         received_s
             When the newest message came, by a clock that never goes back.
         clocks
@@ -108,14 +109,25 @@ class InputMonitor:
 
         """
         self._fresh = fresh
-        self._measure_rate(fresh['used'], received_s, arrivals.newest_ns if arrivals else 0)
-        happened = input_causes(fresh, self._sensor, self._topic)
-        interruption = arrivals.interruption if arrivals else None
-        if interruption is not None and interruption is not self._interruption:
-            words = INTERRUPTION_WORDS[interruption.cause].format(
-                span=format_duration(interruption.seconds)
+        self._measure_rate(fresh['used'], received_s, arrivals.newest_ns)
+        happened = {
+            f'rejected {cause}': (
+                f'{self._sensor} samples rejected on {self._topic}: {cause} ({count}): '
+                f'{REJECTIONS[cause]}'
             )
-            happened[interruption.cause] = f'On {self._topic}: {words}'
+            for cause, count in rejections(fresh).items()
+        }
+        if fresh['restarts']:
+            happened['restarts'] = (
+                'The belief contradicted itself and restarted from the last window'
+            )
+        if fresh['estimates_not_finite']:
+            happened['estimates_not_finite'] = (
+                'Estimates that are not finite were withheld, please report it'
+            )
+        interruption = arrivals.interruption
+        if interruption is not None and interruption is not self._interruption:
+            happened[interruption.cause] = f'On {self._topic}: {interruption.words}'
         self._interruption = interruption
         stepped_s = self._compare_clocks(clocks, simulated=simulated)
         if stepped_s:
@@ -157,9 +169,9 @@ class InputMonitor:
 
     def health(
         self,
+        heard: InputHealth,
         counts: Counter[str],
-        arrivals: Arrivals | None,
-        waited_s: float,
+        arrivals: Arrivals,
         now_ns: int,
         complaints: Mapping[str, str],
     ) -> InputHealth:
@@ -168,10 +180,10 @@ class InputMonitor:
 
         Parameters
         ----------
+        heard
+            What the subscription shows; messages are awaited since its ``unused_s``.
         counts, arrivals
-            All counters of the session, and its arrivals, if there is one.
-        waited_s
-            Seconds since messages are waited for.
+            All counters of the session, and its arrivals.
         now_ns
             What the ROS clock shows.
         complaints
@@ -181,16 +193,16 @@ class InputMonitor:
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(self._fresh)
-        good_ns = arrivals.good_ns if arrivals else 0
         found = dict(complaints)
-        if arrivals is not None and arrivals.frame != arrivals.newest_frame:
+        if arrivals.frame != arrivals.newest_frame:
             words = (
                 f'messages on {self._topic} started in frame {arrivals.frame!r} and are now in '
                 f'{arrivals.newest_frame!r}, whose axes may differ: call reset if that is intended'
             )
             found = {'frame_changed': words, **found}
-        return InputHealth(
-            unused_s=min((perf_counter_ns() - good_ns) / 1e9, waited_s),
+        return replace(
+            heard,
+            unused_s=min((perf_counter_ns() - arrivals.good_ns) / 1e9, heard.unused_s),
             usable_rate_hz=self._usable_hz,
             rejected=rejections(counts - self._good),
             rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
@@ -198,10 +210,10 @@ class InputMonitor:
             clock=self._clock_trouble,
             stamp_age_s=_stamp_age_s(arrivals, now_ns),
             complaints=found,
-            interruption=arrivals.interruption if arrivals else None,
+            interruption=arrivals.interruption,
         )
 
-    def distance(self, arrivals: Arrivals | None, now_ns: int) -> str:
+    def distance(self, arrivals: Arrivals, now_ns: int) -> str:
         """Return once that stamps are far from the clock, which may matter to other nodes."""
         age_s = _stamp_age_s(arrivals, now_ns)
         if self._is_far or not self._fresh['used'] or not abs(age_s) > 10.0:
@@ -214,7 +226,6 @@ class InputMonitor:
         )
 
 
-def _stamp_age_s(arrivals: Arrivals | None, now_ns: int) -> float:
-    if arrivals is None or not arrivals.newest_ns or not now_ns:
-        return math.nan
-    return (now_ns - arrivals.newest_ns) / 1e9
+def _stamp_age_s(arrivals: Arrivals, now_ns: int) -> float:
+    known = arrivals.newest_ns and now_ns
+    return (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.assessment import Interruption
+from two_manifold_ros.interface.assessment import InputLimits, Interruption
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ class Arrivals:
         self._speed = 1.0
         self._anchor: tuple[int, int] | None = None
         self._last: tuple[int, int] | None = None
+
+    @property
+    def refused(self) -> bool:
+        """True if so many messages in a row were not used that the input counts as rejected."""
+        return self.unused >= InputLimits.most_in_a_row
 
     def refuse(self) -> None:
         """Count a message that could not be decoded."""

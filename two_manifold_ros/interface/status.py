@@ -10,11 +10,10 @@ import re
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import Level, REJECTIONS, rejections
+from two_manifold_ros.interface.assessment import Level, REJECTIONS
 from two_manifold_ros.interface.messages import header, labelled_array
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Mapping
 
     from two_manifold_ros.interface.messages import Message
@@ -200,27 +199,6 @@ def capitalised(sentence: str) -> str:
     if re.match(r'\S*[/\\_]|\S*\.\S*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:', sentence):
         return sentence
     return f'{sentence[:1].upper()}{sentence[1:]}'
-
-
-def input_causes(fresh: Counter[str], sensor: str, topic: str) -> dict[str, str]:
-    """
-    Return sentences by cause about what happened in the last second to a sensor's messages.
-
-    Rejections are under ``rejected`` and their cause.
-    """
-    causes = {
-        f'rejected {cause}': (
-            f'{sensor} samples rejected on {topic}: {cause} ({count}): {REJECTIONS[cause]}'
-        )
-        for cause, count in rejections(fresh).items()
-    }
-    if fresh['restarts']:
-        causes['restarts'] = 'The belief contradicted itself and restarted from the last window'
-    if fresh['estimates_not_finite']:
-        causes['estimates_not_finite'] = (
-            'Estimates that are not finite were withheld, please report it'
-        )
-    return causes
 
 
 @dataclass

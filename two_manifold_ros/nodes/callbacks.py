@@ -23,7 +23,7 @@ from rclpy.qos import qos_policy_name_from_kind
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import Publisher, TopicHealth
+from two_manifold_ros.interface.assessment import InputHealth, Publisher
 from two_manifold_ros.interface.messages import Topic
 from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
 from two_manifold_ros.nodes.publishing import message_class, qos
@@ -274,11 +274,6 @@ class SensorTopic:
         """Seconds since the last message, or since it is waited for."""
         return monotonic() - self.received_s
 
-    @property
-    def waited_s(self) -> float:
-        """Seconds since messages are waited for."""
-        return monotonic() - self._begun_s
-
     def listen(self, take: Callable[[bytes], object]) -> None:
         """Subscribe; last of all, because messages queue up until they are taken."""
 
@@ -302,10 +297,10 @@ class SensorTopic:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def health(self, timeout_s: float) -> TopicHealth:
+    def health(self, timeout_s: float) -> InputHealth:
         """Return the state of the topic, with the longest silence allowed."""
         publishers, received = self._ask_publishers(), self.received_s > self._begun_s
-        return TopicHealth(
+        return InputHealth(
             self.sensor,
             self.msgtype,
             self.name,
@@ -315,6 +310,7 @@ class SensorTopic:
             publishers,
             () if publishers or received else self._find_elsewhere(),
             self._incompatible,
+            unused_s=monotonic() - self._begun_s,
         )
 
     def _ask_publishers(self) -> tuple[Publisher, ...]:

@@ -15,26 +15,21 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, filter_health, FilterHealth, Snapshot
-from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
+from two_manifold_ros.interface.assessment import assess, Health
+from two_manifold_ros.interface.input_checks import imu_complaints
 from two_manifold_ros.interface.messages import choose_frames, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.nodes.callbacks import declare, find_shared, read, SensorTopic
-from two_manifold_ros.nodes.health import (
-    change_key,
-    Report,
-    startup_lines,
-    StatusPublisher,
-    update_monitor,
-)
+from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.interface.session import Arrivals, Session
+    from two_manifold_ros.interface.session import Session
 
 
 class FilterNode(BackgroundNode):
@@ -51,8 +46,8 @@ class FilterNode(BackgroundNode):
         self._shared: dict[str, tuple[str, ...]] = {}
         self._chosen = declare(self, FilterParameters, locked=self._locked)
         self._imu = SensorTopic(self, Topics.IMU, 'IMU')
-        self._monitor = InputMonitor('IMU', self._imu.name)
-        self._status = StatusPublisher(self)
+        self._status = StatusPublisher(self, self._imu)
+        self._state: object = None
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(SetBool, 'enable', self._on_enable)
         self.serve(Trigger, 'swap_model', self._on_swap_model)
@@ -169,7 +164,9 @@ class FilterNode(BackgroundNode):
             return
         if session.successor is not None:
             self._advance_swap()
-        if self._status.is_outdated(change_key(session.filter, session.arrivals)):
+        state = session.filter.status, session.filter.cause, session.arrivals.refused
+        if state != self._state:
+            self._state = state
             self._on_status()
 
     def _advance_swap(self, *, idle: bool = False) -> None:
@@ -186,25 +183,25 @@ class FilterNode(BackgroundNode):
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
-        # The counters may be behind by a tick.
-        counts = self._session.counts(at_once=False) if self._session else Counter[str]()
-        self._status.publish(self._report(counts))
+        self._publish_health(self._counts())
 
     def _on_second(self) -> None:
         silent = self._imu.silence_s > self._chosen.input_timeout_s
         self._advance_swap(idle=silent or not (self._active and self._enabled))
-        session = self._session
-        counts = session.counts(at_once=False) if session else Counter[str]()
-        fresh = self._status.count(counts)
-        events = update_monitor(self, self._monitor, self._imu, fresh, self._arrivals)
+        counts = self._counts()
+        _, events = self._status.count(counts, self._arrivals)
         self._complaints = self._find_complaints()
-        published = self._estimates.topics.values() if session else ()
+        published = self._estimates.topics.values() if self._session else ()
         self._shared = find_shared(self, (*published, self._status.topic))
-        self._status.publish_second(self._report(counts), events)
+        self._publish_health(counts, events)
+
+    def _counts(self) -> Counter[str]:
+        """Return the counters of the session; they may be behind by a tick."""
+        return self._session.counts(at_once=False) if self._session else Counter()
 
     @property
-    def _arrivals(self) -> Arrivals | None:
-        return self._session.arrivals if self._session else None
+    def _arrivals(self) -> Arrivals:
+        return self._session.arrivals if self._session else Arrivals()
 
     def _find_complaints(self) -> dict[str, str]:
         """Return complaints about the newest message."""
@@ -223,22 +220,20 @@ class FilterNode(BackgroundNode):
         frame = message.header.frame_id
         return imu_complaints(frame, covariances, session.model, self._imu.name)
 
-    def _report(self, counts: Counter[str]) -> Report:
+    def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen
-        snapshot = Snapshot(
-            self._imu.health(chosen.input_timeout_s),
-            self._monitor.health(
-                counts, self._arrivals, self._imu.waited_s, self.now_ns, self._complaints
+        health = Health(
+            self._status.input_health(
+                chosen.input_timeout_s, counts, self._arrivals, self._complaints
             ),
-            filter_health(session.filter, session.model.rate_hz, session.latest)
-            if session
-            else FilterHealth(),
-            self._trouble,
-            chosen.managed,
-            self._active,
-            self._enabled,
-            self._shared,
-            self.is_configuring,
+            trouble=self._trouble,
+            managed=chosen.managed,
+            active=self._active,
+            enabled=self._enabled,
+            configuring=self.is_configuring,
+            shared_outputs=self._shared,
+            counts=counts,
+            durations=session.durations.microseconds() if session else {},
         )
         # A node that compares models filters as this node does.
         leading: dict[str, float | str] = {
@@ -248,18 +243,13 @@ class FilterNode(BackgroundNode):
             'ellipse_error_m': chosen.ellipse_error_m,
         }
         if session is not None:
+            health = health.with_filter(session.filter, session.model.rate_hz)
             leading['imu_frame'] = session.model.imu_frame_id
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:
                 leading['swap_trouble'] = swap.trouble
-        return Report(
-            snapshot,
-            assess(snapshot),
-            counts,
-            session.durations.microseconds() if session else {},
-            leading,
-        )
+        self._status.publish(health, assess(health), leading, events=events)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart('reset service')

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 import math
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,7 +13,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
+from two_manifold_ros.interface.assessment import oddities
+from two_manifold_ros.interface.input_checks import InputMonitor
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import (
     as_text,
@@ -29,12 +29,10 @@ from two_manifold_ros.interface.status import (
 from two_manifold_ros.nodes.publishing import qos, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.filtering.status import EllipseLimits
-    from two_manifold_ros.interface.assessment import Snapshot
-    from two_manifold_ros.interface.input_checks import InputMonitor
+    from two_manifold_ros.interface.assessment import Assessment, Health, InputHealth, Level
     from two_manifold_ros.interface.messages import Frames
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.model.head import ModelHead
@@ -47,52 +45,20 @@ EXPECTED = {
 """Causes that are part of a start or of a request by the operator, and need no warning."""
 
 
-def change_key(live: Filter, arrivals: Arrivals) -> object:
-    """Return a key that changes whenever the status must be republished at once."""
-    return live.status, live.cause, arrivals.unused >= InputLimits.most_in_a_row
-
-
-def update_monitor(
+def diagnostics_publisher(
     node: GuardedNode,
-    monitor: InputMonitor,
-    topic: SensorTopic,
-    fresh: Counter[str],
-    arrivals: Arrivals | None,
-) -> dict[str, str]:
-    """Let a monitor take the last second; return sentences by cause about what happened in it."""
-    simulated = bool(node.get_parameter('use_sim_time').value)
-    clocks = node.now_ns, monotonic()
-    events = monitor.update(fresh, arrivals, topic.received_s, clocks, simulated=simulated)
-    distance = monitor.distance(arrivals, node.now_ns)
-    if distance:
-        node.get_logger().info(distance)
-    return events
+) -> Callable[[Level, str, Mapping[str, float | str]], None]:
+    """Advertise diagnostics; return what publishes level, reason and values of a node."""
+    publisher = node.create_publisher(
+        DiagnosticArray, Topics.DIAGNOSTICS.address, qos(Topics.DIAGNOSTICS)
+    )
 
+    def publish(level: Level, why: str, values: Mapping[str, float | str]) -> None:
+        name = node.get_fully_qualified_name().lstrip('/')
+        message = diagnostics_message(node.now_ns, name, level, why, values, node.hardware_id)
+        publisher.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
-@dataclass(frozen=True)
-class Report:
-    """
-    Report of a node about itself.
-
-    Parameters
-    ----------
-    snapshot, assessment
-        State of the node.
-    counts
-        All counters; they restart where ``received`` goes back.
-    durations
-        Durations of callbacks, microseconds by quantile.
-    leading, trailing
-        What diagnostics show first and last.
-
-    """
-
-    snapshot: Snapshot
-    assessment: Assessment
-    counts: Counter[str]
-    durations: Mapping[str, float] = field(default_factory=dict)
-    leading: Mapping[str, float | str] = field(default_factory=dict)
-    trailing: Mapping[str, float | str] = field(default_factory=dict)
+    return publish
 
 
 class StatusPublisher:
@@ -101,22 +67,23 @@ class StatusPublisher:
 
     Parameters
     ----------
-    node, prefix
-        Node that reports, and prefix of the name of the status' topic.
+    node, topic
+        Node that reports, and topic of its sensor.
+    prefix
+        Prefix of the name of the status' topic.
 
     """
 
-    def __init__(self, node: GuardedNode, prefix: str = '') -> None:
+    def __init__(self, node: GuardedNode, topic: SensorTopic, prefix: str = '') -> None:
         self._node = node
-        self._diagnostics = node.create_publisher(
-            DiagnosticArray, Topics.DIAGNOSTICS.address, qos(Topics.DIAGNOSTICS)
-        )
+        self._input = topic
+        self._monitor = InputMonitor(topic.sensor, topic.name)
+        self._publish_diagnostics = diagnostics_publisher(node)
         self._status = node.create_publisher(
             Float64MultiArray, f'{prefix}{Topics.STATUS.name}', qos(Topics.STATUS)
         )
         logger = node.get_logger()
         self._log = ThrottledLog(logger.warning, logger.info)
-        self._key: object = None
         self._state: tuple[object, str] | None = None
         self._logged: str | None = None
         self._events: Mapping[str, str] = {}
@@ -134,74 +101,102 @@ class StatusPublisher:
         """Do not warn of a cause that the node has just logged itself."""
         self._log.note(cause, sentence, monotonic())
 
-    def is_outdated(self, key: object) -> bool:
-        """Return whether there is something to publish at once; remember the key, if so."""
-        outdated, self._key = key != self._key, key
-        return outdated
+    def count(
+        self, counts: Counter[str], arrivals: Arrivals
+    ) -> tuple[Counter[str], dict[str, str]]:
+        """
+        Take the last second; to be called once in it.
 
-    def count(self, counts: Counter[str]) -> Counter[str]:
-        """Return the counts since the last call; to be called once a second."""
-        now_s = monotonic()
+        Returns
+        -------
+        fresh
+            The counts since the last call.
+        events
+            Sentences by cause about what happened to the messages.
+
+        """
+        node, now_s = self._node, monotonic()
         # A new session counts from zero again.
         is_new = counts['received'] < self._counts['received']
         fresh = counts if is_new else counts - self._counts
         passed_s = now_s - self._counted_s
         self._rates = {key: count / passed_s for key, count in fresh.items()}
         self._counts, self._counted_s = counts, now_s
-        return fresh
+        simulated = bool(node.get_parameter('use_sim_time').value)
+        clocks = node.now_ns, now_s
+        events = self._monitor.update(
+            fresh, arrivals, self._input.received_s, clocks, simulated=simulated
+        )
+        if distance := self._monitor.distance(arrivals, node.now_ns):
+            node.get_logger().info(distance)
+        return fresh, events
 
-    def publish(self, report: Report) -> None:
-        """Publish the status; diagnostics as well if status or cause changed."""
-        if self._status.get_subscription_count():
-            message = status_message(self._node.now_ns, self._numbers(report))
+    def input_health(
+        self,
+        timeout_s: float,
+        counts: Counter[str],
+        arrivals: Arrivals,
+        complaints: Mapping[str, str] | None = None,
+    ) -> InputHealth:
+        """Return the health of the input; ``complaints`` are about the content of messages."""
+        heard = self._input.health(timeout_s)
+        return self._monitor.health(heard, counts, arrivals, self._node.now_ns, complaints or {})
+
+    def publish(
+        self,
+        health: Health,
+        assessment: Assessment,
+        leading: Mapping[str, float | str],
+        trailing: Mapping[str, float | str] | None = None,
+        events: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Publish the status, and diagnostics if status or cause changed.
+
+        Parameters
+        ----------
+        health, assessment
+            State of the node.
+        leading, trailing
+            What diagnostics show first and last.
+        events
+            Once a second, sentences by cause about it: only diagnostics are published then.
+
+        """
+        numbers = self._numbers(health, assessment)
+        if events is not None:
+            self._events = events
+        elif self._status.get_subscription_count():
+            message = status_message(self._node.now_ns, numbers)
             self._status.publish(to_message(Topics.STATUS.msgtype, message))
-        if (report.assessment.status, report.assessment.cause) != self._state:
-            self._publish_diagnostics(report)
-
-    def publish_second(self, report: Report, events: Mapping[str, str]) -> None:
-        """Publish diagnostics and log; ``events`` are sentences by cause of the last second."""
-        self._events = events
-        self._publish_diagnostics(report)
-
-    def _publish_diagnostics(self, report: Report) -> None:
-        assessment = report.assessment
-        self._log_changes(report)
         state = assessment.status, assessment.cause
+        if events is None and state == self._state:
+            return
+        self._log_changes(health, assessment)
         if assessment.cause and state != self._state:
             self._times[f'times_{assessment.cause}'] += 1
         self._state = state
-        status = assessment.status.value if assessment.status else assessment.cause
-        numbers = {
-            name: str(number).lower() if isinstance(number, bool) else number
-            for name, number in self._numbers(report).items()
-            if name not in {'status', 'level'}
-        }
         values: dict[str, float | str] = {
-            **report.leading,
-            'status': status,
+            **leading,
+            'status': assessment.status.value if assessment.status else assessment.cause,
             'cause': assessment.cause,
-            **numbers,
-            **report.counts,
+            **{
+                name: str(number).lower() if isinstance(number, bool) else number
+                for name, number in numbers.items()
+                if name not in {'status', 'level'}
+            },
+            **health.counts,
             **self._times,
-            **report.trailing,
+            **(trailing or {}),
             'callback_errors': self._node.errors,
         }
-        message = diagnostics_message(
-            self._node.now_ns,
-            self._node.get_fully_qualified_name().lstrip('/'),
-            assessment.level,
-            assessment.why,
-            values,
-            self._node.hardware_id,
-        )
-        self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
+        self._publish_diagnostics(assessment.level, assessment.why, values)
 
-    def _numbers(self, report: Report) -> dict[str, float]:
+    def _numbers(self, health: Health, assessment: Assessment) -> dict[str, float]:
         """Return the known values of the ``NUMBERS`` of a status."""
-        snapshot, assessment = report.snapshot, report.assessment
         # During silence, for example, the newest estimate is not about the present.
-        is_current = assessment.status in USABLE or assessment.status is snapshot.filter.status
-        latest = snapshot.filter.latest if is_current else None
+        is_current = assessment.status in USABLE or assessment.status is health.status
+        latest = health.latest if is_current else None
         numbers: dict[str, float] = {
             'status': OUTSIDE if assessment.status is None else CODES[assessment.status],
             'valid': latest is not None and latest.valid,
@@ -211,21 +206,20 @@ class StatusPublisher:
             'off_route': latest.off_route if latest else math.nan,
             'ellipse_m': latest.ellipse_m if latest else math.nan,
         }
-        if snapshot.trouble:
+        if health.trouble:
             return numbers
         return {
             **numbers,
-            'ticks_since_good_sample': int(snapshot.input.unused_s * snapshot.filter.rate_hz),
+            'ticks_since_good_sample': int(health.input.unused_s * health.rate_hz),
             'input_rate_hz': self._rates.get('received', 0.0),
             'estimate_rate_hz': self._rates.get('published', 0.0),
-            'stamp_age_s': snapshot.input.stamp_age_s,
-            **{f'processing_{name}_us': each for name, each in report.durations.items()},
-            **{name: report.counts[name] for name in COUNTS},
+            'stamp_age_s': health.input.stamp_age_s,
+            **{f'processing_{name}_us': each for name, each in health.durations.items()},
+            **{name: health.counts[name] for name in COUNTS},
         }
 
-    def _log_changes(self, report: Report) -> None:
-        assessment = report.assessment
-        odd = {key: capitalised(words) for key, words in oddities(report.snapshot).items()}
+    def _log_changes(self, health: Health, assessment: Assessment) -> None:
+        odd = {key: capitalised(words) for key, words in oddities(health).items()}
         state, words = assessment.cause, assessment.why
         if assessment.status is Status.TRACKING:
             # What is odd all the same is warned of in its own words: it may outlast the state.

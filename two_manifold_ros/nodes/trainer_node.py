@@ -7,7 +7,6 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from diagnostic_msgs.msg import DiagnosticArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
@@ -15,10 +14,10 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised, diagnostics_message, ThrottledLog
+from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, read, SensorTopic
+from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveRecording
-from two_manifold_ros.nodes.publishing import qos, to_message
 from two_manifold_ros.training.job import (
     check_target,
     read_bags,
@@ -154,9 +153,7 @@ class TrainerNode(GuardedNode):
         )
         check_target(chosen.model)
         settings = training_settings(vars(chosen))
-        self._diagnostics = self.create_publisher(
-            DiagnosticArray, Topics.DIAGNOSTICS.address, qos(Topics.DIAGNOSTICS)
-        )
+        self._publish_diagnostics = diagnostics_publisher(self)
         self.serve(Trigger, 'finish', self._on_finish)
         if chosen.bags:
             self.get_logger().info(f'Training from {", ".join(chosen.bags)}')
@@ -222,11 +219,7 @@ class TrainerNode(GuardedNode):
             self._follow_training(self._job)
         elif self._live is not None:
             self._follow_recording(self._live)
-        name = self.get_fully_qualified_name().lstrip('/')
-        message = diagnostics_message(
-            self.now_ns, name, self._level, self._why, self._values, self.hardware_id
-        )
-        self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
+        self._publish_diagnostics(self._level, self._why, self._values)
 
     def _follow_recording(self, live: LiveTopics) -> None:
         live.update()

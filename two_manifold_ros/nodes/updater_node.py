@@ -33,9 +33,8 @@ from two_manifold_ros.adapting.updater_session import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, filter_health, Snapshot
+from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.image_values import ImageValues
-from two_manifold_ros.interface.input_checks import InputMonitor
 from two_manifold_ros.interface.messages import ADAPTING, choose_frames, learning_message, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
@@ -45,14 +44,7 @@ from two_manifold_ros.nodes.callbacks import (
     LiveReference,
     SensorTopic,
 )
-from two_manifold_ros.nodes.health import (
-    change_key,
-    limits_line,
-    Report,
-    StatusPublisher,
-    topics_line,
-    update_monitor,
-)
+from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import ReferenceInput
 from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers, qos, to_message
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
@@ -88,7 +80,6 @@ class UpdaterNode(GuardedNode):
         self._input = SensorTopic(
             self, Topics.IMAGE if sees else Topics.IMU, 'image' if sees else 'IMU'
         )
-        self._monitor = InputMonitor(self._input.sensor, self._input.name)
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
         self._session = self._make_session()
@@ -122,7 +113,8 @@ class UpdaterNode(GuardedNode):
         self._reference = LiveReference(self, chosen.reference_type)
         self._reference.find(self._positions.start, self._positions.take)
         self._input.listen(self._on_message)
-        self._status = StatusPublisher(self, ADAPTING)
+        self._status = StatusPublisher(self, self._input, ADAPTING)
+        self._state: object = None
         self.every(1.0 / chosen.status_rate_hz, self._on_status)
         self.every(1.0, self._on_second)
         self._log_settings()
@@ -200,12 +192,14 @@ class UpdaterNode(GuardedNode):
         if running is not self._followed:
             self._followed = self._estimates.model = running
             if learner.model() is running:
-                state = learning_values(learner)['learning']
-                self.get_logger().info(f'A newer model runs: {state}')
+                learned = learning_values(learner)['learning']
+                self.get_logger().info(f'A newer model runs: {learned}')
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._publish_learning()
-        if self._status.is_outdated(change_key(session.filter, session.arrivals)):
+        state = session.filter.status, session.filter.cause, session.arrivals.refused
+        if state != self._state:
+            self._state = state
             self._on_status()
 
     def _publish_learning(self) -> None:
@@ -231,7 +225,7 @@ class UpdaterNode(GuardedNode):
         return Counter({**self._session.counts(), **positions, **learned})
 
     def _on_status(self) -> None:
-        self._status.publish(self._report(self._counts()))
+        self._publish_health(self._counts())
 
     def _on_second(self) -> None:
         self._reference.find(self._positions.start, self._positions.take)
@@ -240,15 +234,14 @@ class UpdaterNode(GuardedNode):
         published = *self._estimates.topics.values(), self._learning.topic_name, self._status.topic
         self._shared = find_shared(self, published)
         counts = self._counts()
-        events = self._find_events(self._status.count(counts))
-        self._status.publish_second(self._report(counts), events)
+        fresh, events = self._status.count(counts, self._session.arrivals)
+        self._publish_health(counts, events | self._find_events(fresh))
 
     def _find_events(self, fresh: Counter[str]) -> dict[str, str]:
-        """Return events of messages, learning, positions, checkpoints and hand-overs."""
+        """Return events of learning, positions, checkpoints and hand-overs."""
         session, topic = self._session, self._reference.topic
         self._reference_hz = float(fresh['reference_used'])
-        events = update_monitor(self, self._monitor, self._input, fresh, session.arrivals)
-        events.update(learning_events(fresh, session, topic))
+        events = learning_events(fresh, session, topic)
         if self._positions.silence_s > 5.0:
             events['reference_gone'] = (
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
@@ -261,15 +254,18 @@ class UpdaterNode(GuardedNode):
             events.update(self._promoter.troubles())
         return events
 
-    def _report(self, counts: Counter[str]) -> Report:
+    def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
-        snapshot = Snapshot(
-            self._input.health(self._chosen.input_timeout_s),
-            self._monitor.health(counts, session.arrivals, self._input.waited_s, self.now_ns, {}),
-            filter_health(session.filter, session.learner.running.rate_hz, session.latest),
+        timeout_s = self._chosen.input_timeout_s
+        health = Health(
+            self._status.input_health(timeout_s, counts, session.arrivals),
             shared_outputs=self._shared,
-        )
-        assessment = assess_learning(assess(snapshot), session.learner, self._reference.topic)
+            counts=counts,
+            durations=session.durations.microseconds(),
+        ).with_filter(session.filter, session.learner.running.rate_hz)
+        assessment = assess_learning(assess(health), session.learner, self._reference.topic)
+        trouble = checkpointing.trouble if checkpointing else ''
+        assessment = assess_checkpoints(assessment, trouble)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
@@ -282,14 +278,7 @@ class UpdaterNode(GuardedNode):
             trailing.update(checkpointing.values)
         if self._promoter is not None:
             trailing.update(self._promoter.values())
-        return Report(
-            snapshot,
-            assess_checkpoints(assessment, checkpointing.trouble if checkpointing else ''),
-            counts,
-            session.durations.microseconds(),
-            leading,
-            trailing,
-        )
+        self._status.publish(health, assessment, leading, trailing, events)
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Start a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
