@@ -27,7 +27,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from two_manifold_ros.evaluation.evaluate import HorizonScore
+    from two_manifold_ros.evaluation.scores import HorizonScore
     from two_manifold_ros.recordings.recording import Recording
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'

@@ -43,7 +43,7 @@ def errors_of(plan: Plan) -> dict[str, Floats]:
         if each.failure:
             print(f'  {each.name} failed: {each.failure}')
         scores = each.scores or ()
-        values = [np.nan if score.rmse_m is None else score.rmse_m for score in scores]
+        values = [np.nan if (m := score.all.rmse_m) is None else m for score in scores]
         found[each.name] = np.array(values or [np.nan] * horizons)
     return found
 

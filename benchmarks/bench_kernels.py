@@ -55,7 +55,9 @@ def rows_of(car: int | None) -> dict[tuple[str, str], Row]:
             if result.failure:
                 print(f'{kernel}, {method}: {result.failure}')
             scores = result.scores or ()
-            errors = [scores[column].rmse_m or np.nan if scores else np.nan for column in columns]
+            errors = [
+                scores[column].all.rmse_m or np.nan if scores else np.nan for column in columns
+            ]
             rows[kernel, method] = (*errors, time.process_time() - began)
     return rows
 

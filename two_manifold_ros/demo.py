@@ -23,7 +23,7 @@ from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder, Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, run_filter
-from two_manifold_ros.evaluation.figure import draw_evaluation
+from two_manifold_ros.evaluation.figures import draw_evaluation
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model, save_model

@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hypothesis import given
-from hypothesis import strategies as st
 import numpy as np
 import pytest
 from stub_methods import Failing, Fixed, Repeater
@@ -21,7 +19,6 @@ from two_manifold_ros.comparison.figures import (
     caption_of,
     draw_errors,
     draw_tracks,
-    spread_apart,
 )
 
 if TYPE_CHECKING:
@@ -110,12 +107,3 @@ def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Co
     narrow = caption_of(compared, 5.0).splitlines()
     assert len(narrow) > 2
     assert max(map(len, narrow)) <= 60
-
-
-@given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=10).map(sorted))
-def test_labels_are_moved_apart_and_no_more(shares: list[float]) -> None:
-    places = spread_apart(np.array(shares))
-    assert (np.diff(places) >= 0.055 - 1e-9).all()
-    assert places.mean() == pytest.approx(np.mean(shares), abs=1e-9)
-    if (np.diff(shares) >= 0.055).all():
-        np.testing.assert_allclose(places, shares, atol=1e-9)

@@ -14,13 +14,20 @@ import pytest
 pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
+from two_manifold_ros.comparison.outcome import Comparison, Result
 from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import Score, score
 from two_manifold_ros.experiments import slot_car
 
 FAR = 1e3
 """Metres at horizon 0, which counts for nothing."""
+
+
+def score_of(rmse_m: float) -> Score:
+    """Return the score of one error of so many metres."""
+    unknown = np.full((1, 2, 2), np.nan)
+    return score(np.array([[rmse_m, 0.0]]), unknown, None, unknown[0])
 
 
 def comparison_of(
@@ -33,7 +40,7 @@ def comparison_of(
             name,
             name,
             sees_positions=False,
-            scores=tuple(Errors(rmse_m, rmse_m, rmse_m) for rmse_m in (FAR, *pair)),
+            scores=tuple(score_of(rmse_m) for rmse_m in (FAR, *pair)),
             linear=(track + np.array([readings[name], 0.0]),) if name in readings else None,
         )
         for name, pair in errors.items()

@@ -20,6 +20,8 @@ from two_manifold_ros.cli.options import (
     add_topics,
     in_step,
     make_folder,
+    metres,
+    percent,
     print_table,
     Progress,
     recordings_of,
@@ -79,7 +81,7 @@ def print_comparison(comparison: Comparison) -> None:
     rows = [
         [
             result.title,
-            *([_percent(_share(result))] if withholding else []),
+            *([percent(_share(result))] if withholding else []),
             *(_cell(comparison, result, column) for column in shown),
         ]
         for result in comparison.results
@@ -117,13 +119,13 @@ def _heading(comparison: Comparison, column: int) -> str:
 def _cell(comparison: Comparison, result: Result, column: int) -> str:
     if result.scores is None:
         return 'failed'
-    errors = result.scores[column]
-    if errors.rmse_m is None or errors.median_m is None or errors.p95_m is None:
+    errors = result.scores[column].all
+    if errors.rmse_m is None:
         return '-'
     star = (
         '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
     )
-    return f'{_metres(errors.rmse_m)}{star} {_metres(errors.median_m)} {_metres(errors.p95_m)}'
+    return f'{metres(errors.rmse_m)}{star} {metres(errors.median_m)} {metres(errors.p95_m)}'
 
 
 def _parts(result: Result, column: int) -> str:
@@ -131,9 +133,9 @@ def _parts(result: Result, column: int) -> str:
     if result.scores is None:
         return 'failed'
     errors = result.scores[column]
-    if errors.along_rmse_m is None or errors.cross_rmse_m is None:
+    if errors.along_rmse_m is None:
         return '-'
-    return f'{_metres(errors.along_rmse_m)} / {_metres(errors.cross_rmse_m)}'
+    return f'{metres(errors.along_rmse_m)} / {metres(errors.cross_rmse_m)}'
 
 
 def _share(result: Result) -> float | None:
@@ -141,23 +143,12 @@ def _share(result: Result) -> float | None:
     return None if not result.scores else result.scores[0].published_share
 
 
-def _percent(share: float | None) -> str:
-    if share is None:
-        return ''
-    return f'{100 * share:.0f} %' if share in {0.0, 1.0} else f'{100 * share:.1f} %'
-
-
-def _metres(value: float) -> str:
-    """Return five characters, so that four columns fit wherever tables do."""
-    return f'{value:.3f}' if value < 10.0 else f'{value:.2f}' if value < 100.0 else f'{value:5.0f}'
-
-
 def _least(comparison: Comparison, column: int) -> float | None:
     """Return the least RMSE of the methods that see no positions, if enough predictions count."""
     if comparison.scored[column] < FEWEST_STARRED:
         return None
     found = [
-        result.scores[column].rmse_m
+        result.scores[column].all.rmse_m
         for result in comparison.results
         if result.scores is not None and not result.sees_positions
     ]
@@ -189,8 +180,7 @@ def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
     scores = result.scores or ()
     if share is None or all(each.published_share in {1.0, None} for each in scores):
         return
-    found = [scores[column].published_rmse_m for column in shown]
-    left = ', '.join('-' if value is None else _metres(value) for value in found)
+    left = ', '.join(metres(scores[column].rmse_m) for column in shown)
     yield (
         f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present positions; '
         f'RMSE of what it would publish: {left}'

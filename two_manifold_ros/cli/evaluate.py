@@ -7,7 +7,6 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 import json
 import math
-from pathlib import Path
 import re
 import sys
 from typing import Any, TYPE_CHECKING
@@ -17,7 +16,9 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    metres,
     part_of,
+    percent,
     print_table,
     Progress,
     recordings_of,
@@ -42,11 +43,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-
-
-COLORS = {'map': 'tab:blue', 'tpsr': 'tab:purple', OFFLINE: 'black', MEAN: 'tab:gray'}
-
-FORMATS = ('.png', '.pdf', '.svg')
 
 
 def seconds_or_share(text: str) -> tuple[float, bool]:
@@ -94,12 +90,7 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    if args.figure and Path(args.figure).suffix.lower() not in FORMATS:
-        msg = f'{args.figure}: a figure cannot be drawn into this; use a name in '
-        raise InputError(msg + ', '.join(FORMATS))
-    if args.figure and not Path(args.figure).absolute().parent.is_dir():
-        msg = f'The folder of {args.figure} does not exist: make it before drawing.'
-        raise InputError(msg)
+    _check_figure(args)
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     _check(recordings)
@@ -115,6 +106,8 @@ def run_online(args: Namespace) -> int:
     with Progress('evaluating online') as progress:
         curve = learning_curve(recordings, learners, TrainingSettings(), known_s, progress)
     if args.figure:
+        from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
+
         draw_curve(curve, args.figure)
     if args.json:
         content = {'bags': args.bags, **curve.to_json()}
@@ -162,55 +155,6 @@ def print_curve(curve: LearningCurve) -> None:
         f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
         f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
     )
-
-
-def draw_curve(curve: LearningCurve, path: str) -> None:
-    """
-    Draw errors by lap into a PNG, PDF or SVG file.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without matplotlib, which is an offline extra.
-
-    """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - an offline extra, slow to import
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-    figure = Figure(figsize=(8.0, 4.5), layout='constrained')
-    axes: Any = figure.subplots()
-    last = max(row.lap for row in curve.rows)
-    for name in curve.names:
-        color = COLORS[name]
-        rows = [row for row in curve.rows if row.name == name and row.lap != AFTERWARDS]
-        style = {OFFLINE: 'o', MEAN: '--'}.get(name, 'o-')
-        axes.semilogy(
-            [row.lap for row in rows],
-            [row.rmse_m for row in rows],
-            style,
-            color=color,
-            mfc='none' if name == OFFLINE else color,
-            label={
-                OFFLINE: 'default, trained offline of the laps before',
-                MEAN: 'mean position',
-            }.get(name, f'{name}, learned live'),
-        )
-        for row in curve.rows:
-            if row.name == name and row.lap == AFTERWARDS:
-                axes.plot([last + 1.5], [row.rmse_m], style[0] if name != MEAN else '_',
-                          color=color, mfc='none' if name == OFFLINE else color)  # fmt: skip
-    ticks = [each for each in MaxNLocator(integer=True).tick_values(1, last) if 1 <= each <= last]
-    names = [f'{each:.0f}' for each in ticks]
-    if any(row.lap == AFTERWARDS for row in curve.rows):
-        axes.axvline(last + 0.75, color='black', lw=0.5)
-        ticks, names = [*ticks, last + 1.5], [*names, 'IMU alone']
-        axes.set_xlim(right=last + 2.0)
-    axes.set_xticks(ticks, names)
-    axes.set_xlabel('lap' if curve.laps else 'tenth of the stream')
-    axes.set_ylabel('RMSE of the position over all ticks, m')
-    axes.grid(visible=True, which='major', lw=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=120, metadata={'Software': None} if path.endswith('.png') else None)
 
 
 HELP = (
@@ -284,16 +228,14 @@ def run(args: Namespace) -> int:
     if not args.bags:
         msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
         raise InputError(msg)
-    if args.figure and not Path(args.figure).absolute().parent.is_dir():
-        msg = f'The folder of {args.figure} does not exist: make it before drawing.'
-        raise InputError(msg)
+    _check_figure(args)
     model = load_model(args.model)
     whole = recordings_of(args, origin=model.origin)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     with Progress('evaluating') as progress:
         evaluation = evaluate(model, recordings, progress)
     if args.figure:
-        from two_manifold_ros.evaluation.figure import draw_evaluation  # noqa: PLC0415 - an extra
+        from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
@@ -309,6 +251,13 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def _check_figure(args: Namespace) -> None:
+    if args.figure:
+        from two_manifold_ros.evaluation.figures import check_path  # noqa: PLC0415 - an extra
+
+        check_path(args.figure)
+
+
 def _print_figure(args: Namespace) -> None:
     if args.figure:
         print(f'track and errors drawn into {args.figure}')
@@ -320,15 +269,15 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
         [
             f'{each.horizon} ({each.horizon / model.rate_hz:g} s)',
             str(each.model.all.n),
-            _metres(each.model.all.rmse_m),
-            _metres(each.model.all.median_m),
-            _metres(each.model.all.p95_m),
-            _metres(each.model.along_rmse_m),
-            _metres(each.model.cross_rmse_m),
-            _metres(each.mean.all.rmse_m),
-            _metres(each.previous.all.rmse_m),
-            _share(each.model.published_share),
-            _metres(each.model.rmse_m),
+            metres(each.model.all.rmse_m),
+            metres(each.model.all.median_m),
+            metres(each.model.all.p95_m),
+            metres(each.model.along_rmse_m),
+            metres(each.model.cross_rmse_m),
+            metres(each.mean.all.rmse_m),
+            metres(each.previous.all.rmse_m),
+            percent(each.model.published_share),
+            metres(each.model.rmse_m),
             _ellipses(each.model),
         ]
         for each in evaluation.scores
@@ -384,17 +333,6 @@ def _left_out(recordings: list[Recording]) -> Iterator[str]:
 def _late(model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
     names = [each.name for each in recordings]
     return late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
-
-
-def _metres(value: float | None) -> str:
-    return '-' if value is None else f'{value:.3f}'
-
-
-def _share(value: float | None) -> str:
-    """Return a share in per cent; it is 100 % only if nothing is missing."""
-    if value is None:
-        return '-'
-    return f'{100 * value:.0f} %' if value in {0.0, 1.0} else f'{100 * value:.1f} %'
 
 
 def _ellipses(score: Score) -> str:

@@ -66,6 +66,20 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     console().print(table)
 
 
+def metres(value: float | None) -> str:
+    """Return five characters, so that many columns fit wherever tables do."""
+    if value is None:
+        return '-'
+    return f'{value:.3f}' if value < 10.0 else f'{value:.2f}' if value < 100.0 else f'{value:5.0f}'
+
+
+def percent(share: float | None) -> str:
+    """Return a share in per cent; it is 100 % only if nothing is missing."""
+    if share is None:
+        return '-'
+    return f'{100 * share:.0f} %' if share in {0.0, 1.0} else f'{100 * share:.1f} %'
+
+
 PATIENCE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TYPE_CHECKING
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 import numpy as np
 
 from two_manifold_ros.comparison.own_filters import OURS
+from two_manifold_ros.evaluation.figures import Axes, dress_errors, save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.typing import Floats
-
-
-Axes: TypeAlias = Any
-"""Axes of a figure, which matplotlib hands out as anything."""
 
 
 def draw_tracks(comparison: Comparison, path: Path) -> None:
@@ -54,7 +50,7 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
             axes.set_ylabel('y (m)')
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
     figure.suptitle(caption_of(comparison, figure.get_figwidth()), fontsize='medium')
-    _save(figure, path)
+    save(figure, path)
 
 
 def caption_of(comparison: Comparison, width: float) -> str:
@@ -118,88 +114,39 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
     """Write the RMSE of every method against the horizon."""
     figure = Figure(figsize=(9.0, 5.2), layout='constrained')
     axes = figure.subplots()
-    seconds = np.array(comparison.horizons) / comparison.rate_hz
-    # Okabe and Ito's colours, which colour-blind people distinguish; dashes and labels help too.
+    # Okabe and Ito's colours, which colour-blind people distinguish; dashes help too.
     others = itertools.cycle(
         {'color': colour, 'ls': dash, 'lw': 1.4}
         for dash in ('solid', (0, (5, 2)), (0, (1, 1)))
         for colour in ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00')
     )
-    ends = []
-    for result in comparison.succeeded:
-        style: dict[str, Any] = {'color': 'black', 'lw': 2.8}
-        if result.name != OURS:
-            style = next(others)
+    styles = {
+        result.name: {'color': 'black', 'lw': 2.8} if result.name == OURS else next(others)
+        for result in comparison.succeeded
+    }
+    curves = [
         # NaN where there is none, or none on a log scale.
-        values = np.array([each.rmse_m or np.nan for each in result.scores or ()], np.float64)
-        axes.plot(seconds, values, marker='o' if len(values) <= 12 else None, ms=4.0, **style)
-        if np.isfinite(values).any():
-            ends.append((float(values[np.isfinite(values)][-1]), result.title, style['color']))
-    dress_errors(axes, comparison.rate_hz)
-    label_ends(axes, ends)
-    _save(figure, path)
+        (result.title, [each.all.rmse_m or np.nan for each in result.scores or ()], style)
+        for result, style in zip(comparison.succeeded, styles.values(), strict=True)
+    ]
+    draw_curves(axes, curves, comparison.horizons, comparison.rate_hz)
+    save(figure, path)
 
 
-def dress_errors(axes: Axes, rate_hz: float) -> None:
-    """Give axes of errors in metres against seconds ahead their scales and names."""
-    axes.set_yscale('log')
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter('{x:g}')
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
-    axes.grid(which='both', alpha=0.25)
-    scales = (lambda seconds: seconds * rate_hz, lambda ticks: ticks / rate_hz)
-    axes.secondary_xaxis('top', scales).set_xlabel('ticks ahead')
+def draw_curves(
+    axes: Axes,
+    curves: Sequence[tuple[str, Sequence[float], dict[str, Any]]],
+    horizons: Sequence[int],
+    rate_hz: float,
+) -> None:
+    """Draw errors (H,) of methods against horizons in ticks, named in the order of their ends."""
+    seconds = np.array(horizons) / rate_hz
+    marker = {'marker': 'o', 'ms': 4.0} if len(seconds) <= 12 else {}
+    for label, errors, style in sorted(curves, key=_last_known, reverse=True):
+        axes.plot(seconds, errors, label=label, **marker, **style)
+    dress_errors(axes, rate_hz)
+    axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
-def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """
-    Write the name of every line at its right end, moved apart where lines end together.
-
-    Parameters
-    ----------
-    axes
-        With a logarithmic ordinate.
-    ends
-        For each line its last value, its name and its colour.
-
-    """
-    low, high = np.log(axes.get_ylim())
-    shares = [(math.log(value) - low) / (high - low) for value, _, _ in ends]
-    order = np.argsort(shares, kind='stable')
-    heights = spread_apart(np.array(shares)[order])
-    for height, index in zip(heights, order.tolist(), strict=True):
-        value, title, colour = ends[index]
-        axes.annotate(
-            title,
-            xy=(axes.get_xlim()[1], value),
-            xycoords='data',
-            xytext=(1.04, height),
-            textcoords='axes fraction',
-            color=colour,
-            va='center',
-            annotation_clip=False,
-            arrowprops={'arrowstyle': '-', 'color': colour, 'lw': 0.6, 'relpos': (0.0, 0.5)},
-        )
-
-
-def spread_apart(shares: Floats, step: float = 0.055) -> Floats:
-    """Move sorted heights a step apart, around the middle of those that would overlap."""
-    steps = step * np.arange(len(shares))
-    # Monotone regression: what is left after the least steps are taken off must not fall.
-    blocks: list[list[float]] = []
-    for height in (shares - steps).tolist():
-        blocks.append([height])
-        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            last = blocks.pop()
-            blocks[-1] += last
-    level = [float(np.mean(block)) for block in blocks for _ in block]
-    moved: Floats = np.array(level) + steps
-    return moved
-
-
-def _save(figure: Figure, path: Path) -> None:
-    # The layout settles in the second pass only.
-    figure.draw_without_rendering()
-    # Without the version of matplotlib the same numbers give the same bytes.
-    figure.savefig(path, dpi=120, metadata={'Software': None})
+def _last_known(curve: tuple[str, Sequence[float], dict[str, Any]]) -> float:
+    return next((error for error in reversed(curve[1]) if np.isfinite(error)), 0.0)

@@ -15,13 +15,13 @@ Result of a comparison: predictions of several methods, scored on the same ticks
                       "failure" is null or the reason; then "chosen" and "scores" are null.
                       "chosen" is what the method settled; "scores" has for each horizon {"rmse_m",
                       "median_m", "p95_m", "p99_m", "along_rmse_m", "cross_rmse_m",
-                      "published_share", "published_rmse_m"}, see ``Errors``, null where nothing is
-                      scored
+                      "published_share", "published_rmse_m"}, see ``Score``, null where nothing is
+                      scored; the first six are over all ticks, published or not
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -71,55 +72,6 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Errors:
-    """
-    Errors of predictions at one horizon, metres; ``None`` where nothing was scored.
-
-    Parameters
-    ----------
-    rmse_m, median_m, p95_m, p99_m
-        Root mean square, median, 95th and 99th percentile of the distances at all ticks, whether
-        the method would have published its position or not.
-    along_rmse_m, cross_rmse_m
-        Root mean square error along and across the true direction of travel, at all ticks.
-    published_share, published_rmse_m
-        Share of the ticks at which the method would have published its position, and the root mean
-        square of the distances there; ``None`` for a method that withholds nothing.
-
-    """
-
-    rmse_m: float | None
-    median_m: float | None
-    p95_m: float | None
-    p99_m: float | None = None
-    along_rmse_m: float | None = None
-    cross_rmse_m: float | None = None
-    published_share: float | None = None
-    published_rmse_m: float | None = None
-
-
-def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors:
-    """
-    Summarise errors (T, 2), metres, NaN where nothing is scored.
-
-    True directions of travel (T, 2) are unit vectors; valid (T,) is as in ``Predictions``.
-    """
-    count = len(errors)
-    published = np.ones(count, dtype=np.bool_) if valid is None else valid
-    found = score(errors, np.full((count, 2, 2), np.nan), published, directions)
-    return Errors(
-        rmse_m=found.all.rmse_m,
-        median_m=found.all.median_m,
-        p95_m=found.all.p95_m,
-        p99_m=found.all.p99_m,
-        along_rmse_m=found.along_rmse_m,
-        cross_rmse_m=found.cross_rmse_m,
-        published_share=None if valid is None else found.published_share,
-        published_rmse_m=None if valid is None else found.rmse_m,
-    )
-
-
-@dataclass(frozen=True)
 class Result:
     """
     One method of a comparison.
@@ -133,14 +85,24 @@ class Result:
     sees_positions: bool
     failure: str | None = None
     chosen: dict[str, Any] | None = None
-    scores: tuple[Errors, ...] | None = None
+    scores: tuple[Score, ...] | None = None
     linear: tuple[Floats, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
         names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
-        scores = None if self.scores is None else [asdict(each) for each in self.scores]
+        scores = None if self.scores is None else [_errors(each) for each in self.scores]
         return {**{name: getattr(self, name) for name in names}, 'scores': scores}
+
+
+def _errors(score: Score) -> dict[str, float | None]:
+    return {
+        **{name: getattr(score.all, name) for name in ('rmse_m', 'median_m', 'p95_m', 'p99_m')},
+        'along_rmse_m': score.along_rmse_m,
+        'cross_rmse_m': score.cross_rmse_m,
+        'published_share': score.published_share,
+        'published_rmse_m': score.rmse_m,
+    }
 
 
 @dataclass(frozen=True)
@@ -240,8 +202,9 @@ def grade(
             )
         errors = np.where(missing[..., None], mean, positions) - truth
         valid = None if trial.valid is None else np.concatenate(trial.valid)
+        no_ellipse = np.full((len(errors), 2, 2), np.nan)
         scores = tuple(
-            errors_of(errors[:, column], directions[:, column], valid)
+            score(errors[:, column], no_ellipse, valid, directions[:, column])
             for column in range(errors.shape[1])
         )
         results.append(Result(*about, chosen=trial.chosen, scores=scores, linear=trial.linear))

@@ -18,9 +18,9 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
+    HorizonScore,
     mean_covariance,
     previous_covariance,
-    Score,
     score,
 )
 from two_manifold_ros.filtering.filter import Filter
@@ -186,21 +186,6 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
             'on recordings of this IMU'
         )
         raise InputError(msg)
-
-
-@dataclass(frozen=True)
-class HorizonScore:
-    """
-    The model and two baselines at one horizon, in ticks, all on the same ticks.
-
-    ``mean`` is always the mean training position; ``previous`` the true position at the tick,
-    which only it is given: at horizon 0 it has no error.
-    """
-
-    horizon: int
-    model: Score
-    mean: Score
-    previous: Score
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ class Score(ErrorSummary):
     """
     Summary of errors; the fields of the base class are over published predictions only.
 
+    Of a method that withholds nothing they are those of no prediction, and its share is ``None``.
+
     Parameters
     ----------
     all
@@ -69,21 +71,39 @@ class Score(ErrorSummary):
     cross_rmse_m: float | None
 
 
-def score(errors: Floats, covariances: Floats, published: Bools, directions: Floats) -> Score:
+@dataclass(frozen=True)
+class HorizonScore:
+    """
+    The model and two baselines at one horizon, in ticks, all on the same ticks.
+
+    ``mean`` is always the mean training position; ``previous`` the true position at the tick,
+    which only it is given: at horizon 0 it has no error.
+    """
+
+    horizon: int
+    model: Score
+    mean: Score
+    previous: Score
+
+
+def score(
+    errors: Floats, covariances: Floats, published: Bools | None, directions: Floats
+) -> Score:
     """
     Score predictions by (T, 2) errors, predicted minus true in metres, NaN without a truth.
 
-    The (T, 2, 2) covariances are NaN where there is no ellipse; ``published`` says which
-    predictions were; directions are those of ``travel_directions``.
+    The (T, 2, 2) covariances are NaN where there is no ellipse; ``published`` (T,) is ``None`` for
+    a method that withholds nothing; directions are those of ``travel_directions``.
     """
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
-    chosen = known & published
+    chosen = known & published if published is not None else np.zeros_like(known)
     along, cross = split_errors(errors, directions)
+    share = float(np.mean(published[known])) if published is not None and every.n else None
     return Score(
         **vars(summarise(errors[chosen], covariances[chosen])),
         all=every,
-        published_share=float(np.mean(published[known])) if every.n else None,
+        published_share=share,
         along_rmse_m=_root_mean_square(along),
         cross_rmse_m=_root_mean_square(cross),
     )

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.figures import draw_reading, draw_truth, dress_errors, label_ends
+from two_manifold_ros.comparison.figures import draw_curves, draw_reading, draw_truth
 from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.errors import InputError
@@ -177,7 +177,7 @@ def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[Claim]:
 def _rmse_m(comparison: Comparison, index: int) -> Floats:
     """Return the RMSE of a method at the horizons from 1 on, metres."""
     scores = comparison.results[index].scores or ()
-    return np.array([score.rmse_m for score in scores[1:]], dtype=np.float64)
+    return np.array([score.all.rmse_m for score in scores[1:]], dtype=np.float64)
 
 
 def _smaller(what: str, errors: Floats, others: Floats, slack: float, paper: str) -> Claim:
@@ -213,16 +213,15 @@ def _draw(comparisons: Sequence[Comparison]) -> Figure:
     left.suptitle('What the states hold: first car, where it is followed', fontsize='medium')
     left.legend(*panels[0].get_legend_handles_labels(), loc='outside lower center', fontsize=8)
     axes: Axes = right.subplots()
-    seconds = np.array(first.horizons[1:]) / first.rate_hz
-    ends = []
-    for index, result in enumerate(first.results):
-        if result.name not in METHODS:
-            continue
-        errors = np.array([_rmse_m(each, index) for each in comparisons])
-        style = METHODS[result.name]
-        axes.plot(seconds, errors.mean(axis=0), **style)
-        ends.append((float(errors[:, -1].mean()), result.title, style['color']))
-    dress_errors(axes, first.rate_hz)
-    label_ends(axes, ends)
+    curves = [
+        (
+            result.title,
+            np.mean([_rmse_m(each, index) for each in comparisons], axis=0).tolist(),
+            METHODS[result.name],
+        )
+        for index, result in enumerate(first.results)
+        if result.name in METHODS
+    ]
+    draw_curves(axes, curves, first.horizons[1:], first.rate_hz)
     axes.set_title(f'Error of predictions, mean of {len(comparisons)} cars', fontsize='medium')
     return figure

@@ -1,0 +1,180 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of evaluations, and what all figures of errors in metres share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.online import AFTERWARDS, MEAN, OFFLINE
+
+if TYPE_CHECKING:
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.evaluation.online import LearningCurve
+    from two_manifold_ros.model.head import ModelHead
+
+Axes: TypeAlias = Any
+"""Axes of a figure, which matplotlib hands out as anything."""
+
+FORMATS = ('.png', '.pdf', '.svg')
+
+
+def check_path(path: str | Path) -> None:
+    """Raise ``InputError``, before anything is computed, if no figure can be written there."""
+    if Path(path).suffix.lower() not in FORMATS:
+        msg = f'{path}: a figure cannot be drawn into this; use a name in {", ".join(FORMATS)}'
+        raise InputError(msg)
+    if not Path(path).absolute().parent.is_dir():
+        msg = f'The folder of {path} does not exist: make it before drawing.'
+        raise InputError(msg)
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure; the same numbers give the same bytes of a PNG file."""
+    # The layout settles in the second pass only.
+    figure.draw_without_rendering()
+    # Without the version of matplotlib in it.
+    plain = {'Software': None} if Path(path).suffix.lower() == '.png' else None
+    figure.savefig(path, dpi=120, metadata=plain)
+
+
+def dress_errors(axes: Axes, rate_hz: float) -> None:
+    """Give axes of errors in metres against seconds ahead their scales and names."""
+    axes.set_yscale('log')
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter('{x:g}')
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
+    axes.grid(which='both', alpha=0.25)
+    scales = (lambda seconds: seconds * rate_hz, lambda ticks: ticks / rate_hz)
+    axes.secondary_xaxis('top', scales).set_xlabel('ticks ahead')
+
+
+def draw_evaluation(
+    evaluation: Evaluation, model: ModelHead, path: str | Path, title: str = ''
+) -> None:
+    """
+    Write true and filtered track, and the error against the horizon, as PNG, PDF or SVG.
+
+    Raise ``InputError`` as ``check_path`` does.
+    """
+    check_path(path)
+    figure = Figure(figsize=(11.0, 6.0), layout='constrained')
+    track, errors = figure.subplots(1, 2)
+    _draw_track(track, evaluation, model)
+    _draw_errors(errors, evaluation, model)
+    for axes in (track, errors):
+        # Where it hides no data.
+        axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.13), ncols=2)
+    if title:
+        figure.suptitle(title)
+    save(figure, path)
+
+
+def _draw_track(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
+    # Of estimates that were valid and of the others: lighter ones, and lines to the truth.
+    valid: dict[str, Any] = {'color': 'tab:red', 'mec': 'tab:blue', 'mfc': 'tab:blue', 'lw': 0.7}
+    other: dict[str, Any] = {'color': '#fcae91', 'mec': '#9ecae1', 'mfc': '#9ecae1', 'lw': 0.7}
+    for run, truth in zip(evaluation.runs, evaluation.truths, strict=True):
+        axes.plot(*truth[:, 0].T, color='black', lw=1.0, zorder=2.0)
+        # What was valid is drawn over what was not.
+        for chosen, style in ((~run.published, other), (run.published, valid)):
+            # Lines show by how much an estimate on the track is ahead of or behind the vehicle.
+            here = run.positions[chosen, 0]
+            ends = np.stack([truth[chosen, 0], here, np.full_like(here, np.nan)], axis=1)
+            lines = ends.reshape(-1, 2)
+            axes.plot(*lines.T, color=style['color'], lw=style['lw'], zorder=1.0)
+            axes.plot(*here.T, '.', color=style['mfc'], ms=3.0, zorder=3.0)
+    axes.plot([], [], color='black', lw=1.0, label='true')
+    if evaluation.published:
+        axes.plot([], [], '.-', label='filtered, and its error', **valid)
+    if evaluation.withheld:
+        share = 1.0 - evaluation.published / evaluation.ticks
+        axes.plot([], [], '.-', label=f'withheld ({100 * share:.1f} % of the ticks)', **other)
+    axes.set(xlabel=f'x in {model.frame_id or "the track frame"} (m)', ylabel='y (m)')
+    axes.set_title('Position now, from the IMU alone')
+    axes.set_aspect('equal', adjustable='datalim')
+    axes.grid(alpha=0.3)
+
+
+def _draw_errors(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
+    scores = evaluation.scores
+    own: dict[str, Any] = {'color': 'tab:blue', 'marker': '.', 'lw': 1.0}
+    curves: dict[str, tuple[list[float | None], dict[str, Any]]] = {
+        'model, all ticks': (
+            [each.model.all.rmse_m for each in scores],
+            own | {'marker': 'o', 'lw': 2.0},
+        ),
+        'all ticks, along the direction of travel': (
+            [each.model.along_rmse_m for each in scores],
+            own | {'ls': '--'},
+        ),
+        'all ticks, across it': ([each.model.cross_rmse_m for each in scores], own | {'ls': ':'}),
+        'always the mean position': (
+            [each.mean.all.rmse_m for each in scores],
+            {'color': 'tab:gray', 'marker': 's'},
+        ),
+        'last true position': (
+            [each.previous.all.rmse_m for each in scores],
+            {'color': 'tab:orange', 'marker': '^'},
+        ),
+    }
+    if evaluation.published and evaluation.withheld:
+        style = {'color': 'tab:cyan', 'marker': 'x', 'lw': 1.0}
+        curves['model, valid ticks only'] = [each.model.rmse_m for each in scores], style
+    seconds = np.array([each.horizon for each in scores]) / model.rate_hz
+    for label, (errors, style) in curves.items():
+        # On this scale nothing is zero, as the last true position is at horizon 0.
+        axes.plot(seconds, [error or np.nan for error in errors], label=label, **style)
+    dress_errors(axes, model.rate_hz)
+
+
+_STYLES: dict[str, tuple[str, dict[str, Any]]] = {
+    OFFLINE: (
+        'default, trained offline of the laps before',
+        {'color': 'black', 'ls': '', 'marker': 'o', 'mfc': 'none'},
+    ),
+    MEAN: ('mean position', {'color': 'tab:gray', 'ls': '--', 'marker': ''}),
+    'map': ('map, learned live', {'color': 'tab:blue', 'marker': 'o'}),
+    'tpsr': ('tpsr, learned live', {'color': 'tab:purple', 'marker': 'o'}),
+}
+"""Label and line of each name of a learning curve."""
+
+
+def draw_curve(curve: LearningCurve, path: str | Path) -> None:
+    """
+    Write errors by lap as PNG, PDF or SVG.
+
+    Raise ``InputError`` as ``check_path`` does.
+    """
+    check_path(path)
+    figure = Figure(figsize=(8.0, 4.5), layout='constrained')
+    axes: Axes = figure.subplots()
+    last = max(row.lap for row in curve.rows)
+    alone = last + 1
+    for name in curve.names:
+        label, style = _STYLES[name]
+        rows = [row for row in curve.rows if row.name == name]
+        laps = [row for row in rows if row.lap != AFTERWARDS]
+        axes.semilogy(
+            [row.lap for row in laps], [row.rmse_m for row in laps], label=label, **style
+        )
+        after = [row.rmse_m for row in rows if row.lap == AFTERWARDS]
+        axes.plot([alone] * len(after), after, **style | {'marker': style['marker'] or '_'})
+    ticks = [each for each in MaxNLocator(integer=True).tick_values(1, last) if 1 <= each <= last]
+    names = [f'{each:.0f}' for each in ticks]
+    if any(row.lap == AFTERWARDS for row in curve.rows):
+        axes.axvline((last + alone) / 2, color='black', lw=0.5)
+        ticks, names = [*ticks, alone], [*names, 'IMU alone']
+    axes.set_xticks(ticks, names)
+    axes.set_xlabel('lap' if curve.laps else 'tenth of the stream')
+    axes.set_ylabel('RMSE of the position over all ticks, m')
+    axes.grid(visible=True, which='major', lw=0.3)
+    axes.legend()
+    save(figure, path)
