@@ -108,8 +108,7 @@ def judged(schedule: Schedule, *errors: float) -> None:
     """Judge parts of a quarter of a lap, each risen from its start."""
     for error_m in errors:
         begin_ns = schedule.newest_ns or 10**18
-        end_ns = driven(schedule, LAP_S / BLOCKS_PER_LAP)
-        schedule.judge(error_m, 3.0, (begin_ns, end_ns), LAP_S)
+        schedule.judge(error_m, begin_ns, driven(schedule, LAP_S / BLOCKS_PER_LAP), LAP_S)
 
 
 def risen(schedule: Schedule) -> int:
@@ -123,8 +122,7 @@ def risen(schedule: Schedule) -> int:
 
 def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out() -> None:
     schedule = Schedule()
-    # A filter that knows nothing yet errs by no usual error.
-    judged(schedule, 2.0, 2.0, *[0.1] * (BLOCKS_PER_LAP - 1), 0.2)
+    judged(schedule, 5.0, *[0.1] * (USUAL_PARTS - 1), 0.2)
     begin_ns = schedule.newest_ns
     judged(schedule, *[1.0] * (USUAL_PARTS - 1))
     end_ns = schedule.newest_ns

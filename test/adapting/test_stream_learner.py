@@ -200,7 +200,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
     assert learner.has_model
     assert learner.model() is None
     drive = run()
-    for index in range(1100):
+    for index in range(1100 if moved else 600):
         stamp = int(drive.stamps_ns[index])
         learner.push(stamp, drive.imu[index])
         if index % 2 == 0:
@@ -208,9 +208,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
             learner.add_reference(stamp, x + moved, y)
     assert bool(learner.models) == bool(moved)
     assert (learner.running is model) == (not moved)
-    words = str(learning_values(learner)['learning'])
-    assert ('the given model' in words) == (not moved)
-    assert ('of which a model erred by' in words) == (not moved)
+    assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
 
 
 def test_samples_do_not_wait_for_a_training() -> None:
@@ -314,8 +312,7 @@ def test_late_positions_are_put_in_step(kept: Saved) -> None:
         stamp = int(run().stamps_ns[index])
         published += learner.push(stamp, run().imu[index])
         if index % 2 == 0:
-            # What is received now is stamped now, and is where the vehicle was six samples ago.
-            learner.add_reference(stamp, *run().positions[index - 6, :2].tolist())
+            learner.add_reference(stamp + late_ns, *run().positions[index, :2].tolist())
     assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
     # An estimate is compared with where the vehicle was at its stamp.
     assert learning_values(learner)['error_m'] < 0.1

@@ -20,24 +20,14 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.excursions import Reach
 
+LARGEST_ACCELERATION = 50.0
+"""
+Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with 30.
 
-class Limits:
-    """
-    Limits of physics.
-
-    Parameters
-    ----------
-    acceleration_mps2
-        Acceleration that no vehicle has: racing cars brake with as much, slot cars corner with 30.
-        It decides only while a vehicle drives faster than it ever did, after three positions at
-        the earliest. With half of it slot cars may be believed a second late at a start; with
-        twice as much three wrong positions of a 1 Hz receiver that agree pass up to 100 m away
-        instead of 50.
-
-    """
-
-    acceleration_mps2 = 50.0
-
+It decides only while a vehicle drives faster than it ever did, after three positions at the
+earliest. With half of it slot cars may be believed a second late at a start; with twice as much
+three wrong positions of a 1 Hz receiver that agree pass up to 100 m away instead of 50.
+"""
 
 LONGEST_STEP_NS = 2_000_000_000
 """
@@ -313,5 +303,5 @@ def _is_driven(track: Sequence[Fix], fix: Fix, reach: Reach) -> bool:
     share = step_ns / base_ns
     ahead = last.x + share * (last.x - before.x), last.y + share * (last.y - before.y)
     # Since the middle of the time over which the velocity is the mean.
-    far = 0.5e-18 * Limits.acceleration_mps2 * step_ns * (step_ns + base_ns)
+    far = 0.5e-18 * LARGEST_ACCELERATION * step_ns * (step_ns + base_ns)
     return math.dist(ahead, fix[1:]) <= far + max(share, 1.0) * reach.tremble_m

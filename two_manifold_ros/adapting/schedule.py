@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, USEFUL
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,16 +47,13 @@ Error of a part over the largest usual one from which on it is unlike those befo
 The largest, because a filter errs more in some parts of each lap.
 """
 
-RECENT_LAPS = 2
+USUAL_PARTS = 2 * BLOCKS_PER_LAP
 """
-Newest laps that show what is usual, and after which what is unlike them is a change.
+Newest parts that are usual, and parts from the first unlike one to another that are a change.
 
-As many as a new route takes to be learned. What is wrong for less is left out: a lap, the parts of
-which it is the start or the end, and the time in which the filter finds its place again.
+Two laps: as many as a new route takes to be learned. What is wrong for less is left out: a lap,
+parts of which it is the start or the end, and the time in which the filter finds its place again.
 """
-
-USUAL_PARTS = RECENT_LAPS * BLOCKS_PER_LAP
-"""Parts in these laps."""
 
 
 class Schedule:
@@ -149,17 +146,11 @@ class Schedule:
         if since_ns == self.since_ns:
             self.epoch_ns = epoch_ns
 
-    def judge(self, error_m: float, mean_m: float, span_ns: tuple[int, int], lap_s: float) -> None:
-        """
-        Take the error of a part, and that of the mean position in it, metres.
-
-        ``span_ns`` is from where errors were higher than before in this part to its end.
-        """
-        (rise_ns, end_ns), known = span_ns, self._parts
-        is_usual = len(known) < BLOCKS_PER_LAP or error_m <= RISE * max(known)
-        # What a filter errs that has not learned its way yet is not usual.
-        if is_usual and error_m <= USEFUL * mean_m:
-            known.append(error_m)
+    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> None:
+        """Take the error of a part until ``end_ns``, and since when it was higher than before."""
+        is_usual = len(self._parts) < USUAL_PARTS or error_m <= RISE * max(self._parts)
+        if is_usual:
+            self._parts.append(error_m)
         if not self._unlike:
             if not is_usual:
                 self.outliers.append((rise_ns, end_ns))

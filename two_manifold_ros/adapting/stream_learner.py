@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Prequential
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
-from two_manifold_ros.adapting.schedule import FIRST_S, RECENT_LAPS, Schedule
+from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
     make_head,
     NothingLearned,
@@ -57,6 +57,9 @@ On f1tenth_ipz20 and two seeds each of slot_car, rc_car, kart and figure_eight, 
 laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all laps; of 12 laps up to
 1.4 times, and of 10 one of the kart's is lost for a while (9 times).
 """
+
+JUDGED_LAPS = 2.0
+"""Newest laps over which the error is reported, and estimates are withheld by."""
 
 BETTER = 0.8
 """
@@ -325,7 +328,7 @@ class StreamLearner:
 
     def _run(self, model: ModelHead, live: Filter) -> None:
         self._model, self.filter = model, live
-        self.score.span_s = RECENT_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
+        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
     @property
     def _longest_step_ns(self) -> int:
@@ -351,10 +354,9 @@ class StreamLearner:
         if score.seconds >= self.lap_s:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
-        part, rise_ns = self._part, self._part.rise_ns() + self._lag_ns
-        span_ns = rise_ns, self.reference.newest_ns
-        self.schedule.judge(part.rmse_m, part.mean_rmse_m, span_ns, self.lap_s)
-        part.forget()
+        error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
+        self._part.forget()
+        self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
 
     def _learn(self) -> bool:
         """Start to train a model from the newest laps; return whether that can be done now."""

@@ -97,12 +97,14 @@ class TrainingProcess(Trainer):
             raise RuntimeError(bug)
         return model  # type: ignore[no-any-return]
 
-    def close(self) -> None:
-        """End the process, which has nothing to save; no model can be trained afterwards."""
+    def close(self, patience_s: float = 2.0) -> None:
+        """End the process, by force after some seconds; no model can be trained afterwards."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
         if process is not None:
+            process.terminate()
+            process.join(patience_s)
             process.kill()
             process.join()
 

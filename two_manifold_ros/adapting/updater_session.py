@@ -259,10 +259,6 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     """
     Return a factory of learners of a stream, see `stream_head`, each with a training process.
 
-    A learner of another kind is made here, by its name. It needs those attributes and methods of
-    `StreamLearner` that are used in this file: ``push`` and ``add_reference`` are called for every
-    sample and every position, so that it may update at each.
-
     Raises `InputError` if a parameter makes no sense.
     """
     ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m

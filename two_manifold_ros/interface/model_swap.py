@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
-PATIENCE = 2
-"""
-Windows in which a model has to track, where the one in use does.
-
-One in which it may fill, and another one in which to find its way; with fewer good ones fail.
-"""
-
 FileVersion: TypeAlias = 'tuple[int, int, int, int]'
 """Device, inode, size and time of change: which file, whatever its path, with which content."""
 
@@ -128,7 +121,7 @@ class ModelSwap:
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
-    for `PATIENCE` windows of the other, and that still does not, it is refused.
+    for ``patience`` windows of the other, and that still does not, it is refused.
 
     Parameters
     ----------
@@ -138,6 +131,8 @@ class ModelSwap:
         File of its model, and its version from before it was read.
     make
         Makes the filter of a model.
+    patience
+        Windows of a model: one in which it may fill, and another one in which to find its way.
 
     Attributes
     ----------
@@ -158,9 +153,11 @@ class ModelSwap:
         path: str,
         version: FileVersion | None,
         make: Callable[[ModelHead], Filter],
+        patience: int = 2,
     ) -> None:
         self.session = session
         self._make = make
+        self._patience = patience
         self._wanted = ''
         self._version = self._wanted_version = version
         self._before: _Loaded | None = None
@@ -261,7 +258,7 @@ class ModelSwap:
         if self._ready_at is None:
             self._ready_at = ticks
         waited_ns = (ticks - self._ready_at) * self.session.model.period_ns
-        return waited_ns > PATIENCE * new.model.window * new.model.period_ns
+        return waited_ns > self._patience * new.model.window * new.model.period_ns
 
     def _busy(self) -> str:
         if self.session.successor is None:
