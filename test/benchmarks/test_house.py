@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench_house import settings_of
+from bench_house import limits, PACKAGE, settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,3 +46,9 @@ def test_settings_are_names_that_are_given_numbers(tmp_path: Path) -> None:
         'Memory.keep.near',
         'Memory.keep.far',
     ]
+
+
+def test_every_limit_that_is_named_is_there() -> None:
+    for file, names in limits().items():
+        there = {each.replace(' ', '') for each in settings_of(PACKAGE / file)}
+        assert names <= {*there, '*'}, file
