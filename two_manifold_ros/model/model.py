@@ -188,7 +188,7 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
     steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
     """
     moves, ways_of, gains = route.motion.moves, route.geometry.targets_of, route.likelihood.gains
-    places, memories, ways = max(route.places, 1), max(gains.size, 1), max(ways_of.size, 1)
+    places, memories, ways = max(len(route.motion.rates), 1), max(gains.size, 1), max(ways_of.size, 1)
     states, features = route.readout.states.shape[-1], channels * (1 + memories)
     if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
         refuse(f'its route has {states} states and {features} features')
@@ -267,9 +267,9 @@ def _check_ways(route: Route) -> None:
     counts = np.diff(ways.begins)
     if ways.begins[0] != 0 or ways.begins[-1] != len(ways.targets_of) or counts.min() < 1:
         refuse('route.geometry.begins does not count the ways of each place')
-    check_range('route.geometry.targets_of', ways.targets_of, 0, route.places - 1)
+    check_range('route.geometry.targets_of', ways.targets_of, 0, len(route.motion.rates) - 1)
     check_range('route.geometry.steps_of', ways.steps_of, 0, steps - 1)
-    taken = np.repeat(np.arange(route.places), counts) * steps + ways.steps_of
+    taken = np.repeat(np.arange(len(route.motion.rates)), counts) * steps + ways.steps_of
     if (np.bincount(taken, ways.shares_of) > 1.0 + 1e-9).any():
         refuse('route.geometry.shares_of lead more than everything on from a place')
 
