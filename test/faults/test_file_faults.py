@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fault import Outcome
+from mcap_walk import add_checksums
 import pytest
 from rows import BAG, MODEL
 
@@ -51,6 +52,7 @@ def test_a_damaged_bag(
     # Long enough for two chunks, of which wrong bytes cost the second.
     write_run(simulate(SlotCarSettings(rate_hz=50.0), samples=3000), bag)
     (file,) = bag.glob('*.mcap')
+    add_checksums(file, 200_000)
     whole = file.read_bytes()
     for spoil in (cut, flip):
         file.write_bytes(whole)

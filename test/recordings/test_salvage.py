@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 import re
 import shutil
 import sqlite3
@@ -20,9 +19,7 @@ from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 pytest.importorskip('rosbags')
 
 
-from mcap.reader import make_reader
-from mcap.writer import Writer
-from mcap_walk import CHUNK, MESSAGE, records
+from mcap_walk import add_checksums, CHUNK, MESSAGE, records
 
 from two_manifold_ros.recordings import storage_files
 
@@ -43,19 +40,7 @@ def whole(
 ) -> Path:
     """Return a bag of 80 samples, with checksums and a chunk for about every 10 messages."""
     bag = write_bag(tmp_path_factory.mktemp('salvage') / 'bag', drive(seconds=SECONDS))
-    file = file_of(bag)
-    content = BytesIO(file.read_bytes())
-    with file.open('wb') as stream:
-        writer = Writer(stream, chunk_size=4_000)
-        writer.start('ros2', 'test')
-        numbers: dict[str, int] = {}
-        for schema, channel, message in make_reader(content).iter_messages():
-            if channel.topic not in numbers:
-                kind = writer.register_schema(schema.name, schema.encoding, schema.data)
-                numbers[channel.topic] = writer.register_channel(channel.topic, 'cdr', kind)
-            number, received = numbers[channel.topic], message.log_time
-            writer.add_message(number, received, message.data, message.publish_time)
-        writer.finish()
+    add_checksums(file_of(bag), 4_000)
     return bag
 
 

@@ -188,7 +188,8 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
     steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
     """
     moves, ways_of, gains = route.motion.moves, route.geometry.targets_of, route.likelihood.gains
-    places, memories, ways = max(len(route.motion.rates), 1), max(gains.size, 1), max(ways_of.size, 1)
+    places = max(len(route.motion.rates), 1)
+    memories, ways = max(gains.size, 1), max(ways_of.size, 1)
     states, features = route.readout.states.shape[-1], channels * (1 + memories)
     if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
         refuse(f'its route has {states} states and {features} features')
