@@ -10,7 +10,7 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.messages import Frames
+from two_manifold_ros.interface.messages import Scene
 
 drive, model_path = driven_model.drive, driven_model.model_path
 
@@ -31,8 +31,8 @@ def model() -> SimpleNamespace:
 
 
 @pytest.fixture
-def frames() -> Frames:
-    return Frames(track='arena', child='base_link')
+def scene(model: SimpleNamespace) -> Scene:
+    return Scene(model, track='arena', child='base_link')
 
 
 @pytest.fixture

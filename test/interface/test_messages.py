@@ -19,14 +19,14 @@ from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import (
     ADAPTING,
     BUILDERS,
-    choose_frames,
+    choose_scene,
     DrawnTrack,
     ellipse95,
-    Frames,
     labelled_array,
     learning_message,
     messages_of,
     PUBLISHED,
+    Scene,
     Topics,
     UNIFORM_ANGLE_VARIANCE,
     UNKNOWN_VARIANCE,
@@ -46,9 +46,9 @@ SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
 
 
 @pytest.fixture
-def build(estimate: Estimate, model: SimpleNamespace, frames: Frames) -> Build:
+def build(estimate: Estimate, scene: Scene) -> Build:
     """Return what builds the message of a topic, for the estimate with some changes."""
-    return lambda topic, **changes: BUILDERS[topic](replace(estimate, **changes), model, frames)
+    return lambda topic, **changes: BUILDERS[topic](replace(estimate, **changes), scene)
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -63,50 +63,44 @@ def numbers(value: object) -> Iterator[float]:
 
 
 def test_every_topic_of_the_table_but_those_about_the_node_is_published(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
+    estimate: Estimate, scene: Scene
 ) -> None:
-    published = {name: kind for name, kind, _ in messages_of(estimate, model, frames)}
+    published = {name: kind for name, kind, _ in messages_of(estimate, scene)}
     expected = {name: topic.msgtype for name, topic in PUBLISHED.items()}
     del expected['status'], expected['diagnostics']
     assert published == expected
     # Places that were not asked for are not published.
-    few = {name for name, _, _ in messages_of(replace(estimate, places=None), model, frames)}
+    few = {name for name, _, _ in messages_of(replace(estimate, places=None), scene)}
     assert few == expected.keys() - {'particles'}
 
 
-def test_every_number_is_finite(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
-) -> None:
-    model.track = np.full((4, 2), np.nan)
+def test_every_number_is_finite(estimate: Estimate, scene: Scene) -> None:
+    scene.model.track = np.full((4, 2), np.nan)
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
-    for name, _, message in messages_of(still, model, frames):
+    for name, _, message in messages_of(still, scene):
         assert all(math.isfinite(number) for number in numbers(message)), name
 
 
-def test_nothing_is_published_that_is_not_valid(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
-) -> None:
+def test_nothing_is_published_that_is_not_valid(estimate: Estimate, scene: Scene) -> None:
     filling = replace(estimate, status=Status.FILLING)
-    assert list(messages_of(filling, model, frames)) == []
+    assert list(messages_of(filling, scene)) == []
 
 
-def test_messages_fit_their_types(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
-) -> None:
+def test_messages_fit_their_types(estimate: Estimate, scene: Scene) -> None:
     building = pytest.importorskip('rosbags') and pytest.importorskip(
         'two_manifold_ros.recordings.message_building'
     )
     builder = building.MessageBuilder()
-    for _, msgtype, message in messages_of(replace(estimate, tick=60), model, frames):
+    for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):
         assert len(builder.serialise(msgtype, message)) > 0
 
 
 def test_frames_are_the_users_or_those_of_positions_and_vehicle(model: SimpleNamespace) -> None:
-    assert choose_frames(model) == Frames('arena', 'base_link')
-    assert choose_frames(model, 'world', 'car') == Frames('world', 'car')
+    assert choose_scene(model) == Scene(model, 'arena', 'base_link')
+    assert choose_scene(model, 'world', 'car') == Scene(model, 'world', 'car')
     # The fixed frame of the rviz layout, and what REP-105 calls such a frame.
     model.frame_id = model.imu_frame_id = ''
-    assert choose_frames(model) == Frames('map', 'base_link')
+    assert choose_scene(model).track == 'map'
 
 
 def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -> None:
@@ -270,12 +264,6 @@ def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is() -> None:
     assert there.size == pytest.approx(here.size) == pytest.approx(60.0, rel=1e-3)
     (one,), (other,) = here.runs, there.runs
     np.testing.assert_allclose(other - shift, one, atol=1e-8)
-
-
-def test_each_track_is_scanned_once() -> None:
-    one, other = np.zeros((3, 2)), np.zeros((3, 2))
-    drawn = [DrawnTrack.of(each) for each in (one, other, one)]
-    assert drawn[0] is drawn[2] is not drawn[1]
 
 
 def by_namespace(message: Message) -> dict[str, list[Message]]:

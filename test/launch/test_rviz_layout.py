@@ -14,7 +14,7 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.messages import Frames, markers_message, PUBLISHED, Topic
+from two_manifold_ros.interface.messages import markers_message, PUBLISHED, Scene, Topic
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def all_markers() -> list[dict[str, Any]]:
         ellipse_m=0.1,
     )
     model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
-    markers: list[dict[str, Any]] = markers_message(estimate, model, Frames('map', 'car'))[
+    markers: list[dict[str, Any]] = markers_message(estimate, Scene(model, 'map', 'car'))[
         'markers'
     ]
     return markers

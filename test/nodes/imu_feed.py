@@ -10,7 +10,7 @@ import numpy as np
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.messages import choose_frames, messages_of
+from two_manifold_ros.interface.messages import choose_scene, messages_of
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message
@@ -69,11 +69,11 @@ def connect(talk: Talk, health: Health) -> Publisher:
 def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what replaying the same samples offline would publish."""
     model = load_model(path)
-    machine, frames = Filter(model, FilterParameters.particles_rate_hz), choose_frames(model)
+    machine, scene = Filter(model, FilterParameters.particles_rate_hz), choose_scene(model)
     published: dict[str, list[dict[str, Any]]] = {}
     stamps, samples = drive.stamps_ns[-SAMPLES:].tolist(), drive.imu[-SAMPLES:]
     for stamp, sample in zip(stamps, samples, strict=True):
         for estimate in machine.push(stamp, sample):
-            for topic, _, message in messages_of(estimate, model, frames):
+            for topic, _, message in messages_of(estimate, scene):
                 published.setdefault(topic, []).append(message)
     return published

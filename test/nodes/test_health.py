@@ -17,7 +17,7 @@ from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.interface.assessment import assess
-from two_manifold_ros.interface.messages import Frames
+from two_manifold_ros.interface.messages import Scene
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
@@ -306,21 +306,21 @@ MODEL: Any = SimpleNamespace(
 )
 
 
-def published(imu_topic: str, topics: dict[str, str], frames: Frames) -> str:
+def published(imu_topic: str, topics: dict[str, str], *frames: str) -> str:
     limits = EllipseLimits(0.35, 0.7)
-    return '\n'.join(startup_lines(MODEL, 'm.npz', limits, imu_topic, topics, frames, 2.0))
+    return '\n'.join(startup_lines(Scene(MODEL, *frames), 'm.npz', limits, imu_topic, topics, 2.0))
 
 
 @pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
 def test_positions_trained_in_another_frame_are_reported(track: str, lines: int) -> None:
-    text = published('/imu', {}, Frames(track, 'car'))
+    text = published('/imu', {}, track, 'car')
     odd = "Positions were trained in 'odom' and are published in 'map'"
     assert text.count(odd) == text.count('were trained in') == lines
 
 
 def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
     topics = {'position': '/position', 'odometry': '/car/odom'}
-    text = published('/driver/imu', topics, Frames('map', 'car'))
+    text = published('/driver/imu', topics, 'map', 'car')
     for part in (
         'm.npz: 20 Hz, windows of 60 ticks (3 s), 12 states, horizons 0, 0.5 s',
         'seconds 120.5, segments 1',

@@ -21,10 +21,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
-    choose_frames,
-    Frames,
+    choose_scene,
     odometry_message,
     position_message,
+    Scene,
     Topic,
     Topics,
 )
@@ -111,17 +111,17 @@ def estimate(seed: int) -> Estimate:
 @pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
 def test_every_field_arrives(topic: Topic, name: str) -> None:
     """Names of every length, because they decide where the numbers are aligned."""
-    frames = Frames(track=name, child=f'{name}child')
-    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), MODEL, frames))
+    scene = Scene(MODEL, track=name, child=f'{name}child')
+    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), scene))
     for seed in range(5):
-        fields = BUILDERS[topic](estimate(seed), MODEL, frames)
+        fields = BUILDERS[topic](estimate(seed), scene)
         # Messages and not bytes are compared: the padding before the numbers holds anything.
         heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
         assert heard == to_message(topic.msgtype, fields)
 
 
 def test_an_example_without_all_numbers_is_refused() -> None:
-    fields = position_message(estimate(0), MODEL, Frames(track='map', child='base_link'))
+    fields = position_message(estimate(0), Scene(MODEL, track='map', child='base_link'))
     del fields['pose']['covariance']
     with pytest.raises(ValueError, match='does not end in the numbers'):
         FixedLayout(Topics.POSITION.msgtype, fields)
@@ -130,7 +130,7 @@ def test_an_example_without_all_numbers_is_refused() -> None:
 def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> None:
     model = load_model(model_path)
     publishers = EstimatePublishers(
-        talk.node, model, choose_frames(model), transform=False, prefix='adapting/'
+        talk.node, choose_scene(model), transform=False, prefix='adapting/'
     )
     assert publishers.topics['odometry'] == '/adapting/odometry'
     paths = talk.listen(PathMessage, 'adapting/predicted_path')
@@ -146,7 +146,7 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
         return bool(paths) and len(paths[-1].poses) == poses
 
     talk.until(lambda: heard(3), 'a path')
-    publishers.model = replace(model, horizons=(0, 5))
+    publishers.scene = choose_scene(replace(model, horizons=(0, 5)))
     estimate = replace(estimate, positions=numbers[0][:2], covariances=numbers[1][:2])
     talk.until(lambda: heard(2), 'a path of the other model')
     publishers.destroy()

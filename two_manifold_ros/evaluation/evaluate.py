@@ -26,7 +26,7 @@ from two_manifold_ros.evaluation.scores import (
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import LEVELS
-from two_manifold_ros.interface.messages import choose_frames, messages_of, Topics
+from two_manifold_ros.interface.messages import choose_scene, messages_of, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import diagnostics_message
 from two_manifold_ros.recordings.excursions import usable_places
@@ -350,7 +350,7 @@ def replay(
     """
     check_fit(model, recording)
     live = Filter(model, FilterParameters.particles_rate_hz)
-    frames = choose_frames(model)
+    scene = choose_scene(model)
     written: dict[str, int] = {}
     next_report, second_ns = 0, 1_000_000_000
 
@@ -359,7 +359,7 @@ def replay(
         written[topic] = written.get(topic, 0) + 1
 
     for estimate, _ in estimates_along(live, recording, progress):
-        for topic, msgtype, message in messages_of(estimate, model, frames):
+        for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, estimate.stamp_ns, message)
         # A recording may jump back, after which the next report would be far away.
         if not next_report - second_ns <= estimate.stamp_ns < next_report:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 import math
 from typing import Any, TYPE_CHECKING, TypeAlias
 
@@ -27,12 +28,14 @@ BASE_FRAME = 'base_link'
 
 
 @dataclass(frozen=True)
-class Frames:
+class Scene:
     """
-    Frame names after REP-105.
+    Model and frames of the estimates that are published; frames are named after REP-105.
 
     Parameters
     ----------
+    model
+        Model of the estimates.
     track
         Fixed frame of the positions. They are absolute and may jump, so it is a ``map``-like
         frame, never ``odom``.
@@ -41,11 +44,17 @@ class Frames:
 
     """
 
+    model: ModelHead
     track: str
     child: str
 
+    @cached_property
+    def drawn(self) -> DrawnTrack:
+        """The track of the model, thinned for drawing once."""
+        return DrawnTrack(self.model.track)
 
-def choose_frames(model: ModelHead, track: str = '', child: str = '') -> Frames:
+
+def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     """
     Return the named frames; empty names mean that of the training positions, and base_link.
 
@@ -53,7 +62,7 @@ def choose_frames(model: ModelHead, track: str = '', child: str = '') -> Frames:
     faces as the vehicle drives. Where the positions were trained in another frame than they are
     published in, the two are taken to be the same place: nothing is transformed.
     """
-    return Frames(track=track or model.frame_id or 'map', child=child or BASE_FRAME)
+    return Scene(model, track or model.frame_id or 'map', child or BASE_FRAME)
 
 
 @dataclass(frozen=True)
@@ -246,10 +255,10 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
     return covariance
 
 
-def position_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+def position_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
     return {
-        'header': header(estimate.stamp_ns, frames.track),
+        'header': header(estimate.stamp_ns, scene.track),
         'pose': _pose_with_covariance(estimate, course_of(estimate)),
     }
 
@@ -261,7 +270,7 @@ def _pose_with_covariance(estimate: Estimate, course: CourseOverGround) -> Messa
     }
 
 
-def odometry_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+def odometry_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return ``nav_msgs/Odometry``.
 
@@ -270,8 +279,8 @@ def odometry_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Messag
     """
     course = course_of(estimate)
     return {
-        'header': header(estimate.stamp_ns, frames.track),
-        'child_frame_id': frames.child,
+        'header': header(estimate.stamp_ns, scene.track),
+        'child_frame_id': scene.child,
         'pose': _pose_with_covariance(estimate, course),
         'twist': {
             'twist': {
@@ -283,7 +292,7 @@ def odometry_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Messag
     }
 
 
-def predicted_path_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
+def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return ``nav_msgs/Path``: one pose per horizon, stamped when it will be reached.
 
@@ -294,28 +303,30 @@ def predicted_path_message(estimate: Estimate, model: ModelHead, frames: Frames)
     for east, north in estimate.positions[1:] - estimate.positions[:-1]:
         # Positions that coincide have no direction between them.
         yaws.append(math.atan2(north, east) if east or north else yaws[-1])
-    stamps = [estimate.stamp_ns + horizon * model.period_ns for horizon in model.horizons]
+    stamps = [
+        estimate.stamp_ns + horizon * scene.model.period_ns for horizon in scene.model.horizons
+    ]
     poses = [
-        {'header': header(stamp, frames.track), 'pose': pose_fields(position, yaw)}
+        {'header': header(stamp, scene.track), 'pose': pose_fields(position, yaw)}
         for stamp, position, yaw in zip(
             stamps, estimate.positions, [*yaws[1:], yaws[-1]], strict=True
         )
     ]
-    return {'header': header(estimate.stamp_ns, frames.track), 'poses': poses}
+    return {'header': header(estimate.stamp_ns, scene.track), 'poses': poses}
 
 
-def latent_state_message(estimate: Estimate, _: ModelHead, __: Frames) -> Message:
+def latent_state_message(estimate: Estimate, _: Scene) -> Message:
     """Return ``std_msgs/Float64MultiArray``, see `labelled_array`: the stamp, then the state."""
     state = {f'state_{index}': value for index, value in enumerate(estimate.state.tolist())}
     return labelled_array(estimate.stamp_ns, state)
 
 
-def particles_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+def particles_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``sensor_msgs/PointCloud2``: the likeliest place first, the chance as weight."""
     places = np.zeros((0, 3)) if estimate.places is None else estimate.places
     rows: Floats = np.column_stack([places[:, :2], np.zeros(len(places)), places[:, 2]])
     return {
-        'header': header(estimate.stamp_ns, frames.track),
+        'header': header(estimate.stamp_ns, scene.track),
         'height': 1,
         'width': len(places),
         # Each is a FLOAT32, number 7 in sensor_msgs/PointField, of four bytes.
@@ -331,7 +342,7 @@ def particles_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Messa
     }
 
 
-def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
+def markers_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
@@ -341,10 +352,9 @@ def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Mes
     more.
     """
     sphere, cylinder, line_strip = 2, 3, 4
-    base = {'header': header(estimate.stamp_ns, frames.track), 'action': 0}
-    drawn = DrawnTrack.of(model.track)
-    width = drawn.size / 250
-    lifetime = max(10**9, 3 * model.period_ns)
+    base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
+    width = scene.drawn.size / 250
+    lifetime = max(10**9, 3 * scene.model.period_ns)
     ball = _marker('position', 0, sphere, (4 * width,) * 3, (0.9, 0.15, 0.1, 1.0))
     ball['pose'] = pose_fields(estimate.positions[0], 0.0)
     markers = [ball]
@@ -362,8 +372,8 @@ def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Mes
         ellipse = _marker('ellipse', index, cylinder, size, (0.95, 0.6, 0.1, alpha))
         ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
         markers.append(ellipse)
-    if estimate.tick % max(1, round(model.rate_hz)) == 0:
-        for index, run in enumerate(drawn.runs):
+    if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
+        for index, run in enumerate(scene.drawn.runs):
             thin = (width / 2, 0.0, 0.0)
             line = _marker('track', index, line_strip, thin, (0.55, 0.55, 0.6, 0.8))
             line['points'] = _points(run)
@@ -433,21 +443,8 @@ class DrawnTrack:
             keep[-1] = True
             self.runs.append(run[keep])
 
-    @classmethod
-    def of(cls, track: Floats) -> DrawnTrack:
-        """Return the track drawn, made once for each array, which must not change afterwards."""
-        for known, drawn in _drawn:
-            if known is track:
-                return drawn
-        _drawn.append((track, cls(track)))
-        # As many as models are in use at once, in a process that compares two.
-        del _drawn[:-2]
-        return _drawn[-1][1]
 
-
-_drawn: list[tuple[Floats, DrawnTrack]] = []
-
-BUILDERS: dict[str, Callable[[Estimate, ModelHead, Frames], Message]] = {
+BUILDERS: dict[str, Callable[[Estimate, Scene], Message]] = {
     Topics.POSITION.name: position_message,
     Topics.ODOMETRY.name: odometry_message,
     Topics.PREDICTED_PATH.name: predicted_path_message,
@@ -464,9 +461,7 @@ def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
     return (*ESTIMATE_TOPICS, Topics.PARTICLES) if has_places else ESTIMATE_TOPICS
 
 
-def messages_of(
-    estimate: Estimate, model: ModelHead, frames: Frames
-) -> Iterator[tuple[str, str, Message]]:
+def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:
     """
     Yield topic name, message type and message for everything published for an estimate.
 
@@ -475,7 +470,7 @@ def messages_of(
     if not estimate.valid:
         return
     for topic in topics_of(estimate):
-        yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, model, frames)
+        yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, scene)
 
 
 def learning_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.input_checks import imu_complaints
-from two_manifold_ros.interface.messages import choose_frames, Topics
+from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
@@ -75,10 +76,8 @@ class FilterNode(BackgroundNode):
     def complete(self, made: ModelSwap) -> None:
         """Advertise, then subscribe."""
         chosen, session = self._chosen, made.session
-        self._frames = choose_frames(session.model, chosen.track_frame, chosen.child_frame)
-        self._estimates = EstimatePublishers(
-            self, session.model, self._frames, transform=chosen.publish_tf
-        )
+        scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
+        self._estimates = EstimatePublishers(self, scene, transform=chosen.publish_tf)
         self._session, self._swap = session, made
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
@@ -132,12 +131,11 @@ class FilterNode(BackgroundNode):
 
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
-            session.model,
+            self._estimates.scene,
             path,
             session.filter.limits,
             self._imu.name,
             {**self._estimates.topics, Topics.STATUS.name: self._status.topic},
-            self._frames,
             self._chosen.input_timeout_s,
         ):
             self.get_logger().info(line)
@@ -179,7 +177,8 @@ class FilterNode(BackgroundNode):
                 self.get_logger().warning(outcome)
         elif outcome:
             self.get_logger().info(outcome)
-            self._estimates.model = self._session.model
+            scene = self._estimates.scene
+            self._estimates.scene = replace(scene, model=self._session.model)
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.status import EllipseLimits
     from two_manifold_ros.interface.assessment import Assessment, Health, InputHealth, Level
-    from two_manifold_ros.interface.messages import Frames
+    from two_manifold_ros.interface.messages import Scene
     from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 
 
@@ -239,12 +238,11 @@ class StatusPublisher:
 
 
 def startup_lines(
-    model: ModelHead,
+    scene: Scene,
     path: str,
     limits: EllipseLimits,
     imu_topic: str,
     topics: Mapping[str, str],
-    frames: Frames,
     timeout_s: float,
 ) -> list[str]:
     """
@@ -252,17 +250,16 @@ def startup_lines(
 
     Parameters
     ----------
-    model, path
-        The model and its file.
+    scene, path
+        The model, the frames of what is published, and the file of the model.
     limits, timeout_s
         Limits of the ellipse, and the longest silence allowed.
     imu_topic, topics
         Full names of the topic that is subscribed, and of those that are published by relative
         name.
-    frames
-        Frames of what is published.
 
     """
+    model = scene.model
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
     window_s = model.window * model.period_ns / 1e9
     summary = ', '.join(
@@ -279,14 +276,14 @@ def startup_lines(
         f'{model.rate_hz:g} Hz; uses {", ".join(model.live_channels)}'
     )
     framed = (
-        f'Frames: positions in {frames.track}, velocities in {frames.child}; training used an '
+        f'Frames: positions in {scene.track}, velocities in {scene.child}; training used an '
         f'IMU in {model.imu_frame_id or "an unnamed frame"}'
     )
     lines = [learned, f'Trained: {summary}', subscribed, topics_line(topics), framed]
     lines.append(limits_line(limits, timeout_s))
-    if model.frame_id and model.frame_id != frames.track:
+    if model.frame_id and model.frame_id != scene.track:
         lines.append(
-            f'Positions were trained in {model.frame_id!r} and are published in {frames.track!r} '
+            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
             f'(parameter track_frame; empty means the frame of training)'
         )
     return lines

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from pathlib import Path
 from time import monotonic
-from typing import cast, TYPE_CHECKING
+from typing import Any, cast, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -20,7 +20,6 @@ from two_manifold_ros.nodes.publishing import message_class
 from two_manifold_ros.recordings.decoding import (
     Collected,
     decode_imu_cdr,
-    fix_decoder,
     position_decoder,
 )
 from two_manifold_ros.recordings.reading import time_base
@@ -38,33 +37,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.recordings.bag import Bag, Topic
     from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
-@dataclass(frozen=True)
-class LiveTopic:
-    """Stand-in for the topic of a bag, whose class needs rosbags, which a robot does not have."""
+class LiveTopic(NamedTuple):
+    """Name and type of a topic that is subscribed."""
 
     name: str
     msgtype: str
 
-    def decoder(self) -> Decode:
-        """Return the decoder of an IMU, or of positions of any type."""
-        if self.msgtype == Topics.IMU.msgtype:
-            return decode_imu_cdr
-        make = fix_decoder if self.msgtype == GEODETIC else position_decoder
-        return make(cast('Bag', self), cast('Topic', self))
 
-    @staticmethod
-    def decode(raw: bytes, msgtype: str) -> object:
-        """Return the message with the fields that any decoder gives it, as a bag does."""
-        return deserialize_message(raw, message_class(msgtype))
-
-    def collected(self) -> Collected:
-        """Return an empty collection of its messages."""
-        return Collected(Path('live'), cast('Topic', self), self.decoder())
+def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated class
+    """Return the message, whose fields have the same names as those from a bag."""
+    return deserialize_message(raw, message_class(msgtype))
 
 
 class LiveRecording:
@@ -79,14 +65,17 @@ class LiveRecording:
     """
 
     def __init__(self, imu_topic: str, reference_topic: str) -> None:
-        self._imu = LiveTopic(imu_topic, Topics.IMU.msgtype).collected()
+        topic = LiveTopic(imu_topic, Topics.IMU.msgtype)
+        self._imu = Collected(Path('live'), topic, decode_imu_cdr)
         self._reference_topic = reference_topic
         self._reference: Collected | None = None
         self.imu_count = self.reference_count = self.malformed = 0
 
     def start_reference(self, msgtype: str) -> None:
         """Accept references of a type from now on."""
-        self._reference = LiveTopic(self._reference_topic, msgtype).collected()
+        topic = LiveTopic(self._reference_topic, msgtype)
+        decode = position_decoder(deserialise, msgtype)
+        self._reference = Collected(Path('live'), topic, decode)
 
     def add_imu(self, received_ns: int, raw: bytes) -> None:
         """Add one serialised ``sensor_msgs/Imu``."""
@@ -166,7 +155,7 @@ class ReferenceInput:
         """Take messages of a type from now on."""
         self._geodetic = msgtype == GEODETIC
         self._waiting = None
-        self._decode = LiveTopic('reference', msgtype).decoder()
+        self._decode = position_decoder(deserialise, msgtype)
 
     @property
     def silence_s(self) -> float:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Frames, Message
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.interface.messages import Message, Scene
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -177,17 +176,12 @@ class EstimatePublishers:
     ----------
     node
         Node with a lifecycle or without.
-    model, frames
-        Model and frames of the estimates to come.
+    scene
+        Model and frames of the estimates to come; another one when a model takes over.
     transform
         Whether to publish the transform from the track frame to the child frame as well.
     prefix
         Prefix of the names of the topics, such as ``adapting/``.
-
-    Attributes
-    ----------
-    model
-        Model of the estimates; another one when it takes over, in the same frames.
 
     Raises
     ------
@@ -196,22 +190,13 @@ class EstimatePublishers:
 
     """
 
-    def __init__(
-        self,
-        node: Node,
-        model: ModelHead,
-        frames: Frames,
-        *,
-        transform: bool,
-        prefix: str = '',
-    ) -> None:
+    def __init__(self, node: Node, scene: Scene, *, transform: bool, prefix: str = '') -> None:
         create: Callable[..., Publisher] = node.create_publisher
         self._destroy: Callable[[Any], object] = node.destroy_publisher
         if isinstance(node, LifecycleNode):
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
-        self.model = model
-        self._frames = frames
+        self.scene = scene
         self._tf: Publisher | None = None
         # First what can fail, so that nothing is advertised then.
         if transform:
@@ -237,7 +222,7 @@ class EstimatePublishers:
             # Building a message without a subscriber costs more than the filter itself.
             if not publisher.get_subscription_count():
                 continue
-            fields = BUILDERS[topic.name](estimate, self.model, self._frames)
+            fields = BUILDERS[topic.name](estimate, self.scene)
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
                 if topic not in self._layouts:
                     self._layouts[topic] = FixedLayout(topic.msgtype, fields)
@@ -254,11 +239,11 @@ class EstimatePublishers:
             self._destroy(publisher)
 
     def _transform(self, estimate: Estimate) -> object:
-        position = position_message(estimate, self.model, self._frames)
+        position = position_message(estimate, self.scene)
         pose = position['pose']['pose']
         transform = {
             'header': position['header'],
-            'child_frame_id': self._frames.child,
+            'child_frame_id': self.scene.child,
             'transform': {'translation': pose['position'], 'rotation': pose['orientation']},
         }
         return to_message(TRANSFORM_TYPE, {'transforms': [transform]})

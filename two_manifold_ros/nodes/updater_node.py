@@ -35,7 +35,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.image_values import ImageValues
-from two_manifold_ros.interface.messages import ADAPTING, choose_frames, learning_message, Topics
+from two_manifold_ros.interface.messages import ADAPTING, choose_scene, learning_message, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
     declare,
@@ -94,9 +94,9 @@ class UpdaterNode(GuardedNode):
                 raise InputError(msg)
             self._promoter = Promoter(self, self._session, chosen)
         head = self._followed = self._session.learner.running
-        self._frames = choose_frames(head, chosen.track_frame, chosen.child_frame)
+        scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
-            self, head, self._frames, transform=chosen.publish_tf, prefix=ADAPTING
+            self, scene, transform=chosen.publish_tf, prefix=ADAPTING
         )
         self._reference_hz = 0.0
         self._learning = self.create_publisher(
@@ -158,7 +158,7 @@ class UpdaterNode(GuardedNode):
         return checkpointing
 
     def _log_settings(self) -> None:
-        chosen, checkpointing = self._chosen, self._checkpointing
+        chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
         topics = {**self._estimates.topics, f'{ADAPTING}{Topics.STATUS.name}': self._status.topic}
         kept, hand_over = 'No checkpoints', 'hand-over disabled'
         if checkpointing is not None:
@@ -178,7 +178,7 @@ class UpdaterNode(GuardedNode):
         for line in (
             learns,
             topics_line(topics),
-            f'Frames: positions in {self._frames.track}, velocities in {self._frames.child}',
+            f'Frames: positions in {scene.track}, velocities in {scene.child}',
             limits_line(self._session.filter.limits, chosen.input_timeout_s),
             f'{kept}; {hand_over}',
         ):
@@ -190,7 +190,8 @@ class UpdaterNode(GuardedNode):
         learner = session.learner
         running = learner.running
         if running is not self._followed:
-            self._followed = self._estimates.model = running
+            self._followed = running
+            self._estimates.scene = replace(self._estimates.scene, model=running)
             if learner.model() is running:
                 learned = learning_values(learner)['learning']
                 self.get_logger().info(f'A newer model runs: {learned}')

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable
 from operator import attrgetter
 from struct import Struct
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 
 # From serialised bytes to the stamp in ns, the frame_id and the numbers.
 Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
+# From serialised bytes and their type to a message with fields.
+Deserialise: TypeAlias = Callable[[bytes, str], Any]
+
+
+class NamedTopic(Protocol):
+    """Topic of a bag or of a running system."""
+
+    @property
+    def name(self) -> str:
+        """Full name."""
+
+    @property
+    def msgtype(self) -> str:
+        """Type, such as ``sensor_msgs/msg/Imu``."""
+
 
 _POSITION_FIELD = {
     'geometry_msgs/msg/PoseStamped': 'pose.position',
@@ -89,27 +104,25 @@ def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     return seconds * 1_000_000_000 + nanoseconds, frame_id, force + rate
 
 
-def position_decoder(bag: Bag, topic: Topic) -> Decode:
-    """Return the decoder of a topic with positions: x and y in metres."""
-    position_of = attrgetter(_POSITION_FIELD[topic.msgtype])
+def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
+    """
+    Return the decoder of a type with positions.
 
-    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        message = bag.decode(raw, topic.msgtype)
-        position = position_of(message)
-        return *_header(message), (position.x, position.y)
+    They are x and y in metres; of ``NavSatFix`` latitude, longitude, altitude and status.
+    """
+    position_of = attrgetter(_POSITION_FIELD.get(msgtype, 'status'))
 
-    return decode
-
-
-def fix_decoder(bag: Bag, topic: Topic) -> Decode:
-    """Return the decoder of ``NavSatFix``: latitude, longitude, altitude, status."""
-
-    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        fix = bag.decode(raw, topic.msgtype)
+    def decode_fix(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        fix = deserialise(raw, msgtype)
         numbers = (fix.latitude, fix.longitude, fix.altitude, float(fix.status.status))
         return *_header(fix), numbers
 
-    return decode
+    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        message = deserialise(raw, msgtype)
+        position = position_of(message)
+        return *_header(message), (position.x, position.y)
+
+    return decode_fix if msgtype == GEODETIC else decode
 
 
 def _header(message: object) -> tuple[int, str]:
@@ -124,7 +137,7 @@ _MOST_FRAMES = 10
 class Collected:
     """Messages gathered from one topic."""
 
-    def __init__(self, path: Path, topic: Topic, decode: Decode) -> None:
+    def __init__(self, path: Path, topic: NamedTopic, decode: Decode) -> None:
         self.path = path
         self.topic = topic
         self.frames: list[str] = []

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError, rosbags_wanted
 from two_manifold_ros.names import POSITION_TYPES
 from two_manifold_ros.recordings.decoding import (
-    fix_decoder,
     imu_decoder,
     position_decoder,
 )
 from two_manifold_ros.recordings.recording import ImuStream, Recording
-from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError
+from two_manifold_ros.recordings.satellite_fixes import NoFixError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -204,8 +203,7 @@ def read_recording(
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
         position_choice, notes = _position_choice(bag, options)
         if position_choice is not None:
-            decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
-            decoders[position_choice] = decoder(bag, position_choice)
+            decoders[position_choice] = position_decoder(bag.decode, position_choice.msgtype)
         collected = collect(bag, decoders, progress, salvage=options.salvage)
         notes = [*bag.notes, *notes]
     times, time_notes = time_base(collected, options.use_receive_time)
