@@ -15,10 +15,9 @@ from two_manifold_ros.interface.assessment import REJECTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fault import StreamFault
+    from fault import Published, StreamFault, Word
     from healthy_drive import Sample
-    from served_node import Word
-    from trial import Published, Trial
+    from trial import Trial
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""

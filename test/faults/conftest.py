@@ -76,7 +76,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, He
 def stream_outcomes(
     request: pytest.FixtureRequest, trained: tuple[Path, HealthyDrive]
 ) -> dict[str, Outcome]:
-    """Run all rows of faulty streams that a selected test asks for at once; by name."""
+    """Run all rows over DDS that a selected test asks for at once; by name."""
     from lanes import run_all  # noqa: PLC0415 - needs ROS, which may be missing
 
     path, drive = trained

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from healthy_drive import HealthyDrive, Sample
+    import numpy as np
 
     Stretch: TypeAlias = list[Sample]
     Change: TypeAlias = Callable[[Stretch, HealthyDrive], Stretch]
@@ -31,6 +32,32 @@ SURE = 3.0
 """
 Times the 95 % ellipse, and times the usual error, from which on a smaller error is wrong as well.
 """
+
+
+class Word(NamedTuple):
+    """Diagnostics of the node, after how many messages."""
+
+    received: int
+    status: str
+    cause: str
+    why: str
+    heard_s: float
+
+
+class Look(NamedTuple):
+    """Numbers of the node on `status`, after how many messages."""
+
+    received: int
+    numbers: dict[str, float]
+
+
+class Published(NamedTuple):
+    """A published position."""
+
+    after: int
+    stamp_ns: int
+    place: np.ndarray
+    covariance: np.ndarray
 
 
 def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
@@ -94,10 +121,12 @@ class StreamFault(Fault):
     counter
         Counter by which the fault shows, where it does no harm that would be reported.
     lane
-        Which kind of node serves it, see ``lanes.py``.
+        Which kind of node serves it over DDS, see ``lanes.py``; empty for one in this process.
+    reorder_s
+        Parameter of the one in this process.
     pace_hz
-        Messages a second of real time during the fault; 0 for as quickly as they are taken. What
-        follows is then paced as well, at three times the rate of the drive.
+        Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
+        taken. What follows is then paced as well, at three times the rate of the drive.
     batch
         Messages that are sent at once, where they are paced.
     silent_s
@@ -114,7 +143,8 @@ class StreamFault(Fault):
     may_count: tuple[str, ...] = ()
     words: str = ''
     counter: str = ''
-    lane: str = 'plain'
+    lane: str = ''
+    reorder_s: float = 0.0
     pace_hz: float = 0.0
     batch: int = 1
     silent_s: float = 0.0

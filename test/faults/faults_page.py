@@ -19,9 +19,10 @@ HEAD = f"""\
 Reactions of the nodes to every fault that was seen in the wild, or thought of. This page is made
 by `./run faults` from what its tests saw; `./run test` runs the same tests.
 
-Each row is a trial. A real `filter_node` is sent a healthy drive of the simulated slot car over
-DDS, then the fault, then the healthy drive again. Several nodes serve one trial after the other,
-in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz; as
+Each row is a trial. A filter is sent a healthy drive of the simulated slot car, then the fault,
+then the healthy drive again: a real `filter_node` over DDS where the driver or the ROS clock is at
+fault, and otherwise the session of a filter node in the process of the test, on the clock of the
+drive. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz; as
 it is of one car on one day, it is trained with `--sharpness .4 --persistence .5`.
 In every trial the node has to survive. Every published number has to be finite, and nothing may be
 published in a state that publishes nothing. Counters have to add up: `received` is the sum of

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LANES: dict[str, dict[str, object]] = {
     'plain': {'input_timeout_s': 60.0},
     'prompt': {'input_timeout_s': 1.0},
-    'sorting': {'input_timeout_s': 60.0, 'reorder_s': 0.06},
     'simulated time': {'input_timeout_s': 60.0, 'use_sim_time': 'true'},
 }
 """Parameters of the nodes: trials are faster than real time, so that pauses are none."""
@@ -36,9 +35,6 @@ AT_ONCE = 4
 SPARE = 3
 """Domains that are looked for, for one that is needed later."""
 
-MOST_ROWS = 16
-"""Rows that one node serves: more rows get another one beside it."""
-
 
 def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> dict[str, Outcome]:
     """Return what became of each fault, by name."""
@@ -46,16 +42,11 @@ def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> 
     # What a node says of its last second lingers on: whatever needs real time comes last.
     for fault in sorted(faults, key=lambda fault: -fault.pace_hz or -math.inf):
         by_lane[fault.lane].append(fault)
-    shares = [
-        (LANES[lane], rows[begin :: -(-len(rows) // MOST_ROWS)])
-        for lane, rows in by_lane.items()
-        for begin in range(-(-len(rows) // MOST_ROWS))
-    ]
-    domains = free_domains(SPARE * len(shares))
+    domains = free_domains(SPARE * len(by_lane))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [
-            pool.submit(_serve, domains[index :: len(shares)], rows, drive, model, parameters)
-            for index, (parameters, rows) in enumerate(shares)
+            pool.submit(_serve, domains[index :: len(by_lane)], rows, drive, model, LANES[lane])
+            for index, (lane, rows) in enumerate(by_lane.items())
         ]
     return {name: outcome for future in futures for name, outcome in future.result().items()}
 

@@ -34,7 +34,6 @@ STAMPS = (
         within_s=6.0,
         recovers=1,
         seconds=6.0,
-        pace_hz=120.0,
         change=doubled(0.1),
     ),
     StreamFault(
@@ -46,7 +45,6 @@ STAMPS = (
         within_s=6.0,
         recovers=1,
         seconds=6.0,
-        pace_hz=120.0,
         change=disordered(0.05, refused='out_of_order'),
     ),
     StreamFault(
@@ -54,7 +52,7 @@ STAMPS = (
         seen='phidgets_drivers PR#26',
         rule='sorted; every message is used',
         **STEADY,
-        lane='sorting',
+        reorder_s=0.06,
         change=disordered(0.05),
     ),
     StreamFault(
@@ -95,7 +93,6 @@ STAMPS = (
         seconds=6.0,
         recovers=AFTER,
         blind=2,
-        pace_hz=6.0,
         change=at_rate(5.0),
     ),
     StreamFault(
@@ -129,7 +126,6 @@ STAMPS = (
         within_s=0.5,
         recovers=AFTER,
         seconds=0.0,
-        pace_hz=150.0,
         after=set_back(0.3),
         counts={'gaps': 1, 'resets': 0},
     ),

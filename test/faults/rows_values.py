@@ -172,7 +172,6 @@ UNITS_AND_AXES = (
         words="'gps'",
         within_s=2.0,
         recovers=20,
-        pace_hz=150.0,
         change=framed('gps'),
     ),
 )

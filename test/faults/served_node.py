@@ -7,10 +7,12 @@ from __future__ import annotations
 import math
 import os
 from time import monotonic
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
+from fault import Look, Published, Word
 from geometry_msgs.msg import PoseWithCovarianceStamped
+from healthy_drive import TICK_NS
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
@@ -31,11 +33,6 @@ if TYPE_CHECKING:
     from healthy_drive import Sample
     from rclpy.publisher import Publisher
 
-IN_FLIGHT = 40
-"""Messages that may be on their way: their ticks are fewer than what publishers keep."""
-
-CLOSE, CLOSEST = 20, 5
-"""The same where it matters after how many of them something is published, or only counted."""
 STATUS_HZ = 100.0
 OTHERS = {
     'position': PoseWithCovarianceStamped,
@@ -46,6 +43,7 @@ OTHERS = {
 
 CLOCK_EVERY = 5
 MATCHED_S = 2.0
+NEXT_NS = 10 * TICK_NS
 PROBE_NS = 1_000_000 * 10**9
 """So far back that the filter starts again after it."""
 
@@ -58,23 +56,6 @@ class DomainProcess(NodeProcess):
     def __init__(self, domain: int, name: str, **parameters: object) -> None:
         self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
         super().__init__(name, **parameters)
-
-
-class Word(NamedTuple):
-    """Diagnostics of the node, after how many messages."""
-
-    received: int
-    status: str
-    cause: str
-    why: str
-    heard_s: float
-
-
-class Look(NamedTuple):
-    """Numbers of the node on `status`, after how many messages."""
-
-    received: int
-    numbers: dict[str, float]
 
 
 class ServedNode:
@@ -98,13 +79,10 @@ class ServedNode:
         Messages with a number that is not finite, since `forget`.
     callback_errors
         Exceptions that the node survived.
-    late_ns
-        How much later than their stamps say it uses samples, because it sorts them.
 
     """
 
     def __init__(self, domain: int, model: Path, **parameters: Any) -> None:  # noqa: ANN401 - whatever the node takes
-        self.late_ns = round(1e9 * parameters.get('reorder_s', 0.0))
         self._frame = f'car_{domain}'
         self._process = DomainProcess(
             domain,
@@ -173,7 +151,7 @@ class ServedNode:
     def send(
         self,
         samples: Sequence[Sample],
-        in_flight: int = IN_FLIGHT,
+        in_flight: int = 40,
         pace_hz: float = 0.0,
         batch: int = 1,
     ) -> None:
@@ -222,6 +200,26 @@ class ServedNode:
         self._talk.until(
             lambda: self._heard == self.looks[-1].numbers['published'], 'all estimates'
         )
+
+    def published(self, sent: list[Sample]) -> list[Published]:
+        """
+        Return the positions of the odometry.
+
+        They come in the order of what was sent: each is looked for after the one before, because
+        stamps may come twice.
+        """
+        published, after = [], 0
+        for message in self.estimates:
+            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+            # A tick is published with a sample that is as late as its end, or little later.
+            later = enumerate(sent[after:], start=after)
+            enders = (index for index, each in later if 0 <= each.stamp_ns - stamp < NEXT_NS)
+            after = next(enders, len(sent))
+            pose = message.pose.pose.position
+            covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
+            place = np.array([pose.x, pose.y])
+            published.append(Published(after + 1, stamp, place, covariance))
+        return published
 
     def _publish(self, sample: Sample) -> None:
         if self._sent % CLOCK_EVERY == 0 and sample.clock_ns is not None:

@@ -8,16 +8,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from checks import judge
+from fault import Look, LOST, Published, StreamFault, TRACKING, Word
+from healthy_drive import HealthyDrive, Sample
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from checks import judge
-from fault import LOST, StreamFault, TRACKING
-from healthy_drive import HealthyDrive, Sample
-from served_node import Look, Word
-from trial import Published, Trial
+from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
 

@@ -6,19 +6,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from healthy_drive import RATE_HZ, TICK_NS
 import numpy as np
-from served_node import CLOSE, CLOSEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fault import StreamFault
+    from fault import Look, Published, StreamFault, Word
     from healthy_drive import HealthyDrive, Sample
-    from nav_msgs.msg import Odometry
-    from served_node import Look, ServedNode, Word
+    from served_node import ServedNode
+    from session_node import SessionNode
+
+IN_FLIGHT = 40
+"""Messages that may be on their way: their ticks are fewer than what publishers keep."""
+
+CLOSE = 20
+"""The same where it matters after how many of them something is published."""
 
 BEGIN_S = 20.0
 LEAD_S, AFTER_S = 5.0, 10.0
@@ -29,18 +34,8 @@ The window of two seconds, as long again until a status that is better is believ
 left to measure errors.
 """
 
-NEXT_NS = 10 * TICK_NS
 EPOCH_NS = 6 * 3600 * 10**9
 """From one trial of a node to the next, later than whatever the first did to the stamps."""
-
-
-class Published(NamedTuple):
-    """A published position."""
-
-    after: int
-    stamp_ns: int
-    place: np.ndarray
-    covariance: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,9 @@ class Trial:
         return max(0.0, (last.at_ns - self.sent[self.begin].at_ns) / 1e9)
 
 
-def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) -> Trial:
+def play(
+    fault: StreamFault, drive: HealthyDrive, node: ServedNode | SessionNode, index: int = 0
+) -> Trial:
     """Let a node hear a healthy stretch, the fault, and a healthy stretch again."""
     stretches = _stretches(fault, drive, index)
     node.forget()
@@ -115,14 +112,13 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
     lead, faulty, after = stretches
     node.send(lead)
     node.settle()
-    in_flight = CLOSEST if fault.counter else CLOSE
-    node.send(faulty, in_flight, fault.pace_hz, fault.batch)
+    node.send(faulty, CLOSE, fault.pace_hz, fault.batch)
     silence_s = monotonic()
     if fault.silent_s:
         node.listen_for(fault.says[0], fault.silent_s)
     else:
         node.settle()
-    node.send(after, pace_hz=3.0 * RATE_HZ if fault.pace_hz else 0.0)
+    node.send(after, IN_FLIGHT, 3.0 * RATE_HZ if fault.pace_hz else 0.0)
     node.settle()
     sent = [*lead, *faulty, *after]
     return Trial(
@@ -133,7 +129,7 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
         len(lead) + len(faulty),
         [word._replace(received=word.received - before) for word in node.words],
         [look._replace(received=look.received - before) for look in node.looks],
-        _read(node.estimates, sent, node.late_ns),
+        node.published(sent),
         silence_s,
         node.not_finite,
         node.alive and node.callback_errors == '0',
@@ -150,23 +146,3 @@ def _stretches(fault: StreamFault, drive: HealthyDrive, index: int) -> list[list
 
 def _at_epoch(sample: Sample, shift: int) -> Sample:
     return sample._replace(stamp_ns=sample.stamp_ns + shift) if sample.stamp_ns else sample
-
-
-def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[Published]:
-    """
-    Return the positions of odometry messages.
-
-    They come in the order of what was sent: each is looked for after the one before, because
-    stamps may come twice.
-    """
-    published, after = [], 0
-    for message in estimates:
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        # A tick is published once a sample is there that is as late as its end, not much later.
-        due = stamp + late_ns
-        enders = (i for i in range(after, len(sent)) if 0 <= sent[i].stamp_ns - due < NEXT_NS)
-        after = next(enders, len(sent))
-        pose = message.pose.pose.position
-        covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
-        published.append(Published(after + 1, stamp, np.array([pose.x, pose.y]), covariance))
-    return published

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 import math
-from pathlib import Path
-import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -15,9 +13,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import (
-    ADAPTING,
     BUILDERS,
     choose_scene,
     DrawnTrack,
@@ -27,7 +23,6 @@ from two_manifold_ros.interface.messages import (
     messages_of,
     PUBLISHED,
     Scene,
-    Topics,
     UNIFORM_ANGLE_VARIANCE,
     UNKNOWN_VARIANCE,
 )
@@ -309,25 +304,3 @@ def test_one_horizon_has_no_path_to_draw(build: Build, estimate: Estimate) -> No
         'markers', positions=estimate.positions[:1], covariances=estimate.covariances[:1]
     )
     assert 'predicted_path' not in by_namespace(single)
-
-
-PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
-
-
-NAMED = {topic.name: topic for topic in (Topics.IMU, Topics.IMAGE, *PUBLISHED.values())}
-NAMED |= {f'{ADAPTING}{topic.name}': topic for topic in (Topics.LEARNING, Topics.STATUS)}
-
-
-@pytest.mark.parametrize('name', NAMED)
-def test_type_and_quality_of_every_topic(name: str) -> None:
-    topic = NAMED[name]
-    address = topic.address if topic.is_global else name
-    row = re.search(rf'^\| `{address}`.*$', PAGE, re.MULTILINE)
-    assert row is not None
-    quality = 'reliable' if topic.reliable else 'best effort'
-    latched = ', transient local' if topic.latched else ''
-    assert f'| `{topic.msgtype}` | {quality}, depth {topic.depth}{latched} |' in row[0]
-
-
-def test_every_cause_of_rejection_is_explained() -> None:
-    assert all(f'`{cause}`' in PAGE for cause in REJECTIONS)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 import subprocess
 import sys
 
@@ -13,7 +12,6 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     Parameter,
-    parameter_page,
     PARAMETERS,
     unknown_parameters,
 )
@@ -23,11 +21,6 @@ from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 
 ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
-
-
-def test_the_page_is_the_one_in_the_repository() -> None:
-    page = Path(__file__).resolve().parents[2] / 'docs' / 'parameters.md'
-    assert page.read_text() == parameter_page()
 
 
 @pytest.mark.parametrize(

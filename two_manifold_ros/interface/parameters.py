@@ -13,9 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
-import json
 import re
-import sys
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
@@ -433,39 +431,3 @@ PARAMETERS: dict[str, type[NodeParameters]] = {
     'slot_car_node': SlotCarParameters,
 }
 """Parameters by name of the node and of its executable."""
-
-
-def parameter_page() -> str:
-    """Return the page ``docs/parameters.md``."""
-    head = """\
-# Parameters
-
-This page is written by `python -m two_manifold_ros.interface.parameters` from the classes that the
-nodes declare their parameters from; a test compares the two.
-
-*Changeable* states until when `ros2 param set` is accepted; later it is refused with the reason.
-"""
-    columns = ('Parameter', 'Type', 'Default', 'Allowed', 'Changeable', 'Meaning')
-    parts = [head]
-    for node, parameters in PARAMETERS.items():
-        rows = [columns, ('---',) * len(columns), *map(_row, parameters.table())]
-        lines = [f'| {" | ".join(row)} |' for row in rows]
-        parts.append(f'## {node}\n\n' + '\n'.join(lines) + '\n')
-    return '\n'.join(parts)
-
-
-def _row(parameter: Parameter) -> tuple[str, ...]:
-    units = f' {parameter.units}' if parameter.units else ''
-    allowed = parameter.constraint.replace("''", 'empty').replace("'", '`')
-    return (
-        f'`{parameter.name}`',
-        parameter.kind,
-        f'`{json.dumps(parameter.default)}`{units}',
-        f'{allowed}{units}' if allowed else '',
-        parameter.settable.value,
-        parameter.description,
-    )
-
-
-if __name__ == '__main__':
-    sys.stdout.write(parameter_page())
