@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch file, executed on stand-ins and checked against what the package has."""
+"""Launch files, executed on stand-ins, and parameter files, against what the package has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from launch_double import describe, everything, named, Remembered
+from launch_double import describe, everything, named, Remembered, started
 import pytest
 
 from two_manifold_ros.interface.parameters import PARAMETERS
@@ -144,3 +144,52 @@ def flat(part: object) -> list[str]:
     if isinstance(part, list | tuple):
         return [word for each in part for word in flat(each)]
     return []
+
+
+def adapt(**given: str) -> dict[str, list[Any]]:
+    return started(
+        ROOT / 'launch' / 'adapt.launch.py', {'model': 'm.npz', 'folder': 'learned', **given}
+    )
+
+
+def test_each_node_has_its_own_parameter_file() -> None:
+    files = {name: parameters[0] for name, parameters in adapt().items() if name != 'rviz2'}
+    names = ('slot_car_node', 'filter_node', 'updater_node')
+    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in names}
+
+
+def test_another_file_for_the_updater_is_none_for_the_filter() -> None:
+    nodes = adapt(updater_params_file='mine.yaml')
+    assert nodes['updater_node'][0] == 'mine.yaml'
+    assert nodes['filter_node'][0] == 'two_manifold_ros/config/filter_node.yaml'
+
+
+@pytest.mark.parametrize('simulated', ['true', 'false'])
+def test_filter_and_updater_go_by_the_same_clock(simulated: str) -> None:
+    nodes = adapt(use_sim_time=simulated)
+    for name in ('filter_node', 'updater_node'):
+        assert nodes[name][1]['use_sim_time'] == simulated
+        assert nodes[name][1]['model'] == 'm.npz'
+
+
+# Chosen for each run, on the command line or by a launch file.
+PER_RUN = {'model', 'bags', 'record_seconds'}
+
+
+@pytest.mark.parametrize('node', PARAMETERS)
+def test_the_file_holds_every_default(node: str) -> None:
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    content = yaml.safe_load((ROOT / 'config' / f'{node}.yaml').read_text())
+    # Any other key would stop to match once the node is in a namespace.
+    assert list(content) == ['/**']
+    given = content['/**']['ros__parameters']
+    table = {
+        each.name: each.default for each in PARAMETERS[node].table() if each.name not in PER_RUN
+    }
+    assert given == table
+    for name, value in given.items():
+        assert type(value) is type(table[name]), name
+
+
+def test_there_is_one_file_per_node() -> None:
+    assert {path.stem for path in (ROOT / 'config').glob('*.yaml')} == set(PARAMETERS)

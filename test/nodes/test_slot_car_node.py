@@ -36,11 +36,11 @@ def test_what_is_due_by_the_clock() -> None:
 def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long() -> None:
     pacing = Pacing(10 * MS, speed=1.0)
     assert pacing.troubles(1000 * MS) == {}
-    assert pacing.due(5000 * MS) == 200
-    pacing.sent += 200
+    assert pacing.due(5000 * MS) == 100
+    pacing.sent += 100
     assert list(pacing.troubles(5000 * MS)) == ['behind']
-    assert pacing.due(5000 * MS) == 200
-    pacing.sent += 200
+    assert pacing.due(5000 * MS) == 100
+    pacing.sent += 300
     assert pacing.troubles(5000 * MS) == {}
 
 

@@ -61,27 +61,33 @@ def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
     np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
 
 
-def test_a_bag_that_is_missing_ends_with_status_one(start: Start, tmp_path: Path) -> None:
-    pytest.importorskip('rosbags', reason='rosbags is not installed')
-    node = start('trainer_node', model=tmp_path / 'model.npz', bags=f'[{tmp_path / "none"}]')
-    log = node.log()
-    assert node.process.returncode == 1
-    assert str(tmp_path / 'none') in log
-    assert 'Traceback' not in log
-    assert not (tmp_path / 'model.npz').exists()
-
-
-@pytest.mark.parametrize('role', ['imu_topic', 'position_topic'])
-def test_a_topic_that_is_not_in_the_bag_is_named(
-    start: Start, drive: SlotCarRun, tmp_path: Path, role: str
+@pytest.mark.parametrize(
+    ('chosen', 'status', 'named'),
+    [
+        ({'bags': '[{0}/none]'}, 1, '{0}/none'),
+        ({'bags': '[{0}/bag]', 'imu_topic': '/other'}, 1, '/other'),
+        ({'bags': '[{0}/bag]', 'position_topic': '/other'}, 1, '/other'),
+        ({'model': '{0}/none/model.npz'}, 2, 'missing or not writable'),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_trained_is_named_and_ends_it(
+    start: Start,
+    drive: SlotCarRun,
+    tmp_path: Path,
+    chosen: dict[str, str],
+    status: int,
+    named: str,
 ) -> None:
     pytest.importorskip('rosbags', reason='rosbags is not installed')
-    bag = tmp_path / 'bag'
-    write_run(drive, bag)
-    other = {role: '/other'}
-    node = start('trainer_node', model=tmp_path / 'm.npz', bags=f'[{bag}]', **other)
-    assert '/other' in node.log()
-    assert node.process.returncode == 1
+    write_run(drive, tmp_path / 'bag')
+    given = {'model': str(tmp_path / 'model.npz'), **chosen}
+    node = start('trainer_node', **{key: each.format(tmp_path) for key, each in given.items()})
+    log = node.log()
+    assert node.process.returncode == status
+    assert named.format(tmp_path) in log
+    assert 'Traceback' not in log
+    assert not (tmp_path / 'model.npz').exists()
 
 
 def test_the_type_of_the_reference_can_be_reported(
@@ -91,12 +97,6 @@ def test_the_type_of_the_reference_can_be_reported(
         'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
     )
     Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
-
-
-def test_a_target_that_cannot_be_written_is_refused_at_once(start: Start, tmp_path: Path) -> None:
-    node = start('trainer_node', model=tmp_path / 'none' / 'model.npz')
-    assert 'missing or not writable' in node.log()
-    assert node.process.returncode == 2
 
 
 def record(

@@ -216,9 +216,7 @@ class Health:
 class Level(IntEnum):
     """Levels of ``diagnostic_msgs/DiagnosticStatus``."""
 
-    OK = 0
-    WARN = 1
-    ERROR = 2
+    OK, WARN, ERROR = range(3)
 
 
 LEVELS = {

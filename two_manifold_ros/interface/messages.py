@@ -342,6 +342,10 @@ def particles_message(estimate: Estimate, scene: Scene) -> Message:
     }
 
 
+MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4}
+"""Numbers of the shapes in ``visualization_msgs/Marker``."""
+
+
 def markers_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
@@ -351,31 +355,30 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     sees it without carrying it always. Lifetimes make all of it vanish when nothing comes any
     more.
     """
-    sphere, cylinder, line_strip = 2, 3, 4
     base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
     width = scene.drawn.size / 250
     lifetime = max(10**9, 3 * scene.model.period_ns)
-    ball = _marker('position', 0, sphere, (4 * width,) * 3, (0.9, 0.15, 0.1, 1.0))
+    ball = _marker('position', 0, 'sphere', (4 * width,) * 3, (0.9, 0.15, 0.1, 1.0))
     ball['pose'] = pose_fields(estimate.positions[0], 0.0)
     markers = [ball]
     count = len(estimate.positions)
     # A strip of one point is an error to rviz.
     if count > 1:
         thin = (width, 0.0, 0.0)
-        path = _marker('predicted_path', 0, line_strip, thin, (0.1, 0.5, 0.95, 0.9))
+        path = _marker('predicted_path', 0, 'line_strip', thin, (0.1, 0.5, 0.95, 0.9))
         path['points'] = _points(estimate.positions)
         markers.append(path)
     for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()):
         long, short, yaw = ellipse95(estimate.covariances[index])
         flat = width / 10
         size = (max(long, flat), max(short, flat), flat)
-        ellipse = _marker('ellipse', index, cylinder, size, (0.95, 0.6, 0.1, alpha))
+        ellipse = _marker('ellipse', index, 'cylinder', size, (0.95, 0.6, 0.1, alpha))
         ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
         markers.append(ellipse)
     if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
         for index, run in enumerate(scene.drawn.runs):
             thin = (width / 2, 0.0, 0.0)
-            line = _marker('track', index, line_strip, thin, (0.55, 0.55, 0.6, 0.8))
+            line = _marker('track', index, 'line_strip', thin, (0.55, 0.55, 0.6, 0.8))
             line['points'] = _points(run)
             line['lifetime'] = stamp_fields(3 * lifetime)
             markers.append(line)
@@ -386,12 +389,12 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
 
 
 def _marker(
-    namespace: str, index: int, shape: int, scale: tuple[float, ...], colour: tuple[float, ...]
+    namespace: str, index: int, shape: str, scale: tuple[float, ...], colour: tuple[float, ...]
 ) -> Message:
     return {
         'ns': namespace,
         'id': index,
-        'type': shape,
+        'type': MARKER_TYPES[shape],
         'pose': pose_fields(np.zeros(2), 0.0),
         'scale': dict(zip('xyz', scale, strict=True)),
         'color': dict(zip('rgba', colour, strict=True)),
@@ -413,8 +416,6 @@ class DrawnTrack:
         Positions, metres, NaN rows between runs.
     most_points
         About how many points are left at most: a message of 100 kB once a second.
-    finest
-        Points nearer to each other than this share of the track's size add nothing to see.
 
     Attributes
     ----------
@@ -426,7 +427,7 @@ class DrawnTrack:
 
     """
 
-    def __init__(self, track: Floats, most_points: int = 4000, finest: float = 1 / 500) -> None:
+    def __init__(self, track: Floats, most_points: int = 4000) -> None:
         known = np.isfinite(track).all(axis=1)
         finite = track[known]
         self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
@@ -436,7 +437,7 @@ class DrawnTrack:
             np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
         ]
         total = sum(float(length[-1]) for length in lengths)
-        spacing = max(self.size * finest, total / most_points)
+        spacing = total / most_points or self.size
         self.runs: list[Floats] = []
         for run, length in zip(runs, lengths, strict=True):
             keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0

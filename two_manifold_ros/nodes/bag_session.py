@@ -158,8 +158,8 @@ class BagSession(Node):
         self._executor.add_node(self)
         for topic in PUBLISHED.values():
             patient = qos(topic)
-            # Messages that may wait to be recorded while the machine is busy.
-            patient.depth = 1000
+            # Messages may wait to be recorded while the machine is busy.
+            patient.depth = imu.depth
             self.create_subscription(
                 message_class(topic.msgtype),
                 topic.address,
@@ -205,15 +205,14 @@ class BagSession(Node):
         messages: Sequence[Timed],
         speed: float,
         progress: Callable[[float], None],
-        most_ahead: int = 200,
     ) -> None:
         """
         Publish the messages by their stamps, sped up by ``speed``, recording answers.
 
         On a busy machine it takes longer: lost time is not made up for, because messages in a
-        rush are lost, and the filter may be behind by at most ``most_ahead`` messages, no more
-        answers than it keeps.
+        rush are lost, and the filter may be behind by no more messages than it keeps answers.
         """
+        most_ahead = Topics.POSITION.depth
         self._now_ns, due = messages[0].stamp_ns, monotonic()
         before = self._taken
         for index, message in enumerate(messages):

@@ -34,43 +34,6 @@ LOOK_S = 0.02
 """How often to look whether a thread has ended: on average a transition ends half of it late."""
 
 
-class Work:
-    """
-    Something that is made in a thread.
-
-    Attributes
-    ----------
-    made
-        What was made.
-    error
-        What was raised in its place.
-
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.made: Any = None
-        self.error: BaseException | None = None
-        self._make = make
-        # A daemon, so that a signal ends the node while it loads.
-        self._thread = Thread(target=self._run, daemon=True, name='configuring')
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        """True if the thread has ended."""
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        try:
-            self.made = self._make()
-        # The error is reported nowhere else.
-        except BaseException as error:  # noqa: BLE001 - reported where the transition ends
-            self.error = error
-        # What loading took beside what it made: some megabytes, and a node runs for days.
-        with suppress(AttributeError):  # of another C library than that of GNU
-            CDLL(None).malloc_trim(0)
-
-
 class BackgroundNode(GuardedNode, LifecycleNode):
     """
     A node with a lifecycle whose transition *configure* works in a thread.
@@ -84,7 +47,9 @@ class BackgroundNode(GuardedNode, LifecycleNode):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._work: Work | None = None
+        self._work: Thread | None = None
+        self._made: Any = None
+        self._error: BaseException | None = None
         self._activates = False
         self._owed: ChangeState.Response | None = None
         self._send_owed: Callable[[], object] = lambda: None
@@ -138,13 +103,30 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         except InputError as error:
             self._end(None, error)
         else:
-            self._work = Work(make)
+            # A daemon, so that a signal ends the node while it loads.
+            work = Thread(target=lambda: self._run(work, make), daemon=True, name='configuring')
+            self._work, self._made, self._error = work, None, None
+            work.start()
             self._looking.reset()
 
+    def _run(self, work: Thread, make: Callable[[], Any]) -> None:
+        """Do the slow work; of a transition that was given up nothing is kept."""
+        made, caught = None, None
+        try:
+            made = make()
+        # The error is reported nowhere else.
+        except BaseException as error:  # noqa: BLE001 - reported where the transition ends
+            caught = error
+        if self._work is work:
+            self._made, self._error = made, caught
+        # What loading took beside what it made: some megabytes, and a node runs for days.
+        with suppress(AttributeError):  # of another C library than that of GNU
+            CDLL(None).malloc_trim(0)
+
     def _look(self) -> None:
-        work = self._work
-        if work is not None and work.done:
-            self._end(work.made, work.error)
+        if self._work is not None and not self._work.is_alive():
+            made, self._made = self._made, None
+            self._end(made, self._error)
 
     def _end(self, made: Any, error: BaseException | None) -> None:  # noqa: ANN401 - as above
         """End the transition with what was made, or with why it could not be."""

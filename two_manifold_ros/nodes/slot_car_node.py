@@ -33,8 +33,6 @@ class Pacing:
     ----------
     period_ns, speed
         Time between two samples in their stamps, and how many times faster they come.
-    most_at_once
-        Samples sent in one go after a stall; what is older is caught up with later.
 
     Attributes
     ----------
@@ -43,16 +41,19 @@ class Pacing:
 
     """
 
-    def __init__(self, period_ns: int, speed: float, most_at_once: int = 200) -> None:
+    def __init__(self, period_ns: int, speed: float) -> None:
         self._period = period_ns
         self._speed = speed
-        self._most_at_once = most_at_once
         self.sent = 0
 
     def due(self, elapsed_ns: int) -> int:
-        """Return how many to send now, after so many nanoseconds of the clock."""
+        """
+        Return how many to send now, after so many nanoseconds of the clock.
+
+        After a stall those of a second are sent at once, and the rest later.
+        """
         due = int(elapsed_ns * self._speed / self._period) - self.sent
-        return min(due, self._most_at_once)
+        return min(due, round(1e9 * self._speed / self._period))
 
     def troubles(self, elapsed_ns: int, most_behind_s: float = 1.0) -> dict[str, str]:
         """Return a sentence by cause if the stamps are far behind the clock."""

@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 7: memory is bounded, and the time of a callback is measured and published."""
+"""
+Promises 2 and 7, of a session: nothing is published before it is valid, and memory is bounded.
+
+Nor after it has ceased to be valid: a gap, a jump or a reset is such a start too.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,20 @@ import sys
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 from raw_imu import raw_imu
 
+from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import COUNTS
 
 if TYPE_CHECKING:
-    from conftest import Played
-
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100
@@ -87,8 +94,37 @@ def test_what_a_node_holds_does_not_grow(
     assert counts['received'] == counts['used'] + counts['waiting'] + refused
 
 
-@pytest.mark.parametrize('node', ['one', 'two'])
-def test_the_time_of_a_callback_is_published(played: Played, node: str) -> None:
-    numbers = played.passes[1][node].after
-    times = [numbers[f'processing_{name}_us'] for name in ('p50', 'p99', 'max')]
-    assert 0.0 < times[0] <= times[1] <= times[2]
+@settings(max_examples=12)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 60),
+            st.sampled_from([SECOND // 2, 9 * SECOND, -SECOND, -9 * SECOND, 0]),
+            st.sampled_from([1.0, 1.0, 1.0, 9.81]),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_whatever_comes_only_what_is_valid_is_published(
+    slot_car_model: RouteModel,
+    slot_car_laps: tuple[Recording, Recording],
+    parts: list[tuple[int, int, float]],
+) -> None:
+    """Parts of a drive, some in wrong units, with gaps and jumps before them; 0 is a reset."""
+    imu = slot_car_laps[1].imu
+    session = Session(slot_car_model)
+    published: list[Estimate] = []
+    row, moved = 0, 0
+    for samples, jump, factor in parts:
+        if not jump:
+            session.reset('a test')
+        moved += jump
+        for _ in range(samples):
+            raw = raw_imu(int(imu.stamps[row]) + moved, factor * imu.samples[row])
+            published += session.take(raw) or []
+            row += 1
+    assert all(each.status in USABLE and each.valid for each in published)
+    # Ticks count from the last reset, and a window has to be seen first.
+    assert all(each.tick >= slot_car_model.window - 1 for each in published)
+    assert session.counts()['published'] == len(published)
