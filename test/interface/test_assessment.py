@@ -63,6 +63,11 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
         Status.REFUSED,
         {'rejected': {'zero_stamp': 1, 'non_finite': 2}, 'unused_s': 1.1, **TRACKS},
     ),
+    'malformed': (
+        ERROR,
+        Status.REFUSED,
+        {'rejected': {'malformed': 99}, 'finding': Finding('in_g', 'wrong units', True)},
+    ),
     'in_g': (
         ERROR,
         Status.REFUSED,

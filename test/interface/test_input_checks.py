@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 import math
+from time import perf_counter_ns
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +32,13 @@ def test_what_was_rejected_since_the_last_that_was_used() -> None:
     health(monitor, received=5, used=3, malformed=2)
     found = health(monitor, received=9, used=3, malformed=5, zero_stamp=1)
     assert found.rejected == {'malformed': 3, 'zero_stamp': 1}
+
+
+def test_nothing_was_used_since_the_last_that_was_or_since_it_waits() -> None:
+    monitor, arrivals = InputMonitor('IMU', '/imu'), Arrivals()
+    assert health(monitor, arrivals).unused_s == 9.0
+    arrivals.take(SECOND, 'imu', perf_counter_ns() - 2 * SECOND, used=True, broke=False)
+    assert 2.0 <= health(monitor, arrivals).unused_s < 9.0
 
 
 def test_another_session_counts_again() -> None:
@@ -93,6 +101,7 @@ def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate: f
     ('simulated', 'times', 'trouble', 'set_by'),
     [
         (False, (100, 101), '', ''),
+        (False, (100, 101.4), '', ''),
         (False, (100, 131), '', 'ahead by 30 s'),
         (False, (100, 71), '', 'back by 30 s'),
         (False, (100, 131, 132), '', ''),
@@ -104,11 +113,11 @@ def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate: f
     ],
 )
 def test_trouble_and_steps_of_the_ros_clock(
-    *, simulated: bool, times: tuple[int, ...], trouble: str, set_by: str
+    *, simulated: bool, times: tuple[float, ...], trouble: str, set_by: str
 ) -> None:
     monitor, events = InputMonitor('IMU', '/imu'), {}
     for second, shown in enumerate(times):
-        clocks = shown * SECOND, float(second)
+        clocks = round(shown * SECOND), float(second)
         events = monitor.update(Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
     assert health(monitor).clock == trouble
     assert set_by in events.get('own_clock', '')

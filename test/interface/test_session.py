@@ -15,7 +15,7 @@ import pytest
 from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.assessment import REJECTIONS
+from two_manifold_ros.interface.assessment import InputLimits, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
 from two_manifold_ros.model.model_file import load_model
 
@@ -246,6 +246,15 @@ def test_messages_in_a_row_that_are_not_used_are_counted() -> None:
     assert (arrivals.unused, arrivals.good_ns, arrivals.newest_ns) == (2, good_ns, 1)
     arrivals.take(10**13, 'imu', good_ns + 2 * PERIOD, used=True, broke=False)
     assert (arrivals.unused, arrivals.good_ns) == (0, good_ns + 2 * PERIOD)
+
+
+def test_an_input_of_which_nothing_is_used_is_refused_after_some_messages() -> None:
+    arrivals = fed()
+    refused = []
+    for _ in range(InputLimits.most_in_a_row):
+        arrivals.refuse()
+        refused.append(arrivals.refused)
+    assert refused == [False] * (InputLimits.most_in_a_row - 1) + [True]
 
 
 def test_another_frame_than_at_first_is_seen() -> None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 import signal
-from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -15,18 +14,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from raw_imu import raw_imu
-from rclpy.serialization import serialize_message
 from ros_talk import Health
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes import trainer_node
 from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.nodes.trainer_node import LiveTopics
 from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, write_run
 
 if TYPE_CHECKING:
@@ -191,85 +185,3 @@ def test_slot_car_trains_a_model_without_anybodys_help(
     log = trainer.log()
     assert trainer.process.returncode == 0, log
     assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100
-
-
-SILENT = 3.0
-
-
-class StandIn:
-    """The IMU's topic in a given state."""
-
-    name = '/imu'
-
-    def __init__(self) -> None:
-        self.known: dict[str, Any] = {'received': False}
-        self.taken: Any = None
-
-    def health(self, timeout_s: float) -> InputHealth:
-        return InputHealth(timeout_s=timeout_s, **self.known)
-
-    def listen(self, take: Callable[[bytes], object]) -> None:
-        self.take = take
-
-
-class Recorder:
-    """A recording with stand-ins for its topics."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.imu, self.now_s = StandIn(), 0.0
-        self.reference = SimpleNamespace(topic='/reference', problem='', find=self._find)
-        monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: self.imu)
-        monkeypatch.setattr(trainer_node, 'LiveReference', lambda *_: self.reference)
-        monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
-        logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
-        node: Any = SimpleNamespace(get_logger=lambda: logger, now_ns=1)
-        self.live = LiveTopics(node, '', 'until finish')
-
-    def _find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
-        start(POSE)
-        self.take_reference = take
-
-    @property
-    def state(self) -> tuple[Level, str]:
-        return self.live.assessment.level, self.live.assessment.cause
-
-
-POSE = 'geometry_msgs/msg/PoseStamped'
-
-
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    return Recorder(monkeypatch)
-
-
-def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder: Recorder) -> None:
-    assert recorder.state == (Level.WARN, 'waiting')
-    recorder.imu.known['silence_s'] = SILENT
-    assert recorder.state == (Level.ERROR, 'no_publisher')
-    recorder.imu.known['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
-    assert recorder.state == (Level.ERROR, 'silent')
-    recorder.imu.known = {}
-    recorder.imu.take(b'garbage')
-    assert recorder.state == (Level.ERROR, 'malformed')
-    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
-    assert recorder.state == (Level.WARN, 'no_reference')
-    recorder.reference.problem = 'which type'
-    assert recorder.state == (Level.WARN, 'reference_type')
-
-
-def test_what_comes_no_more_is_named(recorder: Recorder) -> None:
-    recorder.imu.known = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
-    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
-    recorder.take_reference(serialize_message(PoseStamped()))
-    assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
-    recorder.now_s = SILENT
-    assert recorder.state == (Level.WARN, 'reference_gone')
-    why = 'recording until finish, but no position came on /reference for 3 s'
-    assert recorder.live.assessment.why == why
-    recorder.imu.known['silence_s'] = SILENT
-    assessment = recorder.live.assessment
-    assert recorder.state == (Level.WARN, 'silent')
-    assert (
-        'recording until finish, but no data: no IMU message on /imu for 3.0 s' in assessment.why
-    )
-    assert recorder.live.summary(assessment).startswith('Recording until finish, but no data')

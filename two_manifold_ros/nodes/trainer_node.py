@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised, ThrottledLog
-from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, read, SensorTopic
+from two_manifold_ros.interface.status import capitalised
+from two_manifold_ros.nodes.callbacks import declare, GuardedNode, read
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveRecording
 from two_manifold_ros.training.job import (
@@ -28,113 +26,6 @@ from two_manifold_ros.training.job import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.recordings.recording import Recording
-
-
-class LiveTopics:
-    """
-    Record ``imu`` at once, and ``reference`` as soon as its type is known.
-
-    Parameters
-    ----------
-    node
-        Node that subscribes.
-    reference_type
-        Type of the reference; empty means the one it is published with.
-    ending
-        When the recording ends, in words.
-    silence_s
-        Seconds without a message that are worth a warning.
-
-    """
-
-    def __init__(
-        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
-    ) -> None:
-        self._node = node
-        self._ending = ending
-        self._silence_s = silence_s
-        self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._reference = LiveReference(node, reference_type)
-        self._recording = LiveRecording(self._imu.name, self._reference.topic)
-        self._first_s: float | None = None
-        self._reference_s = monotonic()
-        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
-        self._imu.listen(self._on_imu)
-        self._reference.find(self._recording.start_reference, self._on_reference)
-
-    @property
-    def assessment(self) -> Assessment:
-        """State of the recording."""
-        recording, reference = self._recording, self._reference.topic
-        silence = assess_silence(self._imu.health(self._silence_s))
-        if self._reference.problem:
-            return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
-        if not recording.imu_count:
-            why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
-            return silence or Assessment(Level.ERROR, None, 'malformed', why)
-        if not recording.reference_count:
-            why = f'recording, but no position came on {reference} yet'
-            return Assessment(Level.WARN, None, 'no_reference', why)
-        why = f'recording {self._ending}'
-        if silence is not None:
-            return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
-        silent_s = monotonic() - self._reference_s
-        if silent_s > self._silence_s:
-            why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
-            return Assessment(Level.WARN, None, 'reference_gone', why)
-        return Assessment(Level.OK, None, '', why)
-
-    @property
-    def counts(self) -> dict[str, float | str]:
-        """Messages recorded until now."""
-        recording = self._recording
-        return {
-            'imu_messages': recording.imu_count,
-            'reference_messages': recording.reference_count,
-            'malformed': recording.malformed,
-            'reference_type': self._reference.msgtype or 'unknown',
-        }
-
-    def summary(self, assessment: Assessment) -> str:
-        """Return one line for the log."""
-        return (
-            f'{capitalised(assessment.why)}: {self._recording.imu_count} IMU messages on '
-            f'{self._imu.name}, {self._recording.reference_count} positions on '
-            f'{self._reference.topic}'
-        )
-
-    def seconds(self) -> float:
-        """Return how long ago the first IMU message came."""
-        return 0.0 if self._first_s is None else monotonic() - self._first_s
-
-    def recording(self, *, use_receive_time: bool) -> Recording:
-        """Return the recording; raises `InputError` if a topic had no messages."""
-        return self._recording.recording(use_receive_time=use_receive_time)
-
-    def close(self) -> None:
-        """Stop recording; the recording is freed with this object."""
-        self._imu.close()
-        self._reference.close()
-
-    def update(self) -> None:
-        """Subscribe the reference once its type is known, and log what is wrong."""
-        self._reference.find(self._recording.start_reference, self._on_reference)
-        problem, malformed = self._reference.problem, self._recording.malformed
-        causes = {'reference_type': problem} if problem else {}
-        if malformed:
-            causes['malformed'] = f'{malformed} messages could not be decoded'
-        self._log.update(causes, monotonic())
-
-    def _on_imu(self, raw: bytes) -> None:
-        if self._first_s is None:
-            self._first_s = monotonic()
-        self._recording.add_imu(self._node.now_ns, raw)
-
-    def _on_reference(self, raw: bytes) -> None:
-        self._reference_s = monotonic()
-        self._recording.add_reference(self._node.now_ns, raw)
-
 
 class TrainerNode(GuardedNode):
     """Record if there are no bags, train, write the model, and exit if so wanted."""
@@ -144,7 +35,7 @@ class TrainerNode(GuardedNode):
         self._level, self._why = Level.OK, 'starting'
         self._values: Mapping[str, float | str] = {}
         self._job: TrainingJob | None = None
-        self._live: LiveTopics | None = None
+        self._live: LiveRecording | None = None
         self._said = ''
         chosen = declare(
             self,
@@ -161,7 +52,7 @@ class TrainerNode(GuardedNode):
         else:
             seconds = chosen.record_seconds
             ending = f'for {seconds:g} s' if seconds else 'until the service finish is called'
-            self._live = LiveTopics(self, chosen.reference_type, ending)
+            self._live = LiveRecording(self, chosen.reference_type, ending)
         self.every(0.5, self._on_timer)
 
     @property
@@ -221,7 +112,7 @@ class TrainerNode(GuardedNode):
             self._follow_recording(self._live)
         self._publish_diagnostics(self._level, self._why, self._values)
 
-    def _follow_recording(self, live: LiveTopics) -> None:
+    def _follow_recording(self, live: LiveRecording) -> None:
         live.update()
         assessment = live.assessment
         self._level, self._why = assessment.level, assessment.why
