@@ -52,15 +52,17 @@ def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(
     session = Session(model)
     published = feed(session, rows[:150])
     session.take(b'garbage')
-    session.take(raw_imu(0, rows[0][1]))
+    session.take(raw_imu(0, rows[0][1], 'imu_link'))
     counts = session.counts()
     assert (counts['received'], counts['used']) == (152, 150)
     rejected = {cause: counts[cause] for cause in REJECTIONS if counts[cause]}
     assert rejected == {'malformed': 1, 'zero_stamp': 1}
     assert len(published) == counts['published'] == 10
     assert session.latest is published[-1]
+    assert session.arrivals.newest_frame == 'imu_link'
     session.reset('a test')
     assert (session.latest, session.filter.why) == (None, 'reset: a test')
+    assert session.arrivals.newest_frame == ''
 
 
 def test_a_clock_gives_the_stamps_where_that_is_asked_for(rows: Rows, model: ModelHead) -> None:

@@ -88,6 +88,38 @@ def test_others_are_left_out_and_one_that_is_gone_is_reported() -> None:
 
 
 REPEAT_S = 30.0
+LASTING = [(second, ['gap'], '') for second in range(int(2.5 * REPEAT_S))]
+FLICKERING = [(second, ['gap'] * (second % 2), '') for second in range(int(REPEAT_S))]
+CHANGING = [(each, [state], state) for each, state in enumerate(('unsure', 'lost') * 2)]
+LOGS: dict[str, tuple[list[tuple[float, list[str], str]], list[str]]] = {
+    'warned of once, and its end reported': (
+        [(0, ['gap'], ''), (4, ['gap'], ''), (6, [], ''), (7, [], '')],
+        ['W gap', 'I Over after 6.0 s; the warning was: gap'],
+    ),
+    'repeated rarely': (
+        [*LASTING, (80, [], '')], ['W gap'] * 3 + ['I Over after 80.0 s; the warning was: gap'],
+    ),
+    'throttled where it flickers': (
+        FLICKERING, ['W gap', 'I Over after 1.0 s; the warning was: gap'],
+    ),
+    'independent of others': (
+        [(0, ['a', 'b'], ''), (1, ['a'], '')],
+        ['W a', 'W b', 'I Over after 1.0 s; the warning was: b'],
+    ),
+    # What came back too soon to be warned of again is logged once, lest the log end with another.
+    'a state that another one replaces, which is not over': (
+        [*CHANGING, (40, ['lost'], 'lost'), (41, [], '')],
+        [
+            'W unsure', 'W lost', 'I After 1.0 s of lost, now: unsure', 'W lost',
+            'I Over after 38.0 s; the warning was: lost',
+        ],
+    ),
+    'beside a state that changes': (
+        [(0, ['unsure', 'gap'], 'unsure'), (1, ['lost'], 'lost')],
+        ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s; the warning was: gap'],
+    ),
+}  # fmt: skip
+"""Seconds, causes that are present and the cause of the state; what is logged."""
 
 
 @pytest.fixture
@@ -102,55 +134,21 @@ def log(said: list[str]) -> ThrottledLog:
     )
 
 
-def test_a_cause_is_warned_of_once_and_its_end_reported(
+@pytest.mark.parametrize('case', LOGS)
+def test_a_cause_is(case: str, log: ThrottledLog, said: list[str]) -> None:
+    updates, wanted = LOGS[case]
+    for second, causes, state in updates:
+        log.update({cause: cause for cause in causes}, second, state)
+    assert said == wanted
+
+
+def test_the_words_of_a_warning_stay_and_what_is_over_is_returned(
     log: ThrottledLog, said: list[str]
 ) -> None:
     for second in range(5):
         log.update({'gap': f'gap {second}'}, second)
-    log.update({}, 6.0)
-    log.update({}, 7.0)
+    assert log.update({}, 6.0) == {'gap'}
     assert said == ['W gap 0', 'I Over after 6.0 s; the warning was: gap 0']
-
-
-def test_a_cause_that_lasts_is_repeated_rarely(log: ThrottledLog, said: list[str]) -> None:
-    for second in range(int(2.5 * REPEAT_S)):
-        log.update({'gap': 'gap'}, second)
-    assert said == ['W gap'] * 3
-    log.update({}, 80.0)
-    assert said[-1] == 'I Over after 80.0 s; the warning was: gap'
-
-
-def test_a_cause_that_flickers_is_throttled(log: ThrottledLog, said: list[str]) -> None:
-    for second in range(int(REPEAT_S)):
-        log.update({'gap': 'gap'} if second % 2 else {}, second)
-    assert said == ['W gap', 'I Over after 1.0 s; the warning was: gap']
-
-
-def test_causes_are_independent(log: ThrottledLog, said: list[str]) -> None:
-    log.update({'a': 'a', 'b': 'b'}, 0.0)
-    log.update({'a': 'a'}, 1.0)
-    assert said == ['W a', 'W b', 'I Over after 1.0 s; the warning was: b']
-
-
-def test_a_state_that_another_one_replaces_is_not_reported_to_be_over(
-    log: ThrottledLog, said: list[str]
-) -> None:
-    for second, state in enumerate(('unsure', 'lost', 'unsure', 'lost')):
-        log.update({state: state}, second, state)
-    # What came back too soon to be warned of again is logged once, lest the log end with another.
-    assert said == ['W unsure', 'W lost', 'I After 1.0 s of lost, now: unsure']
-    said.clear()
-    log.update({'lost': 'lost'}, 40.0, 'lost')
-    assert log.update({}, 41.0) == {'lost'}
-    assert said == ['W lost', 'I Over after 38.0 s; the warning was: lost']
-
-
-def test_what_happens_beside_a_state_is_over_while_it_changes(
-    log: ThrottledLog, said: list[str]
-) -> None:
-    log.update({'unsure': 'unsure', 'gap': 'gap'}, 0.0, 'unsure')
-    log.update({'lost': 'lost'}, 1.0, 'lost')
-    assert said == ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s; the warning was: gap']
 
 
 def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
@@ -163,31 +161,21 @@ def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
     assert said == ['W no model', 'I Over after 33.0 s; the warning was: no model']
 
 
-@pytest.mark.parametrize(
-    ('sentence', 'wanted'),
-    [
-        ('learning takes too long', 'Learning takes too long'),
-        ('learning: 12 samples', 'Learning: 12 samples'),
-        ('stopped.', 'Stopped.'),
-        ('no IMU message on /imu yet: 0.5 s', 'No IMU message on /imu yet: 0.5 s'),
-        ('IMU is gone', 'IMU is gone'),
-        ('', ''),
-    ],
-)
-def test_a_sentence_starts_with_a_capital(sentence: str, wanted: str) -> None:
-    assert capitalised(sentence) == wanted
+NAMES = (
+    'bad.npz: the model is refused', 'my bad.npz: the model is refused',
+    'runs/bad: there is no such model file', '.hidden: there is no such model file',
+    'models\\bad: there is no such model file', 'filter_node runs models of an IMU',
+)  # fmt: skip
+SENTENCES = {
+    'learning takes too long': 'Learning takes too long',
+    'learning: 12 samples': 'Learning: 12 samples',
+    'stopped.': 'Stopped.',
+    'no IMU message on /imu yet: 0.5 s': 'No IMU message on /imu yet: 0.5 s',
+    'IMU is gone': 'IMU is gone',
+    '': '',
+}
 
 
-@pytest.mark.parametrize(
-    'sentence',
-    [
-        'bad.npz: the model is refused',
-        'my bad.npz: the model is refused',
-        'runs/bad: there is no such model file',
-        '.hidden: there is no such model file',
-        'models\\bad: there is no such model file',
-        'filter_node runs models of an IMU',
-    ],
-)
-def test_a_name_stays_as_it_is(sentence: str) -> None:
-    assert capitalised(sentence) == sentence
+@pytest.mark.parametrize('sentence', [*SENTENCES, *NAMES])
+def test_a_sentence_starts_with_a_capital_but_a_name_stays_as_it_is(sentence: str) -> None:
+    assert capitalised(sentence) == SENTENCES.get(sentence, sentence)
