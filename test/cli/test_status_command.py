@@ -12,6 +12,7 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.cli.status import StatusTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,3 +132,38 @@ def test_without_ros_one_sentence_says_so(
     monkeypatch.setitem(sys.modules, MODULE, None)
     assert main(['status']) == 2
     assert 'listens to nodes and needs ROS 2' in capsys.readouterr().err
+
+
+NEWEST = {
+    'status': 'tracking',
+    'cause': '',
+    'input_rate_hz': '99.97',
+    'estimate_rate_hz': '20.01',
+}
+
+
+def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
+    table = StatusTable()
+    assert table.update('b/filter_node', 0, 'tracking', NEWEST, 0.0)
+    assert not table.update('b/filter_node', 0, 'tracking', NEWEST, 1.0)
+    lost = {**NEWEST, 'status': 'lost', 'cause': 'diverged', 'input_rate_hz': 'unknown'}
+    assert table.update('b/filter_node', 2, 'lost: why', lost, 2.0)
+    assert table.update('a/filter_node', 0, 'tracking', NEWEST, 2.0)
+    assert table.lines(2.5) == [
+        'a/filter_node  OK     100.0 Hz in, 20.0 Hz out  tracking',
+        'b/filter_node  ERROR  - Hz in, 20.0 Hz out  lost: why',
+    ]
+
+
+def test_a_namesake_that_comes_or_goes_is_a_change() -> None:
+    table = StatusTable()
+    changes = [table.update('a', 0, 'well', NEWEST, 0.0, nodes) for nodes in (1, 2, 2, 1)]
+    assert changes == [True, True, False, True]
+
+
+def test_others_are_left_out_and_one_that_is_gone_is_reported() -> None:
+    table = StatusTable()
+    assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)
+    table.update('filter_node', 3, 'tracking', NEWEST, 0.0)
+    assert table.lines(1.0) == ['filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking']
+    assert table.lines(10.0) == ['filter_node  GONE   not heard for 10 s']

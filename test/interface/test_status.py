@@ -14,7 +14,6 @@ from two_manifold_ros.interface.status import (
     diagnostics_message,
     NUMBERS,
     status_message,
-    StatusTable,
     ThrottledLog,
 )
 
@@ -50,41 +49,6 @@ def test_says_why_and_writes_numbers_as_words() -> None:
         'received': '12',
         'model': 'a',
     }
-
-
-WELL = {
-    'status': 'tracking',
-    'cause': '',
-    'input_rate_hz': '99.97',
-    'estimate_rate_hz': '20.01',
-}
-
-
-def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
-    table = StatusTable()
-    assert table.update('b/filter_node', 0, 'tracking', WELL, 0.0)
-    assert not table.update('b/filter_node', 0, 'tracking', WELL, 1.0)
-    lost = {**WELL, 'status': 'lost', 'cause': 'diverged', 'input_rate_hz': 'unknown'}
-    assert table.update('b/filter_node', 2, 'lost: why', lost, 2.0)
-    assert table.update('a/filter_node', 0, 'tracking', WELL, 2.0)
-    assert table.lines(2.5) == [
-        'a/filter_node  OK     100.0 Hz in, 20.0 Hz out  tracking',
-        'b/filter_node  ERROR  - Hz in, 20.0 Hz out  lost: why',
-    ]
-
-
-def test_a_namesake_that_comes_or_goes_is_a_change() -> None:
-    table = StatusTable()
-    changes = [table.update('a', 0, 'well', WELL, 0.0, nodes) for nodes in (1, 2, 2, 1)]
-    assert changes == [True, True, False, True]
-
-
-def test_others_are_left_out_and_one_that_is_gone_is_reported() -> None:
-    table = StatusTable()
-    assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)
-    table.update('filter_node', 3, 'tracking', WELL, 0.0)
-    assert table.lines(1.0) == ['filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking']
-    assert table.lines(10.0) == ['filter_node  GONE   not heard for 10 s']
 
 
 REPEAT_S = 30.0

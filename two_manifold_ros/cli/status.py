@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import json
+import math
 from shutil import get_terminal_size
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, seconds
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.status import StatusTable
+from two_manifold_ros.interface.assessment import Level
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,6 +26,8 @@ HELP = (
 _NOBODY = 1
 _JSON_S = 2.0
 """A node reports once a second."""
+_GONE_S = 3.0
+"""Silence after which a node is taken to be gone: one lost report is not enough."""
 _NOBODY_WORDS = (
     'no filter or updater node was heard: check that one runs, and that ROS_DOMAIN_ID is that '
     'of its terminal'
@@ -72,6 +75,92 @@ def run(args: Namespace) -> int:
         return 0
     print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
     return _NOBODY
+
+
+class _Heard(NamedTuple):
+    """Newest report of a node about itself, and its time."""
+
+    level: str
+    status: str
+    cause: str
+    why: str
+    input_rate_hz: float | None
+    estimate_rate_hz: float | None
+    nodes: int
+    heard_s: float
+
+
+class StatusTable:
+    """Table of the newest reports of all nodes whose diagnostics have ``status`` and ``cause``."""
+
+    def __init__(self) -> None:
+        self._heard: dict[str, _Heard] = {}
+
+    def update(
+        self,
+        name: str,
+        level: int,
+        why: str,
+        values: Mapping[str, str],
+        now_s: float,
+        nodes: int = 1,
+    ) -> bool:
+        """
+        Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
+
+        Nothing in a message says which of several ``nodes`` of one name sent it.
+
+        Returns
+        -------
+        bool
+            Whether the node is one of ours, and in another state than before, or has got or lost
+            a namesake.
+
+        """
+        if not {'status', 'cause'} <= values.keys():
+            return False
+        word = Level(level).name if level in set(Level) else 'STALE'
+        received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
+        before = self._heard.get(name)
+        state = values['status'], values['cause']
+        here = _Heard(word, *state, why, received, published, nodes, now_s)
+        self._heard[name] = here
+        return before is None or (before.status, before.cause, before.nodes) != (*state, nodes)
+
+    def line(self, name: str, now_s: float) -> str:
+        """Return the line about a node."""
+        here = self._heard[name]
+        silent_s = now_s - here.heard_s
+        if silent_s > _GONE_S:
+            return f'{name}  GONE   not heard for {silent_s:.0f} s'
+        received, published = (
+            '-' if rate is None else f'{rate:.1f}'
+            for rate in (here.input_rate_hz, here.estimate_rate_hz)
+        )
+        several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
+        return f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
+
+    def lines(self, now_s: float) -> list[str]:
+        """Return the lines about all nodes, by name."""
+        return [self.line(name, now_s) for name in sorted(self._heard)]
+
+    def nodes(self, now_s: float) -> dict[str, dict[str, float | str | bool | None]]:
+        """Return the newest report of each node, for JSON: unknown rates are ``None``."""
+        found: dict[str, dict[str, float | str | bool | None]] = {}
+        for name, here in sorted(self._heard.items()):
+            silent_s = now_s - here.heard_s
+            said = here._asdict()
+            del said['heard_s']
+            found[name] = {**said, 'silent_s': round(silent_s, 1), 'gone': silent_s > _GONE_S}
+        return found
+
+
+def _rate(values: Mapping[str, str], key: str) -> float | None:
+    try:
+        rate = float(values.get(key, ''))
+    except ValueError:
+        return None
+    return rate if math.isfinite(rate) else None
 
 
 class _Board:

@@ -1,21 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Status, diagnostics and log of a node, and a table of the nodes that were heard."""
+"""Status, diagnostics and log of a node."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
 import re
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import Level, REJECTIONS
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import header, labelled_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from two_manifold_ros.interface.assessment import Level
     from two_manifold_ros.interface.messages import Message
 
 
@@ -96,101 +97,6 @@ def as_text(value: float | str) -> str:
     if isinstance(value, float):
         return f'{value:.6g}' if math.isfinite(value) else 'unknown'
     return str(value)
-
-
-class _Heard(NamedTuple):
-    """Newest report of a node about itself, and its time."""
-
-    level: str
-    status: str
-    cause: str
-    why: str
-    input_rate_hz: float | None
-    estimate_rate_hz: float | None
-    nodes: int
-    heard_s: float
-
-
-class StatusTable:
-    """
-    Table of the newest reports of all nodes whose diagnostics have ``status`` and ``cause``.
-
-    Parameters
-    ----------
-    gone_s
-        Silence after which a node is taken to be gone; each reports once a second.
-
-    """
-
-    def __init__(self, gone_s: float = 3.0) -> None:
-        self._gone_s = gone_s
-        self._heard: dict[str, _Heard] = {}
-
-    def update(
-        self,
-        name: str,
-        level: int,
-        why: str,
-        values: Mapping[str, str],
-        now_s: float,
-        nodes: int = 1,
-    ) -> bool:
-        """
-        Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
-
-        Nothing in a message says which of several ``nodes`` of one name sent it.
-
-        Returns
-        -------
-        bool
-            Whether the node is one of ours, and in another state than before, or has got or lost
-            a namesake.
-
-        """
-        if not {'status', 'cause'} <= values.keys():
-            return False
-        word = Level(level).name if level in set(Level) else 'STALE'
-        received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
-        before = self._heard.get(name)
-        state = values['status'], values['cause']
-        here = _Heard(word, *state, why, received, published, nodes, now_s)
-        self._heard[name] = here
-        return before is None or (before.status, before.cause, before.nodes) != (*state, nodes)
-
-    def line(self, name: str, now_s: float) -> str:
-        """Return the line about a node."""
-        here = self._heard[name]
-        silent_s = now_s - here.heard_s
-        if silent_s > self._gone_s:
-            return f'{name}  GONE   not heard for {silent_s:.0f} s'
-        received, published = (
-            '-' if rate is None else f'{rate:.1f}'
-            for rate in (here.input_rate_hz, here.estimate_rate_hz)
-        )
-        several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
-        return f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
-
-    def lines(self, now_s: float) -> list[str]:
-        """Return the lines about all nodes, by name."""
-        return [self.line(name, now_s) for name in sorted(self._heard)]
-
-    def nodes(self, now_s: float) -> dict[str, dict[str, float | str | bool | None]]:
-        """Return the newest report of each node, for JSON: unknown rates are ``None``."""
-        found: dict[str, dict[str, float | str | bool | None]] = {}
-        for name, here in sorted(self._heard.items()):
-            silent_s = now_s - here.heard_s
-            said = here._asdict()
-            del said['heard_s']
-            found[name] = {**said, 'silent_s': round(silent_s, 1), 'gone': silent_s > self._gone_s}
-        return found
-
-
-def _rate(values: Mapping[str, str], key: str) -> float | None:
-    try:
-        rate = float(values.get(key, ''))
-    except ValueError:
-        return None
-    return rate if math.isfinite(rate) else None
 
 
 def capitalised(sentence: str) -> str:
