@@ -204,3 +204,25 @@ class Health:
         except AssertionError as error:
             msg = f'{error}; the last values were {self.values}'
             raise AssertionError(msg) from error
+
+
+class Board:
+    """The newest diagnostics of each node, as an aggregator hears them."""
+
+    def __init__(self, talk: Talk) -> None:
+        # Importing it above would need ROS while tests are collected.
+        from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: PLC0415
+
+        self._none = DiagnosticStatus()
+        self._heard: dict[str, Any] = {}
+        talk.node.create_subscription(DiagnosticArray, '/diagnostics', self._hear, 100)
+
+    def _hear(self, message: Any) -> None:  # noqa: ANN401 - a generated class
+        for status in message.status:
+            self._heard[status.name] = status
+
+    def status(self, name: str) -> Any:  # noqa: ANN401 - a generated class
+        return self._heard.get(name, self._none)
+
+    def value(self, name: str, key: str) -> str:
+        return {each.key: each.value for each in self.status(name).values}.get(key, '')

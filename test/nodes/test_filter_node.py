@@ -13,9 +13,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, ESTIMATES, expected, messages, send
 from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import Health, KINDS
 from sensor_msgs.msg import Imu
@@ -234,3 +236,27 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
 
     talk.until(published, 'both publishers to be named')
     talk.node.destroy_publisher(other)
+
+
+def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk: Talk) -> None:
+    context = talk.node.context
+    nodes = [
+        Node(name, context=context, start_parameter_services=False, enable_rosout=False)
+        for name in ('twin', 'twin', 'single')
+    ]
+    publishers = [node.create_publisher(DiagnosticArray, '/diagnostics', 10) for node in nodes]
+    heard: dict[str, tuple[int, str, Mapping[str, str], int]] = {}
+
+    def hear(name: str, level: int, why: str, values: Mapping[str, str], count: int) -> None:
+        heard[name] = level, why, values, count
+
+    def publish() -> None:
+        for node, publisher in zip(nodes, publishers, strict=True):
+            values = [KeyValue(key='a', value='b')]
+            status = DiagnosticStatus(name=node.get_name(), message='w', values=values)
+            publisher.publish(DiagnosticArray(status=[status]))
+
+    listen(hear, publish, 0.1)
+    for node in nodes:
+        node.destroy_node()
+    assert heard == {'twin': (0, 'w', {'a': 'b'}, 2), 'single': (0, 'w', {'a': 'b'}, 1)}

@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from imu_feed import messages, send
 from nav_msgs.msg import Odometry
+from ros_talk import Board
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool
 
@@ -26,24 +27,6 @@ if TYPE_CHECKING:
 
 
 Start: TypeAlias = 'Callable[..., NodeProcess]'
-
-
-class Board:
-    """The newest diagnostics of each node, as an aggregator hears them."""
-
-    def __init__(self, talk: Talk) -> None:
-        self._heard: dict[str, DiagnosticStatus] = {}
-        talk.node.create_subscription(DiagnosticArray, '/diagnostics', self._hear, 100)
-
-    def _hear(self, message: Any) -> None:  # noqa: ANN401 - a generated class
-        for status in message.status:
-            self._heard[status.name] = status
-
-    def status(self, name: str) -> DiagnosticStatus:
-        return self._heard.get(name, DiagnosticStatus())
-
-    def value(self, name: str, key: str) -> str:
-        return {each.key: each.value for each in self.status(name).values}.get(key, '')
 
 
 def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(

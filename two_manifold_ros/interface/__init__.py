@@ -3,5 +3,5 @@
 """
 Interface of the nodes, without ROS: topics, parameters, messages and health.
 
-Start with `topics` and `parameters`; `estimates` and `status` build the messages.
+Start with `messages` and `parameters`; `assessment` judges the health of a node.
 """
