@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,17 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
 
 def changed(route: Route, **numbers: object) -> Route:
     """Return a route with other numbers, of any group."""
+    return grouped(numbers_of(route) | numbers)
+
+
+def numbers_of(route: Route) -> dict[str, Any]:
+    """Return the numbers of all groups of a route by name."""
     groups = [getattr(route, each.name) for each in fields(Route)]
-    present = {name: value for group in groups for name, value in vars(group).items()}
-    return grouped(present | numbers)
+    return {
+        name: getattr(group, name)
+        for group in groups
+        for name in signature(type(group)).parameters
+    }
 
 
 def grouped(numbers: dict[str, Any]) -> Route:
@@ -135,7 +144,7 @@ def grouped(numbers: dict[str, Any]) -> Route:
     }  # fmt: skip
     return Route(
         **{
-            name: kind(**{each.name: numbers[each.name] for each in fields(kind)})
+            name: kind(**{each: numbers[each] for each in signature(kind).parameters})
             for name, kind in groups.items()
         }
     )

@@ -10,7 +10,7 @@ from circuit import Circuit
 from naive_route import NaiveBelief
 import numpy as np
 import pytest
-from small_route import changed, leads_to, PLACES, small_route
+from small_route import changed, leads_to, numbers_of, PLACES, small_route
 
 from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route import steps, updating
@@ -202,8 +202,7 @@ def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> 
     route = small_route()
     places = {
         name: np.resize(array, (count, *array.shape[1:]))
-        for group in (route.motion, route.likelihood, route.readout)
-        for name, array in vars(group).items()
+        for name, array in numbers_of(route).items()
         if np.shape(array)[:1] == (PLACES,)
     }
     exchanges = np.eye(len(HYPOTHESES))

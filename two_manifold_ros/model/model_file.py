@@ -174,8 +174,10 @@ def _units(channels: Channels) -> list[str]:
 
 def _fields(kind: type[Any]) -> dict[str, str]:
     """Return the annotations of the parameters of a class, which are its fields."""
-    parameters = inspect.signature(kind).parameters.values()
-    return {each.name: each.annotation.removesuffix(' | None') for each in parameters}
+    found = {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
+    # Named tuples wrap theirs.
+    plain = {name: getattr(each, '__forward_arg__', each) for name, each in found.items()}
+    return {name: each.removesuffix(' | None') for name, each in plain.items()}
 
 
 def encode(part: object) -> tuple[dict[str, Any], Arrays]:

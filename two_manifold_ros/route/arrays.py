@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from two_manifold_ros.route.route import RouteGeometry, RouteMotion, RouteSwitching
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
@@ -43,67 +44,9 @@ class Reach(NamedTuple):
     order: Indices
 
 
-class Ways(NamedTuple):
-    """
-    Moves of a vehicle in a tick, from a ``Route``.
-
-    Parameters
-    ----------
-    begins, targets, steps, shares, moves, rates, pulls, fastest
-        See ``Route``; targets, steps and shares are its ``targets_of``, ``steps_of`` and
-        ``shares_of``.
-    variances : (J,)
-        Of the moves.
-
-    """
-
-    begins: Indices
-    targets: Indices
-    steps: Indices
-    shares: Floats
-    moves: Floats
-    variances: Floats
-    rates: Floats
-    pulls: Floats
-    fastest: Floats
-
-
-class Dynamics(NamedTuple):
-    """
-    Changes of speed ratios in a tick.
-
-    Parameters
-    ----------
-    moves_a_row, kept, trust, usual_change
-        See ``Route``: ``moves_a_row``, ``ratio_kept``, ``trust`` and ``usual_change``.
-    gained, free_gained
-        Variance that a tick adds at the usual speed and in free motion.
-    forward, resting
-        Forward acceleration now, and what the sensor reads at rest, m/s^2.
-
-    """
-
-    moves_a_row: float
-    kept: float
-    gained: float
-    free_gained: float
-    trust: float
-    usual_change: float
-    forward: float
-    resting: float
-
-
-class Changes(NamedTuple):
-    """Chances to change the hypothesis, see ``Route``."""
-
-    exchanges: Floats
-    jumps: Floats
-    stops: Floats
-
-
 class Usual(NamedTuple):
     """
-    Usual features of a ``Route``, weighted, and what follows from them for a likelihood.
+    Likelihood of an observation at each place: usual features, weighted, and what follows of them.
 
     Parameters
     ----------
@@ -118,6 +61,10 @@ class Usual(NamedTuple):
         over the noise to the power with which it enters.
     columns : (d, P)
         The new means transposed.
+    tail, sharpness, persistence, new_level
+        See ``RouteLikelihood``.
+    freedom
+        Number of features that count for a settled vehicle.
 
     """
 
@@ -131,32 +78,11 @@ class Usual(NamedTuple):
     levels: Floats
     heights: Floats
     columns: Floats
-
-
-class Likelihood(NamedTuple):
-    """
-    Numbers of the densities of an observation.
-
-    Parameters
-    ----------
-    tail, freedom
-        Degrees of freedom, and the number of features that count for a settled vehicle.
-    offset
-        Log-likelihood added for a new vehicle.
-    sharpness, spread
-        See ``Route``: ``sharpness`` and ``ratio_spread``.
-    stands, anything
-        Tempered log-likelihoods of standing, and of doing anything.
-
-    """
-
     tail: float
-    freedom: float
-    offset: float
     sharpness: float
-    spread: float
-    stands: float
-    anything: float
+    persistence: float
+    new_level: float
+    freedom: float
 
 
 class Scratch(NamedTuple):
@@ -236,34 +162,30 @@ class Placeless(NamedTuple):
     starts: Floats
 
 
-class Numbers(NamedTuple):
-    """Numbers of a ``Route``; ``gained`` is the variance that a tick adds at the usual speed."""
-
-    moves_a_row: float
-    ratio_spread: float
-    ratio_kept: float
-    gained: float
-    ratio_noise: float
-    trust: float
-    usual_change: float
-    forward_offset: float
-    persistence: float
-    new_level: float
-    halts: float
-    mistakable: float
-    tail: float
-    freedom: float
-    sharpness: float
-
-
 class Known(NamedTuple):
-    """Arrays of a route in groups, the numbers, and the states (P, k)."""
+    """
+    What is known of a route.
+
+    Parameters
+    ----------
+    geometry, motion, switching
+        Groups of the ``Route``, the indices of the first unsigned.
+    variances : (J,)
+        Of the moves.
+    gained
+        Variance of a speed ratio that a tick adds at the usual speed.
+    states : (P, k)
+        Mean states.
+
+    """
 
     placeless: Placeless
-    ways: Ways
-    changes: Changes
+    geometry: RouteGeometry
+    motion: RouteMotion
+    switching: RouteSwitching
     usual: Usual
-    numbers: Numbers
+    variances: Floats
+    gained: float
     states: Floats
 
 
@@ -279,8 +201,6 @@ class Features(NamedTuple):
         The whitening of features, and its result.
     new_whitening, newest : (d, d), (d,)
         The same of the observation alone.
-    forward : (d,)
-        The forward acceleration, linear in the observation.
 
     """
 
@@ -291,7 +211,6 @@ class Features(NamedTuple):
     whitened: Floats
     new_whitening: Floats
     newest: Floats
-    forward: Floats
 
 
 def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays

@@ -23,7 +23,7 @@ route itself, by the pieces that do not end; on another road it predicts better.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -31,17 +31,14 @@ from two_manifold_ros.hse_hmm.readout import floors
 from two_manifold_ros.route.arrays import (
     Buffers,
     Cells,
-    Changes,
     Features,
     Known,
-    Numbers,
     Placeless,
     plain,
     Reach,
     Scratch,
     Stack,
     Usual,
-    Ways,
 )
 from two_manifold_ros.route.route import (
     FREE,
@@ -51,6 +48,7 @@ from two_manifold_ros.route.route import (
     OFF_NEW,
     ON,
     ON_NEW,
+    RouteGeometry,
     ROWS,
     STANDS,
 )
@@ -60,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.route import Density, Route
-    from two_manifold_ros.typing import Bools, Floats, Indices
+    from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 
 class SensorOffsets:
@@ -168,7 +166,11 @@ class RouteBelief:
         weights = np.concatenate(
             [np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)]
         )
-        self._known: Known = plain(_known(route, weights))
+        known = _known(route, weights)
+        self._known: Known = plain(known)
+        # Without observations nothing measures how speed ratios change.
+        unmeasured = known.motion._replace(tick_lengths=np.zeros(places))
+        self._unmeasured: Known = plain(known._replace(motion=unmeasured))
         scale = np.sqrt(weights)
         self._features: Features = plain(
             Features(
@@ -179,10 +181,8 @@ class RouteBelief:
                 whitened=np.zeros(len(scale)),
                 new_whitening=np.ascontiguousarray(likelihood.new_whitening),
                 newest=np.zeros(likelihood.channels),
-                forward=np.ascontiguousarray(route.motion.forward),
             )
         )
-        self._no_lengths = np.zeros(places)
         # About their centre, and zero for the velocity: second moments of coordinates that are
         # large beside the route lose the digits that a small covariance is made of.
         self._centre = np.zeros(readout.targets.shape[1:])
@@ -265,7 +265,7 @@ class RouteBelief:
         observation = np.ascontiguousarray(observation)
         evidence, self._count, _ = step(
             observation - self.offsets.applied, True, self._age == 0, self._buffers, self._known,
-            self._features, self._route.motion.tick_lengths, self._count, self.elsewhere,
+            self._features, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -278,10 +278,9 @@ class RouteBelief:
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations: slow means are unknown after them."""
         for _ in range(ticks):
-            # Nothing measures how speed ratios change.
             _, self._count, self.elsewhere = step(
-                self.offsets.applied, False, False, self._buffers, self._known, self._features,
-                self._no_lengths, self._count, self.elsewhere,
+                self.offsets.applied, False, False, self._buffers, self._unmeasured,
+                self._features, self._count, self.elsewhere,
             )  # fmt: skip
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
@@ -312,44 +311,12 @@ class RouteBelief:
 
 def _known(route: Route, weights: Floats) -> Known:
     """Lay out a route for the compiled steps; ``weights`` (f,) of its features in a likelihood."""
-    geometry, motion, likelihood = route.geometry, route.motion, route.likelihood
-    switching = route.switching
-    spread, kept, tail = motion.ratio_spread, motion.ratio_kept, likelihood.tail
-    steps = np.arange(float(motion.moves.shape[1]))
-    variances = motion.moves @ steps**2 - (motion.moves @ steps) ** 2
-    leads = geometry.begins, geometry.targets_of, geometry.steps_of
-    begins, targets, steps_of = (each.astype(np.uint32) for each in leads)
+    motion, likelihood = route.motion, route.likelihood
+    moves, tail = motion.moves, likelihood.tail
+    steps = np.arange(float(moves.shape[1]))
+    begins, targets, steps_of, shares = route.geometry
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
-    usual = Usual(
-        means=np.ascontiguousarray(likelihood.means * scale),
-        slopes=slopes,
-        squares=np.square(slopes).sum(axis=1),
-        new_means=np.ascontiguousarray(likelihood.new_means),
-        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
-        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
-        noise=likelihood.noise,
-        levels=-0.5 * np.log(likelihood.noise),
-        heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
-        columns=np.ascontiguousarray(likelihood.new_means.T),
-    )
-    numbers = Numbers(
-        moves_a_row=float(motion.moves_a_row),
-        ratio_spread=float(spread),
-        ratio_kept=float(kept),
-        gained=float(spread**2 * (1.0 - kept**2)),
-        ratio_noise=float(motion.ratio_noise),
-        trust=float(motion.trust),
-        usual_change=float(motion.usual_change),
-        forward_offset=float(motion.forward_offset),
-        persistence=float(likelihood.persistence),
-        new_level=float(likelihood.new_level),
-        halts=float(switching.halts),
-        mistakable=float(switching.mistakable),
-        tail=float(tail),
-        freedom=float(weights.sum()),
-        sharpness=float(likelihood.sharpness),
-    )
     hidden = len(weights) - likelihood.channels
     return Known(
         placeless=Placeless(
@@ -357,24 +324,37 @@ def _known(route: Route, weights: Floats) -> Known:
                 (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
             ),
             of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
-            starts=switching.beginnings.sum(axis=1),
+            starts=route.switching.beginnings.sum(axis=1),
         ),
-        ways=Ways(
-            begins=begins,
-            targets=targets,
-            steps=steps_of,
-            shares=geometry.shares_of,
-            moves=motion.moves,
-            variances=variances,
-            rates=motion.rates,
-            pulls=motion.pulls,
-            fastest=motion.fastest,
+        geometry=RouteGeometry(_as_index(begins), _as_index(targets), _as_index(steps_of), shares),
+        motion=motion,
+        switching=route.switching,
+        usual=Usual(
+            means=np.ascontiguousarray(likelihood.means * scale),
+            slopes=slopes,
+            squares=np.square(slopes).sum(axis=1),
+            new_means=np.ascontiguousarray(likelihood.new_means),
+            new_slopes=np.ascontiguousarray(likelihood.new_slopes),
+            new_squares=np.square(likelihood.new_slopes).sum(axis=1),
+            noise=likelihood.noise,
+            levels=-0.5 * np.log(likelihood.noise),
+            heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
+            columns=np.ascontiguousarray(likelihood.new_means.T),
+            tail=tail,
+            sharpness=float(likelihood.sharpness),
+            persistence=float(likelihood.persistence),
+            new_level=likelihood.new_level,
+            freedom=float(weights.sum()),
         ),
-        changes=Changes(switching.exchanges, switching.jumps, switching.stops),
-        usual=usual,
-        numbers=numbers,
+        variances=moves @ steps**2 - (moves @ steps) ** 2,
+        gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,
     )
+
+
+def _as_index(numbers: Ints) -> Any:  # noqa: ANN401 - unsigned, which no index of a map is
+    """Return indices as compiled code takes them fastest: it need not look for negative ones."""
+    return numbers.astype(np.uint32)
 
 
 def _stack(densities: Sequence[Density], features: int) -> Stack:

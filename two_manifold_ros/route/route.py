@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The map of a route, the hypotheses about a vehicle on it, and the limits of the belief."""
+"""
+The map of a route, the hypotheses about a vehicle on it, and the limits of the belief.
+
+Groups of the map that are named tuples are taken by compiled code as they are.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +111,7 @@ class Density:
     tail: float
 
 
-@dataclass(frozen=True)
-class RouteGeometry:
+class RouteGeometry(NamedTuple):
     """
     Where each of the P places leads.
 
@@ -126,8 +129,7 @@ class RouteGeometry:
     shares_of: Floats
 
 
-@dataclass(frozen=True)
-class RouteMotion:
+class RouteMotion(NamedTuple):
     """
     How fast vehicles are. The *speed ratio* is the speed over the usual one of the place.
 
@@ -231,8 +233,7 @@ class RouteLikelihood:
         return int(self.new_means.shape[1])
 
 
-@dataclass(frozen=True)
-class RouteSwitching:
+class RouteSwitching(NamedTuple):
     """
     Probabilities of the hypotheses at a start, and to switch between them per tick.
 

@@ -18,49 +18,54 @@ from two_manifold_ros.compilation import subroutine
 from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, STANDS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.arrays import (
-        Cells,
-        Changes,
-        Dynamics,
-        Likelihood,
-        Reach,
-        Usual,
-        Ways,
-    )
+    from two_manifold_ros.route.arrays import Cells, Reach, Usual
+    from two_manifold_ros.route.route import RouteGeometry, RouteMotion, RouteSwitching
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
 @subroutine
 def _next_ratio(
-    h: int, ratio: float, variance: float, change: float, fastest: float, dynamics: Dynamics
-) -> tuple[float, float]:
+    h: int, ratio: float, variance: float, change: float, fastest: float, motion: RouteMotion,
+    gained: float,
+) -> tuple[float, float]:  # fmt: skip
     """Return mean and variance of a speed ratio after a tick, changed by the acceleration."""
     if h == FREE:
         after = min(ratio + change, fastest)
-        variance += dynamics.free_gained
+        variance += motion.ratio_noise
     else:
-        kept, usual = dynamics.kept, dynamics.usual_change
+        kept, usual = motion.ratio_kept, motion.usual_change
         beyond = change - min(max(change, -usual), usual)
-        after = 1.0 + kept * (ratio - 1.0) + dynamics.trust * (change - beyond) + beyond
-        variance = kept * kept * variance + dynamics.gained
+        after = 1.0 + kept * (ratio - 1.0) + motion.trust * (change - beyond) + beyond
+        variance = kept * kept * variance + gained
     return min(max(after, 0.0), LIMITS.fastest), variance
 
 
 @subroutine
 def move(
-    cells: Cells, reach: Reach, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
-    moved: Floats, count: int,
+    cells: Cells, reach: Reach, geometry: RouteGeometry, motion: RouteMotion, variances: Floats,
+    moved: Floats, gained: float, forward: float, resting: float, count: int,
 ) -> int:  # fmt: skip
     """
     Predict: move every probability along the map, each at its speed ratio.
 
     Fills ``moved`` (P, 6, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
+
+    Parameters
+    ----------
+    variances : (J,)
+        Of the moves.
+    gained
+        Variance of a speed ratio that a tick adds at the usual speed.
+    forward, resting
+        Forward acceleration now, and what the sensor reads at rest, m/s^2.
+
     """
     chances, ratios, spreads = cells
     active, reached, order = reach
-    begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
-    forward, resting = dynamics.forward, dynamics.resting
+    begins, targets, steps, shares = geometry
+    moves, rates, lengths = motion.moves, motion.rates, motion.tick_lengths
+    pulls, fastest = motion.pulls, motion.fastest
     met, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
@@ -82,10 +87,10 @@ def move(
             # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
             pull = forward - ratio * ratio * pulls[i] - max(1.0 - ratio * ratio, 0.0) * resting
             after, variance = _next_ratio(
-                h, ratio, spreads[i, h], pull * tick_lengths[i], fastest[i], dynamics
+                h, ratio, spreads[i, h], pull * lengths[i], fastest[i], motion, gained
             )
             mean = 0.5 * rates[i] * (ratio + after)
-            row = min(mean * dynamics.moves_a_row, last - 1e-9)
+            row = min(mean * motion.moves_a_row, last - 1e-9)
             low = int(row)
             high = row - low
             within = variances[low] * (1.0 - high) + variances[low + 1] * high
@@ -130,8 +135,8 @@ def _restart(
 
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
-    cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
-    spread: float, halts: float, moving: float, elsewhere: float, count: int,
+    cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
+    jumped: Floats, spread: float, halts: float, moving: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
@@ -150,7 +155,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
     """
     chances, ratios, spreads = cells
-    exchanges, jumps, stops = changes
+    exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
     elsewhere = _restart(moved, order, exchanges, jumps, sums, jumped, moving, elsewhere, count)
     usual = 1.0 + spread * spread
     for a in range(count):
@@ -212,8 +217,8 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 @subroutine
 def measure(
-    cells: Cells, order: Indices, usual: Usual, whitened: Floats, newest: Floats,
-    likelihood: Likelihood, logs: Floats, count: int,
+    cells: Cells, order: Indices, usual: Usual, whitened: Floats, newest: Floats, logs: Floats,
+    offset: float, spread: float, stands: float, anything: float, count: int,
 ) -> float:  # fmt: skip
     """
     Fill tempered log-likelihoods (P, 6) at the places reached, and update the speed ratios there.
@@ -225,12 +230,15 @@ def measure(
     Student-t density at this distance. What a likelihood loses because the speed ratio is unknown
     is taken from the probability at once: a root costs less than a logarithm.
 
-    ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
+    ``logs`` are in the order of ``order``; ``offset`` is added to the log-likelihood of a new
+    vehicle; ``spread`` is the ratio_spread of the route; ``stands`` and ``anything`` are tempered
+    log-likelihoods of standing and of doing anything. Returns the largest of the whole
+    log-likelihoods.
     """
     chances, ratios, spreads = cells
     means, slopes, squares = usual.means, usual.slopes, usual.squares
     new_means, new_slopes, new_squares = usual.new_means, usual.new_slopes, usual.new_squares
-    tail, freedom, offset, sharpness, spread, stands, anything = likelihood
+    tail, sharpness = usual.tail, usual.sharpness
     channels, features = len(newest), len(whitened)
     bound = LIMITS.usual_ratios * spread
     largest = max(stands, anything)
@@ -254,7 +262,7 @@ def measure(
                     difference = whitened[k] - means[i, k]
                     square += difference * difference
                     product += difference * slopes[i, k]
-                steepness, degrees, level = squares[i], freedom, 0.0
+                steepness, degrees, level = squares[i], usual.freedom, 0.0
             for side in (ON, OFF):
                 h = side + new
                 apart, variance = ratios[i, h] - 1.0, spreads[i, h]
@@ -282,13 +290,13 @@ def measure(
 
 @subroutine
 def _weigh_unreached(
-    cells: Cells, reached: Bools, usual: Usual, newest: Floats, likelihood: Likelihood,
+    cells: Cells, reached: Bools, usual: Usual, newest: Floats, offset: float, spread: float,
     jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
 ) -> float:  # fmt: skip
     """Add probabilities that restart at places not reached, unless faint; return the evidence."""
     chances, ratios, spreads = cells
     noise, heights, columns = usual.noise, usual.heights, usual.columns
-    tail, offset, sharpness = likelihood.tail, likelihood.offset, likelihood.sharpness
+    tail, sharpness = usual.tail, usual.sharpness
     channels, places = len(newest), len(chances)
     power = 0.5 * (tail + channels) * sharpness
     jump = jumped[0] + jumped[1] + jumped[2]
@@ -308,7 +316,7 @@ def _weigh_unreached(
         for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
             chances[i, t] = come * restarted
             ratios[i, t] = 1.0
-            spreads[i, t] = likelihood.spread * likelihood.spread
+            spreads[i, t] = spread * spread
             evidence += chances[i, t]
         reached[i] = True
     return evidence
@@ -316,9 +324,9 @@ def _weigh_unreached(
 
 @subroutine
 def weigh(
-    cells: Cells, reach: Reach, usual: Usual, newest: Floats, likelihood: Likelihood,
-    logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
-    elsewhere: float, count: int,
+    cells: Cells, reach: Reach, usual: Usual, newest: Floats, logs: Floats, jumped: Floats,
+    distances: Floats, totals: Floats, offset: float, spread: float, anything: float,
+    shift: float, elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
@@ -335,9 +343,9 @@ def weigh(
     """
     chances = cells.chances
     active, reached, order = reach
-    offset, sharpness = likelihood.offset, likelihood.sharpness
-    power = 0.5 * (likelihood.tail + len(newest)) * sharpness
-    elsewhere *= math.exp(likelihood.anything - shift)
+    sharpness = usual.sharpness
+    power = 0.5 * (usual.tail + len(newest)) * sharpness
+    elsewhere *= math.exp(anything - shift)
     evidence = elsewhere
     for a in range(count):
         i = order[a]
@@ -353,7 +361,7 @@ def weigh(
     else:
         faintest, highest = -1e300, math.inf
     evidence = _weigh_unreached(
-        cells, reached, usual, newest, likelihood, jumped, distances, highest, shift, evidence
+        cells, reached, usual, newest, offset, spread, jumped, distances, highest, shift, evidence
     )
     if not evidence > 0.0:
         return 0.0, count

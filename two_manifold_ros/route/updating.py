@@ -13,21 +13,17 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import compiled, shared, subroutine
-from two_manifold_ros.route.arrays import (
-    Cells,
-    Changes,
-    Dynamics,
-    Features,
-    Likelihood,
-    Numbers,
-    Placeless,
-    Reach,
-    Scratch,
-    Stack,
-    Usual,
-    Ways,
+from two_manifold_ros.route.arrays import Cells, Features, Placeless, Reach, Scratch, Stack, Usual
+from two_manifold_ros.route.route import (
+    FREE,
+    LIMITS,
+    OFF,
+    ON,
+    RouteGeometry,
+    RouteMotion,
+    RouteSwitching,
+    STANDS,
 )
-from two_manifold_ros.route.route import FREE, LIMITS, OFF, ON, STANDS
 from two_manifold_ros.route.steps import measure, move, switch, weigh
 
 if TYPE_CHECKING:
@@ -267,7 +263,7 @@ def log_placeless(
 @compiled
 def step(
     observation: Floats, observed: bool, first: bool, buffers: Buffers, known: Known,
-    features: Features, tick_lengths: Floats, count: int, elsewhere: float,
+    features: Features, count: int, elsewhere: float,
 ) -> tuple[float, int, float]:  # fmt: skip
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
@@ -278,8 +274,6 @@ def step(
     ----------
     first
         Whether the observation is the first of a drive.
-    tick_lengths : (P,)
-        Zeros where nothing measures how speed ratios change.
     count, elsewhere
         Number of active places, and the probability of being at none.
 
@@ -295,49 +289,47 @@ def step(
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
     carry, totals, state = buffers[3:]
-    placeless, ways, changes = Placeless(*known[0]), Ways(*known[1]), Changes(*known[2])
-    usual, numbers, states = Usual(*known[3]), Numbers(*known[4]), known[5]
+    placeless, geometry = Placeless(*known[0]), RouteGeometry(*known[1])
+    motion, switching, usual = RouteMotion(*known[2]), RouteSwitching(*known[3]), Usual(*known[4])
+    variances, gained, states = known[5:]
     stream = Features(*features)
     resting, halting, moving = carry
     forward = 0.0
     if observed:
         take_features(observation, stream.gains, stream.means, stream.features, first)
-        forward = numbers.forward_offset
+        forward = motion.forward_offset
         for k in range(len(observation)):
-            forward += stream.forward[k] * observation[k]
+            forward += motion.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
-    dynamics = Dynamics(
-        numbers.moves_a_row, numbers.ratio_kept, numbers.gained, numbers.ratio_noise,
-        numbers.trust, numbers.usual_change, forward, resting,
-    )  # fmt: skip
-    count = move(cells, reach, ways, tick_lengths, dynamics, scratch.moved, count)
+    spread = motion.ratio_spread
+    count = move(
+        cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
+    )
     elsewhere = switch(
-        cells, reach.order, scratch.moved, changes, scratch.sums, scratch.jumped,
-        numbers.ratio_spread, halting, moving, elsewhere, count,
+        cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped, spread,
+        halting, moving, elsewhere, count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
     means = stream.features[: len(stream.features) - len(observation)]
-    persistence, sharpness = numbers.persistence, numbers.sharpness
+    persistence = usual.persistence
     stands, anything, lasting, moves_by = log_placeless(
-        placeless, observation, means, persistence, sharpness, first
+        placeless, observation, means, persistence, usual.sharpness, first
     )
     likeliest = LIMITS.most_apart
-    carry[1] = numbers.halts / (1.0 + math.exp(min(moves_by + numbers.mistakable, likeliest)))
+    carry[1] = switching.halts / (1.0 + math.exp(min(moves_by + switching.mistakable, likeliest)))
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
-    likelihood = Likelihood(
-        numbers.tail, numbers.freedom, lasting + numbers.new_level, sharpness,
-        numbers.ratio_spread, stands, anything,
-    )  # fmt: skip
+    offset = lasting + usual.new_level
     whiten(stream.whitening, stream.features, stream.whitened)
     whiten(stream.new_whitening, observation, stream.newest)
     shift = measure(
-        cells, reach.order, usual, stream.whitened, stream.newest, likelihood, scratch.logs, count
-    )
+        cells, reach.order, usual, stream.whitened, stream.newest, scratch.logs, offset, spread,
+        stands, anything, count,
+    )  # fmt: skip
     evidence, count = weigh(
-        cells, reach, usual, stream.newest, likelihood, scratch.logs, scratch.jumped,
-        scratch.distances, totals, shift, elsewhere, count,
+        cells, reach, usual, stream.newest, scratch.logs, scratch.jumped, scratch.distances,
+        totals, offset, spread, anything, shift, elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * persistence * (forward - resting)
