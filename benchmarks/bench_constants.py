@@ -54,7 +54,7 @@ CONSTANTS: dict[str, float] = {
 """Values of the durations, of the chances of a belief at a start, and of the learned map."""
 
 SHARES = (
-    'pull_away', 'starts_on', 'starts_standing', 'starts_off', 'fastest_visits', 'usual_changes',
+    'pull_away', 'starts_on', 'starts_standing', 'starts_off', 'usual_share',
     'begins_rolling', 'begins_standing', 'most_stop', 'shrinkage',
 )  # fmt: skip
 """Numbers from 0 to 1."""

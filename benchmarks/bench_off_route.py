@@ -49,7 +49,7 @@ def area(own: Floats, other: Floats) -> float:
 def show_line(name: str, values: Floats, roc: float | None = None) -> None:
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
     cell = '     ' if roc is None else f'{roc:.3f}'
-    lost = np.mean(values > StateMachine.off)
+    lost = np.mean(values > StateMachine.likely)
     print(f'  {name:14s}{cell}  {middle:6.2f} ({low:.2f} to {high:.2f})  {100 * lost:5.1f} %')
 
 
@@ -67,7 +67,7 @@ def main() -> None:
         for run in RUNS
     }
     print('model of f1tenth_ipz20 run_1..6: area under ROC against run_7 (to reach: 0.95),')
-    print(f'median P(off the route) (5 to 95 %), share lost (above {StateMachine.off:.2f})')
+    print(f'median P(off the route) (5 to 95 %), share lost (above {StateMachine.likely:.2f})')
     show_line('ipz20 run_7', own)
     for name, values in others.items():
         show_line(name, values, area(own, values))

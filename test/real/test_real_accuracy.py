@@ -87,7 +87,7 @@ def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: 
 def test_another_track_is_off_the_route(six_runs: RouteModel, recordings_folder: Path) -> None:
     """The area under the ROC curve of single ticks; on the own track it is never off."""
     own = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
-    assert (own < StateMachine.off).all()
+    assert (own < StateMachine.likely).all()
     for run in ('run_2', 'run_4'):
         other = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
         wins = mannwhitneyu(other, own).statistic

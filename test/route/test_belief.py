@@ -26,7 +26,7 @@ from two_manifold_ros.route.route import (
     ON_NEW,
     STANDS,
 )
-from two_manifold_ros.route.transitions import chances_to_move, exchanges_for, MOVES_A_ROW
+from two_manifold_ros.route.transitions import chances_to_move, exchanges_for
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -212,7 +212,7 @@ def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> 
         'steps_of': np.tile(np.arange(4), count),
         'shares_of': shares,
         'moves': chances_to_move(3.0)[:, :4] / chances_to_move(3.0)[:, :4].sum(axis=1)[:, None],
-        'moves_a_row': float(MOVES_A_ROW),
+        'moves_a_row': float(LIMITS.rows_a_place),
         'rates': np.full(count, 2.0),
         'tick_lengths': np.full(count, 0.1 / 2.0),
         'pulls': np.zeros(count),

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS
 from two_manifold_ros.route.transitions import (
     chances_to_move,
     Durations,
     exchanges_for,
     main_ways,
-    MOVES_A_ROW,
     reach,
     usual_speeds,
     ways_of,
@@ -125,7 +124,7 @@ def test_a_speed_ratio_moves_as_far_as_it_says() -> None:
     assert (moves >= 0.0).all()
     np.testing.assert_allclose(moves.sum(axis=1), 1.0, atol=1e-12)
     means = moves @ steps
-    np.testing.assert_allclose(means, np.arange(len(moves)) / MOVES_A_ROW, atol=1e-6)
+    np.testing.assert_allclose(means, np.arange(len(moves)) / LIMITS.rows_a_place, atol=1e-6)
     assert means[-1] >= 3.3
     variances = moves @ steps**2 - means**2
     np.testing.assert_allclose(variances[means >= 1.0], 0.36, rtol=0.15)
@@ -155,10 +154,10 @@ def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -
     for before, after, memories, share in (
         ('on', 'off', mean.leave, 0.5),
         ('on', 'elsewhere', mean.leave, 0.5),
-        ('on', 'anywhere on new', mean.carried, 1.0),
+        ('on', 'anywhere on new', mean.enter, 1.0),
         ('off', 'on', mean.enter, 1.0),
         ('off new', 'on new', mean.enter, 1.0),
-        ('elsewhere', 'anywhere on new', mean.put_down, 1.0),
+        ('elsewhere', 'anywhere on new', mean.leave, 1.0),
         ('elsewhere', 'anywhere off', mean.elsewhere_lasts, 0.25),
         ('off', 'anywhere off', mean.piece, 0.5),
         ('off new', 'anywhere off new', mean.piece, 0.5),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+import sys
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -89,6 +90,10 @@ class Estimate:
         return self.status in USABLE
 
 
+LARGEST = 0.5 * math.sqrt(sys.float_info.max)
+"""The product of two variances below it is finite, and so is the root of their sum of squares."""
+
+
 @compiled
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
     """
@@ -100,12 +105,11 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
         A latent state and what was read out of it.
 
     """
-    largest = 1e150  # the product of two variances is finite then, and the root of one too
     for i in range(len(means)):
         a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        if not (0.0 < a < largest and 0.0 < c < largest and b == covariances[i, 1, 0]):
+        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
             return False
-        if not (abs(b) < largest and a * c > b * b):
+        if not (abs(b) < LARGEST and a * c > b * b):
             return False
         if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
             return False

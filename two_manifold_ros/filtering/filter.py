@@ -39,7 +39,7 @@ _FAULTS = ('', 'non_finite', 'out_of_range')
 @compiled
 def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
     """Return the index in ``_FAULTS`` of a (c,) sample; ``limit`` bounds the distance to mean."""
-    fault = 0
+    beyond = False
     for c in range(sample.size):
         # A channel without a limit is not used by the model: it may hold anything, NaN too.
         if limit[c] >= NO_LIMIT:
@@ -48,8 +48,8 @@ def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
         if not np.isfinite(value):
             return 1
         if not abs(value - mean[c]) <= limit[c]:
-            fault = 2
-    return fault
+            beyond = True
+    return 2 if beyond else 0
 
 
 def is_compiled() -> bool:

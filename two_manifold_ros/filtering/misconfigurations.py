@@ -10,14 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import constants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Floats
-
-_GRAVITY = 9.80665
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Misconfiguration:
     words: str
     factors: Floats
     offsets: Floats
-    sources: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    sources: tuple[int, ...] = tuple(range(6))
 
 
 def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
@@ -88,9 +87,9 @@ def _units() -> Iterator[Misconfiguration]:
     cure = 'have the driver publish the units of the training'
     degrees = 180.0 / math.pi
     forces = {
-        'accelerations_in_g': ('look like g, not m/s^2', _GRAVITY),
-        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', _GRAVITY / 1000.0),
-        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / _GRAVITY),
+        'accelerations_in_g': ('look like g, not m/s^2', constants.g),
+        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', constants.g / 1000.0),
+        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / constants.g),
     }
     rates = {
         'rates_in_degrees': ('look like deg/s, not rad/s', 1.0 / degrees),
@@ -110,19 +109,19 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
     """Yield gravity that is missing, or that is there and was not in training."""
     size = float(np.linalg.norm(mean))
     # The mean specific force is gravity but for slopes, biases and the driving.
-    if abs(size - _GRAVITY) < 0.25 * _GRAVITY:
-        offsets = np.concatenate([mean * (_GRAVITY / size), np.zeros(3)])
+    if abs(size - constants.g) < 0.25 * constants.g:
+        offsets = np.concatenate([mean * (constants.g / size), np.zeros(3)])
         words = (
             'gravity looks removed from the accelerations, but training had it: use the raw topic '
             'of the IMU'
         )
         yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
-    if size < 0.4 * _GRAVITY:
+    if size < 0.4 * constants.g:
         words = (
             'gravity looks left in the accelerations, but training had none: use the topic that '
             'was trained on'
         )
-        for axis, up in itertools.product((2, 1, 0), (_GRAVITY, -_GRAVITY)):
+        for axis, up in itertools.product((2, 1, 0), (constants.g, -constants.g)):
             offsets = np.zeros(6)
             offsets[axis] = -up
             yield Misconfiguration('gravity_added', words, np.ones(6), offsets)

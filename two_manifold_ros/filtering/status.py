@@ -223,18 +223,16 @@ class StateMachine:
         Ticks in a row that have to be better before the status is.
     doubts
         Contradictions in a row that make an estimate unsure: one may be a pothole.
-    leaving, off
-        Probabilities of being off the route above which the position is unsure, and lost.
-    unmodelled
-        Probability of motion unlike all training above which the position is unsure.
+    leaving, likely
+        Probabilities of being off the route above which the position is unsure, and lost: more
+        likely than not. Above the second of motion unlike all training it is unsure, too.
 
     """
 
     steady = 10
     doubts = 3
     leaving = 0.1
-    off = 0.5
-    unmodelled = 0.5
+    likely = 0.5
 
     def __init__(self, limits: EllipseLimits, window: int) -> None:
         self._limits = limits
@@ -321,7 +319,7 @@ class StateMachine:
         lost = {
             'novelty': shown.novel,
             'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
-            'off_route': shown.off_route > self.off,
+            'off_route': shown.off_route > self.likely,
         }
         for cause, holds in lost.items():
             if holds:
@@ -339,7 +337,7 @@ class StateMachine:
             'restarted': shown.restarted,
             'innovation_warn': self._contradictions >= self.doubts,
             'off_route_warn': shown.off_route > self.leaving,
-            'unmodelled_motion': shown.unlike > self.unmodelled,
+            'unmodelled_motion': shown.unlike > self.likely,
             'wide': shown.ellipse_m > self._limits.warn_m,
             'novelty_warn': shown.novelty > NOVEL_WARN,
         }

@@ -171,6 +171,9 @@ class Tracker:
         """Return ``None``: weights that may be negative are no chances of places."""
 
 
+MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
+
+
 @compiled
 def _take(
     values: Floats, live: Ints, known: Floats, now: Floats, recent: Floats, count: int
@@ -178,16 +181,16 @@ def _take(
     """
     Take the means of a tick (c,); return whether no channel changed, and how unusual the mean is.
 
-    ``known`` (5, d): mean and inverse scale of training; lowest and highest mean of a window,
-    standardised, and how far beyond is usual, in multiples of which the mean of the newest window
-    is beyond (0 until there is one). Updated: ``now`` (2, d), the observation before and the sum
-    of the ``recent`` ones (w, d). ``count`` observations came before.
+    ``known`` (5, d), rows ``MEAN`` to ``SLACK``: mean and inverse scale of training; lowest and
+    highest mean of a window, standardised, and how far beyond is usual, in multiples of which the
+    mean of the newest window is beyond (0 until there is one). Updated: ``now`` (2, d), the
+    observation before and the sum of the ``recent`` ones (w, d). ``count`` observations came
+    before.
     """
-    mean, inverse_scale, low, high, slack = 0, 1, 2, 3, 4
     before, total = 0, 1
     width, place = len(recent), count % len(recent)
     for k in range(len(live)):
-        value = (values[live[k]] - known[mean, k]) * known[inverse_scale, k]
+        value = (values[live[k]] - known[MEAN, k]) * known[INVERSE_SCALE, k]
         now[total, k] += value - recent[place, k]
         recent[place, k] = value
     same = alike(recent[place], now[before])
@@ -203,7 +206,7 @@ def _take(
     if count + 1 >= width:
         for k in range(len(live)):
             average = now[total, k] / width
-            far = max(known[low, k] - average, average - known[high, k]) / known[slack, k]
+            far = max(known[LOW, k] - average, average - known[HIGH, k]) / known[SLACK, k]
             beyond = max(beyond, far)
     return same, beyond
 

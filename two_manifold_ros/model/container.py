@@ -17,7 +17,7 @@ import math
 import os
 from pathlib import Path
 import tempfile
-from typing import Any, IO, NoReturn, TYPE_CHECKING
+from typing import Any, IO, NamedTuple, NoReturn, TYPE_CHECKING
 import zipfile
 
 import numpy as np
@@ -30,6 +30,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SUFFIX = '.npy'
+
+
+class Limits(NamedTuple):
+    """
+    Sizes, bytes, beyond which a file is refused; models and checkpoints have less than a tenth.
+
+    Parameters
+    ----------
+    file, header, directory
+        Of a file, of its JSON, which takes thirty times as much when it is parsed, and of its list
+        of members, which takes twenty times as much.
+    depth
+        Of nesting in the JSON, which another reader perhaps could not follow.
+    locator, end
+        Of the last two records of a zip file.
+
+    """
+
+    file: int = 2_000_000_000
+    header: int = 4_000_000
+    directory: int = 1_000_000
+    depth: int = 50
+    locator: int = 20
+    end: int = 22
+
+
+LIMITS = Limits()
 _NUMBERS = 'biuf'
 
 
@@ -145,7 +172,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def read_container(
-    path: str | Path, most_bytes: int = 2_000_000_000
+    path: str | Path, most_bytes: int = LIMITS.file
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """
     Read the header and the arrays of a container.
@@ -197,16 +224,16 @@ def _read_members(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
 
 
 def _check_directory(stream: IO[bytes], size: int) -> None:
-    """Refuse a list of members that is too long: parsing takes twenty times its bytes."""
-    most, locator, end = 1_000_000, 20, 22
+    """Refuse a list of members that is too long, or no list."""
+    locator, end = LIMITS.locator, LIMITS.end
     stream.seek(max(0, size - end - locator))
     tail = stream.read().rjust(end + locator)
     # A larger list would be announced by a locator before the end, or after a comment.
     if tail[locator : locator + 4] != b'PK\x05\x06' or tail[:4] == b'PK\x06\x07':
         refuse('it is damaged or no model file')
     length = int.from_bytes(tail[locator + 12 : locator + 16], 'little')
-    if length > most:
-        refuse(f'it lists members in {length} bytes, more than {most}')
+    if length > LIMITS.directory:
+        refuse(f'it lists members in {length} bytes, more than {LIMITS.directory}')
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
@@ -246,10 +273,9 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) ->
 
 
 def _parse_header(raw: bytes) -> dict[str, Any]:
-    """Return the table in some bytes; parsing takes thirty times as many."""
-    most = 4_000_000
-    if len(raw) > most:
-        refuse(f'its header has {len(raw)} bytes, more than {most}')
+    """Return the table in some bytes."""
+    if len(raw) > LIMITS.header:
+        refuse(f'its header has {len(raw)} bytes, more than {LIMITS.header}')
     content = json.loads(raw.decode(), object_pairs_hook=_parse_table, parse_int=_parse_whole)
     if not isinstance(content, dict):
         refuse('its header is no table')
@@ -271,8 +297,8 @@ def _parse_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _check_depth(value: object, deepest: int = 50) -> None:
-    """Refuse nesting that the parser could follow and another reader perhaps not."""
+def _check_depth(value: object, deepest: int = LIMITS.depth) -> None:
+    """Refuse nesting deeper than that."""
     if not deepest:
         refuse('its header is nested too deeply')
     inner = value.values() if isinstance(value, dict) else value

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Limits:
     """
     Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
@@ -66,7 +66,7 @@ class Bounds:
         return 1.0 / self.number
 
 
-BOUNDS = Bounds()
+BOUNDS = Limits()
 
 
 def check_size(name: str, *lengths: int, most: int = BOUNDS.buffer) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import Density
+from two_manifold_ros.route.route import Density, LIMITS
+from two_manifold_ros.route.visits import LARGEST_LOG_RATIO
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import RouteLikelihood
@@ -25,9 +26,6 @@ With 30 the end of ipz10, where the car brakes hard, errs three times as much, o
 
 OTHER_TAIL = 2.0
 """Degrees of freedom of the densities of what was never seen."""
-
-LEAST_VARIANCE = 1e-4
-"""Of a density, in standard deviations squared, so that a channel that never moved has one."""
 
 
 def learn_densities(passes: Passes, kept: Bools, whitening: Floats) -> dict[str, Density]:
@@ -60,7 +58,7 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
         apart = seen - median
         centre = centre + share * (median - centre)
         spread = (1 - share) * spread + share * (apart.T @ apart / len(apart))
-    spread += shared(passes.shifts, times + 1) + LEAST_VARIANCE * np.eye(len(spread))
+    spread += shared(passes.shifts, times + 1) + LIMITS.least_spread * np.eye(len(spread))
     means, given = spread[:hidden, :hidden], spread[hidden:, :hidden]
     slopes = np.linalg.solve(means, given.T).T
     alone = spread[hidden:, hidden:]
@@ -88,10 +86,10 @@ def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> d
     normal = design.T @ design + 1e-3 * len(design) * np.eye(hidden + 1)
     line = np.linalg.solve(normal, design.T @ wanted)
     apart = wanted - design @ line
-    covariance = width * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(channels)
+    covariance = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(channels)
     centre = np.median(seen[:, :hidden], axis=0)
     apart = seen[:, :hidden] - centre
-    spread = width * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(hidden)
+    spread = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(hidden)
     spread += shared(passes.shifts, hidden // channels)
     return {
         'other': _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
@@ -104,7 +102,7 @@ def _at_a_low_speed(
     passes: Passes, kept: Bools, line: Floats, covariance: Floats, own: Floats
 ) -> Density:
     """Return the density of any road, drawn to visits below about half the usual speed."""
-    seen = passes.features[kept & (passes.log_ratios < -0.6)]
+    seen = passes.features[kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
     seen = seen[:, -passes.channels :]
     share = _share(seen)
     if len(seen):
@@ -117,14 +115,14 @@ def _at_a_low_speed(
     return _density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
 
 
-def mistakable(likelihood: RouteLikelihood, series: Floats) -> float:
+def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> float:
     """
     Return the log-likelihood ratio of standing over driving that driving rarely exceeds.
 
     Straights look like standing, to a density that knows no place. Without an allowance a vehicle
     that accelerates on one is taken for standing: the starts of the simulated karts and cars err
-    by up to twice as much. Of the driving of the training, features ``series`` (n, f), 99 % are
-    below; with 99.5 % f1tenth_ipz19 errs by .8 m where it stops (.7 m).
+    by up to twice as much. A ``share`` of the driving of the training, features ``series`` (n, f),
+    is below.
     """
     # Some 5,000 ticks of the training are enough.
     seen = series[:: max(len(series) // 5000, 1)]
@@ -139,7 +137,7 @@ def mistakable(likelihood: RouteLikelihood, series: Floats) -> float:
     moves = np.maximum(
         _logs(likelihood.slow, newest, means), _logs(likelihood.other, newest, means)
     )
-    return max(float(np.quantile(stands - moves - lasting, 0.99)), 0.0)
+    return max(float(np.quantile(stands - moves - lasting, share)), 0.0)
 
 
 def _logs(density: Density, observations: Floats, features: Floats) -> Floats:

@@ -27,13 +27,11 @@ from two_manifold_ros.route.transitions import (
     Durations,
     exchanges_for,
     main_ways,
-    MOVES_A_ROW,
-    PLACES_ALONG,
     reach,
     usual_speeds,
     ways_of,
 )
-from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, RATIO_PLACES, VisitSums
+from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, PLACES_ALONG, RATIO_PLACES, VisitSums
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
@@ -64,12 +62,15 @@ class Tuning:
         Variance that free motion gains in a second: the error of the forward acceleration, a
         tenth of the usual speed. With a quarter of it and four times as much the simulated kart at
         25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
-    fastest_visits
-        Share of the visits that were no faster than free motion may be: integrated from an
-        accelerometer alone it runs away. Without a bound ridge_car errs by 20.3 m (14.0 m).
-    usual_changes, most_stay
-        Share of the changes of speed ratio in training that count as usual; and ticks of a visit
-        at most: a vehicle that stopped changed its speed ratio by as much as in that time.
+    usual_share
+        Share of what training shows that counts as usual: of the visits, that were no faster than
+        free motion may be (integrated from an accelerometer alone it runs away: without a bound
+        ridge_car errs by 20.3 m (14.0 m)); of the changes of speed ratio; and of the driving, that
+        looks no more like standing than a vehicle in free motion may. With .995 for the last
+        f1tenth_ipz19 errs by .8 m where it stops (.7 m).
+    most_stay
+        Ticks of a visit at most: a vehicle that stopped changed its speed ratio by as much as in
+        that time.
     fastest_move
         Times the usual speed that a tick may reach; faster vehicles move by as much.
     begins_rolling, begins_standing
@@ -97,8 +98,7 @@ class Tuning:
     durations: Durations = field(default_factory=Durations)
     ratio_memories: float = 4.0
     free_variance: float = 0.01
-    fastest_visits: float = 0.99
-    usual_changes: float = 0.99
+    usual_share: float = 0.99
     most_stay: float = 5.0
     fastest_move: float = 1.5
     begins_rolling: float = 0.5
@@ -263,7 +263,7 @@ def learn_motion(visits: VisitSums, usual: UsualFeatures, tuning: Tuning) -> Rou
     trust, usual_change = learn_trust(visits, observations, tick_lengths, tuning)
     return RouteMotion(
         moves=chances_to_move(float(rates.max()) * tuning.fastest_move),
-        moves_a_row=float(MOVES_A_ROW),
+        moves_a_row=float(LIMITS.rows_a_place),
         rates=rates,
         tick_lengths=tick_lengths,
         pulls=observations @ forward.weights + forward.offset,
@@ -274,7 +274,7 @@ def learn_motion(visits: VisitSums, usual: UsualFeatures, tuning: Tuning) -> Rou
         forward_offset=forward.offset,
         trust=trust,
         usual_change=usual_change,
-        fastest=learn_fastest(visits, tuning.fastest_visits),
+        fastest=learn_fastest(visits, tuning.usual_share),
     )
 
 
@@ -299,7 +299,7 @@ def learn_trust(
     design = np.column_stack([measured[last] - measured[first], -visits.ratios[first]])
     normal = design.T @ design + 1e-9 * np.eye(2)
     trust = np.linalg.solve(normal, design.T @ (visits.ratios[last] - visits.ratios[first]))[0]
-    largest = float(np.quantile(np.abs(changes[visits.kept]), tuning.usual_changes))
+    largest = float(np.quantile(np.abs(changes[visits.kept]), tuning.usual_share))
     return min(max(float(trust), 0.0), 1.0), largest
 
 
@@ -335,7 +335,7 @@ def learn_switching(
         beginnings=learn_beginnings(visits, tuning),
         stops=learn_stops(visits, rates, tuning.most_stop),
         halts=-math.expm1(-period_s / (tuning.durations.halt * memory_s)),
-        mistakable=mistakable(likelihood, visits.passes.series),
+        mistakable=mistakable(likelihood, visits.passes.series, tuning.usual_share),
     )
 
 

@@ -215,7 +215,7 @@ def _turning_back(nodes: Floats, farther: int) -> Ints:
 @allocating
 def _resampled(path: Floats, spacing: Floats) -> tuple[Floats, Floats]:
     # Each node lies its spacing from the last one, so that a vehicle that stands makes none.
-    count = 16
+    count = 1
     for i in range(1, len(path)):
         length = np.hypot(path[i, 0] - path[i - 1, 0], path[i, 1] - path[i - 1, 1])
         count += int(length / min(spacing[i], spacing[i - 1])) + 2
@@ -368,7 +368,7 @@ def _find_ahead(
     opened: Ints, front: Ints, radius: float,
 ) -> int:  # fmt: skip
     """Return the best place up to five steps along the map for step i, -1 if there is none."""
-    best, fit = -1, 1e300
+    best, fit = -1, np.inf
     begin, end = 0, 1
     front[0] = current
     for _ in range(5):
@@ -384,7 +384,7 @@ def _find_ahead(
     # The place itself comes last: a vehicle that hardly moved is still there.
     for j in range(1, end + 1):
         k = front[j] if j < end else current
-        if j == end and (fit < 1e300 or ways[current, 0] < 0):
+        if j == end and (fit < np.inf or ways[current, 0] < 0):
             break
         value = _misfit(nodes, headings, lengths, i, opened[k], 1.5 * radius)
         if 0.0 <= value < fit:
@@ -412,7 +412,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     for i in range(count):
         if first[i]:
             current = nowhere
-        best, fit = -1, 1e300
+        best, fit = -1, np.inf
         if current >= 0:
             best = _find_ahead(nodes, headings, lengths, i, current, ways, opened, front, radius)
         if best < 0:

@@ -35,7 +35,7 @@ ON, ON_NEW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
 
 class Limits(NamedTuple):
     """
-    Cut-offs of the belief; the compiled steps read them as constants.
+    Cut-offs of the belief and of the map; the compiled steps read them as constants.
 
     Parameters
     ----------
@@ -66,6 +66,15 @@ class Limits(NamedTuple):
         Forward acceleration, m/s^2, beyond which the sensor is not believed.
     most_apart
         Difference of two log-likelihoods beyond which the smaller one is nothing.
+    rows_a_place
+        Rows of the table of moves to one place more in the mean; those between are interpolated.
+    least_way
+        Share of a combination of forks below which it is left out; with .01 no error tried
+        changes by more than 5 %.
+    least_rate, largest_rate
+        Places per tick: a vehicle that stops in a place would have none, and any speed ratio.
+    least_spread
+        Of a density, in standard deviations squared, so that a channel that never moved has one.
 
     """
 
@@ -81,6 +90,11 @@ class Limits(NamedTuple):
     least_share: float = 1e-5
     largest_pull: float = 100.0
     most_apart: float = 100.0
+    rows_a_place: int = 8
+    least_way: float = 1e-4
+    least_rate: float = 0.1
+    largest_rate: float = 3.5
+    least_spread: float = 1e-4
 
 
 LIMITS = Limits()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, RouteGeometry
-from two_manifold_ros.route.visits import MEMORIES, SETTLED
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, RouteGeometry
+from two_manifold_ros.route.standing import SLOW_SHARE
+from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG, SETTLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
     Ways = dict[int, list[tuple[int, float]]]
-
-MOVES_A_ROW = 8
-"""Rows of `chances_to_move` to one place more in the mean; those between are interpolated."""
-
-PLACES_ALONG = 4
-"""Places before and behind over which usual speeds are averaged: a short step is noisy."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +35,13 @@ class Durations:
 
     Parameters
     ----------
-    leave, put_down
+    leave
         Until a vehicle leaves the route, and until one that is off it is put down anywhere on it:
         a quarter of an hour on a small track.
-    carried, enter
-        Until a vehicle is moved along the route, and until one that is off it is back where it
-        is: two minutes. With 1,000 for the latter other roads pass for the route half as often,
-        and a vehicle that is back is recognised a second later.
+    enter
+        Until a vehicle that is off the route is back where it is, and until one is moved along
+        the route: two minutes. With 1,000 for the first other roads pass for the route half as
+        often, and a vehicle that is back is recognised a second later.
     own, own_lasts, elsewhere_lasts
         Until a vehicle changes to free motion (brakes, stops, slides, is pushed); until one in
         free motion leaves the route; and that a vehicle stays on no known road. With 20 for the
@@ -72,9 +67,7 @@ class Durations:
     """
 
     leave: float = 2000.0
-    carried: float = 300.0
     enter: float = 300.0
-    put_down: float = 2000.0
     own: float = 60.0
     own_lasts: float = 6.0
     elsewhere_lasts: float = 20.0
@@ -154,15 +147,13 @@ def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
 
 def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float]]]:
     """Yield where a place leads in 0, 1, ... steps, in order, and the shares of the drives."""
-    # Rarer combinations of ways are left out; with .01 no error tried changes by more than 5 %.
-    least_share = 1e-4
     front = {place: 1.0}
     for step in range(most + 1):
         if step:
             beyond: dict[int, float] = defaultdict(float)
             for a, share in front.items():
                 for b, part in ways.get(a, [(a, 1.0)]):
-                    if share * part > least_share:
+                    if share * part > LIMITS.least_way:
                         beyond[b] += share * part
             front = beyond
         yield sorted(front.items())
@@ -172,9 +163,10 @@ def chances_to_move(most: float) -> Floats:
     """
     Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
 
-    Row j of (J, M + 1) has the mean j / ``MOVES_A_ROW``, the last one at least ``most`` places.
+    Row j of (J, M + 1) has the mean j / ``LIMITS.rows_a_place``, the last one at least
+    ``most`` places.
     """
-    moves: Floats = _moves(math.ceil(most * MOVES_A_ROW)).copy()
+    moves: Floats = _moves(math.ceil(most * LIMITS.rows_a_place)).copy()
     return moves
 
 
@@ -184,7 +176,7 @@ def _moves(last: int) -> Floats:
     """Return `chances_to_move` up to row ``last``."""
     # Variance of the move in a tick: of the grid, and of what one tick differs.
     unsteadiness = 0.36
-    wanted = np.arange(last + 1) / MOVES_A_ROW
+    wanted = np.arange(last + 1) / LIMITS.rows_a_place
     steps = np.arange(math.ceil(wanted[-1] + 3.0 * unsteadiness**0.5) + 1)
     moves = np.zeros((len(wanted), len(steps)))
     moves[0, 0] = 1.0
@@ -210,8 +202,7 @@ def exchanges_for(
         return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
 
     mean = durations or Durations()
-    leave, carried, enter = once(mean.leave), once(mean.carried), once(mean.enter)
-    put_down, piece = once(mean.put_down), once(mean.piece)
+    leave, enter, piece = once(mean.leave), once(mean.enter), once(mean.piece)
     own, lasts = once(mean.own), once(mean.elsewhere_lasts)
     settle = once(SETTLED * MEMORIES[-1])
     here = {
@@ -231,13 +222,13 @@ def exchanges_for(
         ('off new', 'elsewhere'): lasts,
     }
     anywhere = {
-        ('on', 'on new'): carried,
-        ('free motion', 'on new'): carried,
+        ('on', 'on new'): enter,
+        ('free motion', 'on new'): enter,
         ('off', 'off'): 0.5 * piece,
         ('off', 'off new'): 0.5 * piece,
         ('off new', 'off'): 0.5 * piece,
         ('off new', 'off new'): 0.5 * piece,
-        ('elsewhere', 'on new'): put_down,
+        ('elsewhere', 'on new'): leave,
         ('elsewhere', 'off'): 0.25 * lasts,
         ('elsewhere', 'off new'): 0.25 * lasts,
     }
@@ -259,9 +250,7 @@ def usual_speeds(
     ``stays`` (P,) are ticks that a vehicle usually takes from a place to the next, ``after`` (P,)
     the places that most drives went on to, see `main_ways`.
     """
-    # Where vehicles stop the speed would be zero, and any speed ratio infinite.
-    slowest, fewest, most = 0.1, 0.1, 3.5
-    rates = np.clip(1.0 / stays, fewest, most)
+    rates = np.clip(1.0 / stays, LIMITS.least_rate, LIMITS.largest_rate)
     metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)
     # A place that leads to itself is the end of a drive.
     weights = (metres > 0.0).astype(np.float64)
@@ -275,4 +264,5 @@ def usual_speeds(
         ahead, behind = after[ahead], before[behind]
         sums += near[ahead] + near[behind]
     speeds = sums[:, 1] / np.maximum(sums[:, 0], 1.0) / period_s
-    return rates, period_s / np.maximum(speeds, slowest * places.usual_mps)
+    # Where vehicles stop the speed would be zero.
+    return rates, period_s / np.maximum(speeds, SLOW_SHARE * places.usual_mps)

@@ -34,13 +34,15 @@ The shorter predicts the next observation, the longer carries what is off on thi
 SETTLED = 2.0
 """Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
 
-RATIO_PLACES = 8
+PLACES_ALONG = 4
+"""Places before and behind over which usual speeds are averaged: a short step is noisy."""
+
+RATIO_PLACES = 2 * PLACES_ALONG
 """
 Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
 
 With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
 """
-
 
 LARGEST_LOG_RATIO = 0.6
 """Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
