@@ -49,15 +49,10 @@ LIMITS = {
         cli/main.py _BAD_INPUT _SIGNALLED _BROKEN_PIPE
         comparison/dead_reckoning.py Coordinate.HEADING Coordinate.FORWARD Coordinate.LEFT
             Coordinate.RATE_BIAS Coordinate.FORWARD_BIAS Coordinate.LEFT_BIAS
-        filtering/filter.py _find_fault.fault
-        filtering/misconfigurations.py Misconfiguration.sources
-        interface/assessment.py Level.ERROR
         interface/image_values.py _Reader.__init__.self.at
-        interface/messages.py Topic.depth markers_message.(sphere,cylinder,line_strip)
-        model/container.py _check_directory.(most,locator,end)
+        interface/messages.py Topic.depth
         model/model_file.py VERSION
         names.py HORIZONS
-        nodes/bag_session.py BagSession.__init__.patient.depth
         nodes/running.py network_trouble.(get_flags,up)
         recordings/decoding.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
         """,
@@ -66,7 +61,7 @@ LIMITS = {
         cli/info.py MOST_NAMES MOST_ROWS
         cli/options.py _PIPED_WIDTH
         inspection/timing.py listed.most
-        interface/messages.py DrawnTrack.__init__.most_points DrawnTrack.__init__.finest
+        interface/messages.py DrawnTrack.__init__.most_points
         recordings/bag.py _LONGEST_NAME
         recordings/decoding.py _PROGRESS_EVERY _MOST_FRAMES
         recordings/reading.py _LONGEST_LIST
@@ -85,14 +80,11 @@ LIMITS = {
         interface/model_swap.py ModelSwap.__init__.patience
         interface/session.py Durations.__init__.kept Session.__init__.kept
             Session.__init__.most_waiting
-        interface/status.py StatusTable.__init__.gone_s ThrottledLog.__init__.repeat_s
+        interface/status.py ThrottledLog.__init__.repeat_s
         manifold/locally_linear.py pairs_within.block
-        model/container.py read_container.most_bytes _parse_header.most _check_depth.deepest
         nodes/bag_session.py DISCOVERY_S BagSession.wait_for_filter.timeout_s
-            BagSession.play.most_ahead BagSession._wait_until_taken.stall_s
+            BagSession._wait_until_taken.stall_s
         nodes/lifecycle.py LOOK_S
-        nodes/slot_car_node.py Pacing.__init__.most_at_once
-        nodes/trainer_node.py LiveTopics.__init__.silence_s
         nodes/updater_node.py MODELS_KEPT
         recordings/storage_files.py LARGEST (MOST_PARSED,MOST_BRACKETS) LARGEST_PART LARGEST_RATIO
             ALWAYS_ALLOWED _STEP
@@ -106,7 +98,6 @@ LIMITS = {
     'physics: constants of nature, of the earth and of vehicles': """
         adapting/references.py LARGEST_ACCELERATION
         filtering/input_watch.py LARGEST_VALUE
-        filtering/misconfigurations.py _GRAVITY
         inspection/imu.py measure_gravity.standard
         recordings/excursions.py FARTHEST_M
         recordings/satellite_fixes.py _RADIUS_M _FLATTENING
@@ -115,9 +106,7 @@ LIMITS = {
     'arithmetic: floors of divisions, ends of iterations, initial values of searches': """
         comparison/hidden_markov.py _probabilities.floor improve.tolerance
         comparison/linear_system.py settled_covariance.steps
-        filtering/estimate.py is_valid_gaussian.largest
         filtering/hypothesis_search.py HypothesisSearch._look.never
-        filtering/tracker.py _take.(mean,inverse_scale,low,high,slack)
         hse_hmm/belief.py SMALLEST_SUPPORT
         hse_hmm/mkdr.py find_predictive_directions.tolerance find_predictive_directions.most_steps
         hse_hmm/readout.py LEAST_VARIANCE
@@ -128,9 +117,6 @@ LIMITS = {
         manifold/graph.py connect.probes walk_modes.few
         manifold/laplacian_eigenmap.py LARGEST_GAIN SMALLEST_EIGENVALUE
         manifold/locally_linear.py relative_weights.penalty
-        route/densities.py LEAST_VARIANCE
-        route/merging.py _resampled.count _find_ahead.(best,fit) _merge_loop.(best,fit)
-        route/transitions.py MOVES_A_ROW _fronts.least_share
         ticks/novelty.py SMALLEST_RATIO NoveltyScore.__init__.far
         ticks/rest.py ROUNDING
         ticks/sliding.py SlidingWindow.__init__.slack

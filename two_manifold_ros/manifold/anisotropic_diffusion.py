@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -100,13 +100,6 @@ class LocalMetric:
         mixed = np.einsum('ik,ikm->im', near, self.coefficients[indices])
         seen: Floats = self.offsets[indices] - 0.5 * mixed
         return seen
-
-
-class MetricSource(Protocol):
-    """Source of the local metric of a set of points."""
-
-    def measure(self, samples: Samples) -> LocalMetric:
-        """Return the metric at every point; refuse points that do not fit or do not move."""
 
 
 @dataclass(frozen=True)
@@ -468,7 +461,7 @@ class AnisotropicDiffusion:
 
     dimension: int
     neighbours: int
-    metric: MetricSource
+    metric: GivenCovariances | NeighboursInTime
     density: float = 0.0
     power: float = 1.0
     epsilon: float | None = None
