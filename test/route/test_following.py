@@ -185,27 +185,19 @@ def other_road(kind: str, ticks: int) -> Drive:
 
 
 @pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
-def test_another_road_is_off_the_route(kind: str, settled: RouteBelief) -> None:
-    """And the route is known again on return."""
-    on = []
-    for observation in other_road(kind, 4 * LAP_TICKS).observations:
-        assert 0.0 < settled.update(observation) <= 1.0
-        on.append(settled.on_route)
-    assert np.median(on[LAP_TICKS:]) < 0.2
+def test_another_road_is_off_the_route(kind: str, route: Route, settled: RouteBelief) -> None:
+    """From the start and after a lap; and the route is known again on return."""
+    for belief in (RouteBelief(route), settled):
+        on = []
+        for observation in other_road(kind, 4 * LAP_TICKS).observations:
+            assert 0.0 < belief.update(observation) <= 1.0
+            on.append(belief.on_route)
+        assert np.median(on[LAP_TICKS:]) < 0.2
     rows = settled.chances.sum(axis=0)
     assert rows[OFF:].sum() + settled.elsewhere > 0.5
     missed = followed(settled, lap(seed=12, ticks=3 * LAP_TICKS))
     assert settled.on_route > 0.9
     assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M
-
-
-@pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
-def test_another_road_from_the_start(kind: str, belief: RouteBelief) -> None:
-    on = []
-    for observation in other_road(kind, 4 * LAP_TICKS).observations:
-        belief.update(observation)
-        on.append(belief.on_route)
-    assert np.median(on[LAP_TICKS:]) < 0.2
 
 
 def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:

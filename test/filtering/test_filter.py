@@ -1,11 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter is deterministic, and samples that cannot be used leave no trace but a count."""
+"""What the filter does with samples: which it uses, and what its estimates are made of."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+import itertools
+import os
+from pathlib import Path
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
@@ -16,6 +21,9 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.recordings.recording import ImuStream, Recording
+from two_manifold_ros.ticks.segments import cut_segments
+from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
     Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
@@ -193,9 +200,6 @@ def test_an_axis_that_the_model_does_not_use_may_hold_anything(
 SPAN = 250_000_000
 
 
-SECOND = 10**9
-
-
 def mixed(stream: Stream) -> Stream:
     """Let every sample arrive with a delay of its own, up to the span."""
     delays = np.random.default_rng(0).integers(0, SPAN, len(stream))
@@ -257,3 +261,115 @@ def test_any_sample_may_end_a_tick_while_a_jump_waits(
     assert live.tick_ends > 0
     live.push(stream[50][0] - 9 * SECOND, stream[50][1])
     assert live.tick_ends == 0
+
+
+NOW = 1_700_000_000_000_000_000
+MS = 1_000_000
+PERIOD = 50 * MS
+MAX_GAP = 200 * MS
+LATE_NS = 40 * MS
+
+
+STEPS = st.lists(
+    st.integers(1, 20)
+    | st.sampled_from([0, -1, -30, -499, -500, -501, 200, 201, 800, -3000, 3_600_000]),
+    max_size=80,
+)
+
+
+WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2, 7]), max_size=80)
+
+
+class Live:
+    """Samples through a gate into ticks, as the filter does it."""
+
+    def __init__(self, reorder_ns: int = 0) -> None:
+        self.gate: StampGate[float] = StampGate(MAX_GAP, reorder_ns=reorder_ns)
+        self.counters: Counter[str] = Counter()
+        self.used: list[tuple[Verdict, int, float]] = []
+        self.stretches: list[list[tuple[int, float]]] = []
+        self._averager = TickAverager(1, PERIOD, MAX_GAP)
+
+    def push(self, stamp: int, value: float) -> None:
+        for judged in self.gate.push(stamp, value):
+            self._use(*judged)
+
+    def end(self) -> None:
+        for judged in self.gate.drain():
+            self._use(*judged)
+
+    def _use(self, verdict: Verdict, stamp: int, value: float) -> None:
+        if verdict not in USED:
+            self.counters[verdict.value] += 1
+            return
+        self.used.append((verdict, stamp, value))
+        sample = np.array([value])
+        if verdict is not Verdict.ACCEPT:
+            self._averager.start(stamp, sample)
+            self.stretches.append([])
+            return
+        count, ends, means = self._averager.push(stamp, sample)
+        self.stretches[-1] += zip(ends[:count].tolist(), means[:count, 0].tolist(), strict=True)
+
+
+def stamps_of(steps: list[int], wild: list[int]) -> list[int]:
+    """Return a course in milliseconds as stamps, some of them far from where they belong."""
+    course = itertools.accumulate(steps)
+    away = itertools.chain(wild, itertools.repeat(0))
+    return [max(0, NOW + (step + off) * MS) for step, off in zip(course, away, strict=False)]
+
+
+@given(STEPS, WILD)
+def test_a_live_stream_and_a_recording_give_the_same_ticks(
+    steps: list[int], wild: list[int]
+) -> None:
+    stamps = stamps_of(steps, wild)
+    live = Live()
+    for index, stamp in enumerate(stamps):
+        live.push(stamp, float(index))
+    live.end()
+    samples = np.tile(np.arange(float(len(stamps)))[:, None], (1, 6))
+    array = np.array(stamps, dtype=np.int64)
+    recording = Recording('any', ImuStream('/imu', '', array, samples, array), None)
+    segments, counts = cut_segments(recording, PERIOD, MAX_GAP)
+    found = [each for each in live.stretches if each]
+    wanted = [
+        list(zip(each.stamps.tolist(), each.values[:, 0].tolist(), strict=True))
+        for each in segments
+    ]
+    assert found == wanted
+    assert len(live.used) == counts['used']
+    for cause in ('zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
+        assert live.counters[cause] == counts[cause]
+
+
+@given(STEPS, WILD, st.sampled_from([0, LATE_NS]))
+def test_every_sample_is_used_refused_or_waiting(
+    steps: list[int], wild: list[int], reorder_ns: int
+) -> None:
+    live = Live(reorder_ns)
+    for index, stamp in enumerate(stamps_of(steps, wild), start=1):
+        live.push(stamp, 0.0)
+        assert index == len(live.used) + live.counters.total() + live.gate.waiting
+    live.end()
+    assert live.gate.waiting == 0
+    for stretch in live.stretches:
+        assert all(
+            after - before == PERIOD for (before, _), (after, _) in itertools.pairwise(stretch)
+        )
+
+
+RUN = """
+import numpy as np
+from two_manifold_ros.filtering.filter import _find_fault, is_compiled
+before = is_compiled()
+_find_fault(np.zeros(1), np.zeros(1), np.zeros(1))
+print(before, is_compiled())
+"""
+
+
+def test_whether_a_filter_has_to_be_compiled(tmp_path: Path) -> None:
+    checkout = str(Path(__file__).resolve().parents[2])
+    given = {**os.environ, 'PYTHONPATH': checkout, 'TWO_MANIFOLD_CACHE': str(tmp_path)}
+    done = subprocess.run([sys.executable, '-c', RUN], env=given, capture_output=True, check=True)
+    assert done.stdout.split() == [b'False', b'True']
