@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from position_changes import streams, with_positions
 
-from two_manifold_ros.recordings.decoding import Collected
+from two_manifold_ros.recordings.decoding import MessageColumns
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north, positions_of_fixes
 
@@ -115,7 +115,7 @@ def mixed_frames(every: int, metres: float) -> Change:
         ]
         topic: Any = SimpleNamespace(name='/reference', msgtype=recording.positions.msgtype)
         decode: Any = rows.__getitem__
-        collected = Collected(Path('bag'), topic, decode)
+        collected = MessageColumns(Path('bag'), topic, decode)
         for index, (stamp, _, _) in enumerate(rows):
             collected.add(stamp, index)  # type: ignore[arg-type]  # in place of bytes
         positions, _ = collected.positions(stamps, None)

@@ -21,8 +21,8 @@ from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import LiveReference, SensorTopic
 from two_manifold_ros.nodes.publishing import message_class
 from two_manifold_ros.recordings.decoding import (
-    Collected,
     decode_imu_cdr,
+    MessageColumns,
     position_decoder,
 )
 from two_manifold_ros.recordings.reading import time_base
@@ -82,10 +82,10 @@ class LiveRecording:
         self._silence_s = silence_s
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
         self._reference = LiveReference(node, reference_type)
-        self._samples = Collected(
+        self._samples = MessageColumns(
             Path('live'), LiveTopic(self._imu.name, Topics.IMU.msgtype), decode_imu_cdr
         )
-        self._positions: Collected | None = None
+        self._positions: MessageColumns | None = None
         self.imu_count = self.reference_count = self.malformed = 0
         self._first_s: float | None = None
         self._reference_s = monotonic()
@@ -183,7 +183,9 @@ class LiveRecording:
 
     def _start_reference(self, msgtype: str) -> None:
         topic = LiveTopic(self._reference.topic, msgtype)
-        self._positions = Collected(Path('live'), topic, position_decoder(deserialise, msgtype))
+        self._positions = MessageColumns(
+            Path('live'), topic, position_decoder(deserialise, msgtype)
+        )
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:
@@ -195,7 +197,7 @@ class LiveRecording:
         if self._positions is not None:
             self.reference_count += self._add(self._positions, raw)
 
-    def _add(self, collected: Collected, raw: bytes) -> int:
+    def _add(self, collected: MessageColumns, raw: bytes) -> int:
         """Decode one serialised message; return how many were."""
         try:
             collected.add(self._node.now_ns, raw)

@@ -134,7 +134,7 @@ _PROGRESS_EVERY = 5000
 _MOST_FRAMES = 10
 
 
-class Collected:
+class MessageColumns:
     """Messages gathered from one topic."""
 
     def __init__(self, path: Path, topic: NamedTopic, decode: Decode) -> None:
@@ -254,7 +254,7 @@ def collect(
     progress: Callable[[float], None],
     *,
     salvage: bool = False,
-) -> list[Collected]:
+) -> list[MessageColumns]:
     """
     Read the messages of these topics and no others; one result per topic, in their order.
 
@@ -268,7 +268,7 @@ def collect(
 
     """
     collected = {
-        topic.name: Collected(bag.path, topic, decode) for topic, decode in decoders.items()
+        topic.name: MessageColumns(bag.path, topic, decode) for topic, decode in decoders.items()
     }
     total = sum(topic.count for topic in decoders)
     for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):

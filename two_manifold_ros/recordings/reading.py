@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
-    from two_manifold_ros.recordings.decoding import Collected
+    from two_manifold_ros.recordings.decoding import MessageColumns
     from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
     from two_manifold_ros.typing import Ints
 
 
 def time_base(
-    collected: Sequence[Collected],
+    collected: Sequence[MessageColumns],
     use_receive_time: bool,
 ) -> tuple[list[Ints], list[str]]:
     """
@@ -52,7 +52,7 @@ _LONGEST_LIST = 12
 
 
 @dataclass(frozen=True)
-class Role:
+class TopicRole:
     """Role of a topic in a recording: its name in sentences, its types and its option."""
 
     word: str
@@ -60,16 +60,16 @@ class Role:
     option: str
 
 
-IMU = Role('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
-POSITION = Role('position', POSITION_TYPES, '--position-topic')
+IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
+POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
 
 
-def candidates(topics: Sequence[Topic], role: Role) -> list[Topic]:
+def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
     """Return the topics of a fitting type that hold messages."""
     return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
 
 
-def choose_topic(path: Path, topics: Sequence[Topic], role: Role, name: str | None) -> Topic:
+def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
     """
     Return the topic of that name, or the only one that fits.
 
@@ -104,7 +104,7 @@ def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
     return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
 
 
-def _nothing_fits(path: Path, topics: Sequence[Topic], role: Role, name: str | None) -> str:
+def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
     held = [topic for topic in topics if topic.count]
     if not held:
         return f'{path} holds no messages at all: choose another recording.'
@@ -256,7 +256,7 @@ def _position_choice(bag: Bag, options: ReadingOptions) -> tuple[Topic | None, l
     return None, [note]
 
 
-def _imu_stream(collected: Collected, stamps: Ints) -> ImuStream:
+def _imu_stream(collected: MessageColumns, stamps: Ints) -> ImuStream:
     return ImuStream(
         topic=collected.topic.name,
         frame_id=collected.frames[0],
@@ -267,7 +267,7 @@ def _imu_stream(collected: Collected, stamps: Ints) -> ImuStream:
 
 
 def _position_stream(
-    collected: Collected, stamps: Ints, options: ReadingOptions
+    collected: MessageColumns, stamps: Ints, options: ReadingOptions
 ) -> tuple[PositionStream | None, list[str]]:
     try:
         return collected.positions(stamps, options.origin)
