@@ -5,9 +5,9 @@ Check that generated messages are counted and passed over, whatever they hold.
 
     python benchmarks/fuzz_messages.py --executions 300000
 
-Targets: bytes as an IMU message; as an image; a stream of messages to a filter, none of which may
-make it publish what is not finite or lose count; and bytes as a reference of every type, which
-needs ROS. Needs atheris, see `fuzzing`.
+Targets: bytes as an IMU message; a stream of messages to a filter, none of which may make it
+publish what is not finite or lose count; and bytes as a reference of every type, which needs ROS.
+Needs atheris, see `fuzzing`.
 """
 
 from __future__ import annotations
@@ -49,36 +49,6 @@ def imu_target() -> tuple[One, Iterable[bytes]]:
         expect(len(numbers) == 6, 'len(numbers) == 6')
 
     return one, [raw_imu(123_456_789_012, np.arange(6.0), 'imu_link'[:n]) for n in range(9)]
-
-
-def image_target() -> tuple[One, Iterable[bytes]]:
-    """Bytes of an image."""
-    import numpy as np  # noqa: PLC0415
-    from raw_image import raw_image  # noqa: PLC0415
-
-    with instrumented():
-        from two_manifold_ros.errors import InputError  # noqa: PLC0415
-        from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues  # noqa: PLC0415
-    images = ImageValues(4, 3)
-
-    def one(content: bytes) -> None:
-        try:
-            values = images.decode(content)[2]
-        except (InputError, struct.error):
-            return
-        expect(values.shape == (12,), 'values.shape == (12,)')
-        expect(bool(np.isfinite(values).all()), 'np.isfinite(values).all()')
-        expect(
-            0.0 <= values.min() <= values.max() <= 1.0 + 1e-9,
-            '0.0 <= values.min() <= values.max() <= 1.0 + 1e-9',
-        )
-
-    corpus = []
-    for name, encoding in ENCODINGS.items():
-        kind = np.uint8 if encoding.depth == 1 else np.uint16
-        pixels = np.arange(5 * 6 * encoding.channels).astype(kind)
-        corpus.append(raw_image(pixels.reshape(5, 6, encoding.channels), name, padding=2))
-    return one, corpus
 
 
 def stream_target() -> tuple[One, Iterable[bytes]]:
@@ -183,7 +153,6 @@ if __name__ == '__main__':
             arguments(__doc__),
             {
                 'imu': imu_target,
-                'image': image_target,
                 'stream': stream_target,
                 'reference': reference_target,
             },

@@ -1,11 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Turn serialised images into samples of a few grey values."""
+"""Turn images into samples of a few grey values."""
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -57,9 +56,14 @@ class ImageValues:
         self._size = height, width
         self._shape = (0, 0)
 
-    def decode(self, raw: bytes) -> tuple[int, str, Floats]:
+    def decode(self, image: Any) -> tuple[int, str, Floats]:  # noqa: ANN401 - of any library
         """
-        Decode a ``sensor_msgs/Image`` in CDR.
+        Return the sample of an image.
+
+        Parameters
+        ----------
+        image
+            A message with the fields of ``sensor_msgs/Image``, as of `rclpy` or `rosbags`.
 
         Returns
         -------
@@ -75,23 +79,13 @@ class ImageValues:
             If the encoding is not known, the image is cut off, or it is smaller than the grid.
 
         """
-        order = {b'\x00\x00': '>', b'\x00\x01': '<'}.get(raw[:2])
-        if order is None:
-            msg = f'an image starts with {raw[:4].hex()}, which is not plain CDR'
-            raise InputError(msg)
-        reader = _Reader(raw, order)
-        seconds, nanoseconds = reader.numbers('iI')
-        frame_id = reader.text()
-        height, width = reader.numbers('II')
-        name = reader.text()
-        (bigendian,) = reader.numbers('B')
-        step, length = reader.numbers('II')
-        data = np.frombuffer(raw, np.uint8)[reader.at : reader.at + length]
-        encoding = ENCODINGS.get(name)
+        height, width, step = image.height, image.width, image.step
+        data = np.frombuffer(image.data, np.uint8)
+        encoding = ENCODINGS.get(image.encoding)
         if encoding is None:
             msg = (
-                f'images are encoded as {name[:40]!r}; let the driver or a converter send one '
-                f'of {", ".join(ENCODINGS)}'
+                f'images are encoded as {image.encoding[:40]!r}; let the driver or a converter '
+                f'send one of {", ".join(ENCODINGS)}'
             )
             raise InputError(msg)
         pixel = encoding.channels * encoding.depth
@@ -105,12 +99,13 @@ class ImageValues:
             raise InputError(msg)
         pixels = np.ndarray(
             (height, width, len(encoding.weights)),
-            f'{">" if bigendian else "<"}u{encoding.depth}',
-            np.ascontiguousarray(data),
+            f'{">" if image.is_bigendian else "<"}u{encoding.depth}',
+            data,
             strides=(step, pixel, encoding.depth),
         )
         values = self._shrink(pixels @ np.array(encoding.weights) / (256**encoding.depth - 1))
-        return seconds * 1_000_000_000 + nanoseconds, frame_id, values
+        stamp = image.header.stamp
+        return stamp.sec * 1_000_000_000 + stamp.nanosec, image.header.frame_id, values
 
     def _shrink(self, grey: Floats) -> Floats:
         height, width = grey.shape
@@ -136,25 +131,3 @@ def overlaps(pixels: int, boxes: int) -> Floats:
     shared = np.maximum(end - np.maximum(edges[:-1, None], first), 0.0)
     weights: Floats = shared * (boxes / pixels)
     return weights
-
-
-class _Reader:
-    """Read numbers and texts one after the other; each is aligned to its own size."""
-
-    def __init__(self, raw: bytes, order: str) -> None:
-        self._raw = raw
-        self._order = order
-        self.at = 4
-
-    def numbers(self, kinds: str) -> tuple[int, ...]:
-        layout = Struct(self._order + kinds)
-        self.at += -(self.at - 4) % Struct(self._order + kinds[0]).size
-        found = layout.unpack_from(self._raw, self.at)
-        self.at += layout.size
-        return found
-
-    def text(self) -> str:
-        (length,) = self.numbers('I')
-        begin = self.at
-        self.at += length
-        return self._raw[begin : self.at - 1].decode('utf-8', 'replace')

@@ -16,6 +16,7 @@ from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
+from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import LiveReference, SensorTopic
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.nodes.callbacks import GuardedNode
     from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.typing import Floats
 
 
 class LiveTopic(NamedTuple):
@@ -205,6 +207,16 @@ class LiveRecording:
             self.malformed += 1
             return 0
         return 1
+
+
+def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:
+    """Return the decoder of images: mean brightnesses on a grid, see `ImageValues`."""
+    values, kind = ImageValues(width, height), message_class(Topics.IMAGE.msgtype)
+
+    def decode(raw: bytes) -> tuple[int, str, Floats]:
+        return values.decode(deserialize_message(raw, kind))
+
+    return decode
 
 
 class ReferenceInput:

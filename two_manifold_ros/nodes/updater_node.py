@@ -34,7 +34,6 @@ from two_manifold_ros.adapting.updater_session import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
-from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import ADAPTING, choose_scene, learning_message, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
@@ -45,7 +44,7 @@ from two_manifold_ros.nodes.callbacks import (
     SensorTopic,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
-from two_manifold_ros.nodes.live_input import ReferenceInput
+from two_manifold_ros.nodes.live_input import image_decoder, ReferenceInput
 from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers, qos, to_message
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
@@ -142,7 +141,7 @@ class UpdaterNode(GuardedNode):
         chosen = self._chosen
         decode: Decode = decode_imu_cdr
         if chosen.input == 'image':
-            decode = ImageValues(chosen.image_width, chosen.image_height).decode
+            decode = image_decoder(chosen.image_width, chosen.image_height)
         head = stream_head(chosen, self._input.name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(head, learner_maker(chosen, head), decode, clock_ns)
