@@ -66,12 +66,14 @@ def test_the_linear_track_is_that_of_the_states(ellipse_plan: Plan) -> None:
         (FloatingPointError('overflow'), 'the arithmetic failed: overflow'),
         (ZeroDivisionError(), 'the arithmetic failed: ZeroDivisionError'),
         (ArpackNoConvergence('lost', [], []), 'the arithmetic failed: ARPACK error -1: lost'),
-        (ModuleNotFoundError('', name='hmmlearn'), "the Python package 'hmmlearn' is missing"),
         (
             ImportError('libgomp.so.1: cannot open\nshared object file', name='sklearn'),
-            'a Python package that it needs is there but cannot be loaded: libgomp.so.1: cannot o',
+            'a Python package that it needs cannot be loaded (libgomp.so.1: cannot open shared',
         ),
-        (ImportError(), 'a Python package that it needs is there but cannot be loaded: ImportE'),
+        (
+            ModuleNotFoundError('', name='hmmlearn'),
+            'a Python package that it needs cannot be loaded (ModuleNotFoundError): install',
+        ),
         (MemoryError(), 'there is not enough memory'),
     ],
 )
@@ -85,7 +87,7 @@ def test_failures_have_a_reason(error: Exception, reason: str, ellipse_plan: Pla
     [
         (ValueError('a\nbug'), ': a bug'),
         (KeyError('typo'), ": 'typo'"),
-        (AssertionError(), ''),
+        (AssertionError(), ': AssertionError'),
         (ModuleNotFoundError('lost', name='two_manifold_ros.typo'), ': lost'),
     ],
 )
@@ -149,7 +151,7 @@ def test_progress_is_reported(ellipse_plan: Plan) -> None:
 
 
 MEAN = 'two_manifold_ros.comparison.windows'
-MANIFOLD = 'two_manifold_ros.comparison.own_filters'
+MANIFOLD = 'two_manifold_ros.training.tuning'
 
 
 def test_a_fingerprint_is_that_of_what_a_module_imports(
@@ -162,7 +164,7 @@ def test_a_fingerprint_is_that_of_what_a_module_imports(
     monkeypatch.setattr(tuning_trials, 'ROOT', copy)
     for edited, mean_changes, manifold_changes in (
         ('comparison/windows.py', True, False),
-        ('comparison/method.py', True, True),
+        ('ticks/segments.py', True, True),
         ('training/train.py', False, True),
         ('nodes/filter_node.py', False, False),
     ):

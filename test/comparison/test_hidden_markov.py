@@ -103,13 +103,6 @@ def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
     np.testing.assert_allclose(states[1], states[0] @ learned.transition, rtol=0.05, atol=0.01)
 
 
-def test_emissions_are_shared_with_alike_symbols() -> None:
-    nearness = np.array([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    found = TRUTH.shared(nearness).emission
-    np.testing.assert_allclose(found[0], [0.4, 0.4, 0.1, 0.1], atol=1e-5)
-    np.testing.assert_allclose(found[1], [0.425, 0.425, 0.05, 0.1], atol=1e-5)
-
-
 def test_each_pass_of_em_raises_the_likelihood() -> None:
     pytest.importorskip('hmmlearn')
     stretches = [sample(TRUTH, 300, 2)[1]]
@@ -220,7 +213,8 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
     segment = circle(1, 30)
     states = FittedHiddenMarkov(learning, FEW).predict(segment).states
     tables = learning.tables(6, 2)
-    emission = tables.shared(learning.codebook.nearness(4.0)).emission
+    emission = tables.emission @ learning.codebook.nearness(4.0) + 1e-6
+    emission /= emission.sum(axis=1, keepdims=True)
     for tick, symbol in enumerate(
         learning.codebook.symbols(learning.channels.standardise(segment.values))
     ):

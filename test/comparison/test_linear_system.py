@@ -29,9 +29,9 @@ from two_manifold_ros.comparison.linear_system import (
     innovation_form,
     InnovationForm,
     KalmanFilter,
+    Limits,
     needed_windows,
     settled_covariance,
-    SLOWEST,
     stabilised,
 )
 from two_manifold_ros.errors import InputError
@@ -102,10 +102,13 @@ def test_a_solution_that_leaves_the_filter_unstable_is_not_taken(
 
 
 @pytest.mark.parametrize('steps', [1, 3, 30])
-def test_every_stage_of_the_recursion_makes_a_stable_filter(steps: int) -> None:
+def test_every_stage_of_the_recursion_makes_a_stable_filter(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Limits, 'STEPS', steps)
     transition, output, noise = random_system(4)
     transition *= 0.9999 / 0.95
-    spread = settled_covariance(transition, output, noise, steps)
+    spread = settled_covariance(transition, output, noise)
     gain, _ = module.kalman_gain(transition, output, noise, spread)
     assert spectral_radius(transition - gain @ output) < 1.0
 
@@ -117,8 +120,8 @@ def test_only_what_is_unstable_is_pulled_in() -> None:
     diagonal[2:, 2:] = np.diag([0.7, -1.5, 0.2])
     basis = np.random.default_rng(0).normal(size=(5, 5))
     stable = stabilised(basis @ diagonal @ np.linalg.inv(basis))
-    pair = SLOWEST * np.exp(np.array([0.3j, -0.3j]))
-    wanted = np.sort_complex(np.array([*pair, 0.7, -SLOWEST, 0.2]))
+    pair = Limits.SLOWEST * np.exp(np.array([0.3j, -0.3j]))
+    wanted = np.sort_complex(np.array([*pair, 0.7, -Limits.SLOWEST, 0.2]))
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(stable)), wanted, atol=1e-8)
 
 
@@ -252,10 +255,11 @@ def test_as_another_library_says() -> None:
     assert np.std(predicted - by_other) < 0.02 * np.std(predicted)
 
 
-def test_columns_may_come_in_chunks() -> None:
+def test_columns_may_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     segments = [simulate(300), simulate(100, 1)]
     whole = decompose_hankel(segments, 4).factor
-    factor = decompose_hankel(segments, 4, chunk=7).factor
+    monkeypatch.setattr(Limits, 'CHUNK', 7)
+    factor = decompose_hankel(segments, 4).factor
     np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
 
 
@@ -350,9 +354,8 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:
     [
         # As many states as block rows can distinguish, at most.
         (KalmanFilter(states=20, block_rows=3), circle(0, 400), 5, 12, 3),
-        # As many block rows as there are windows for, or as their limit allows.
+        # As many block rows as there are windows for.
         (KalmanFilter(states=5), wander(0, 100), 16, 5, 8),
-        (KalmanFilter(states=3, most_rows=30), circle(0, 400), 10, 3, 5),
         # Too short once blocks are held out: the first candidate, of the whole.
         (KalmanFilter(block_rows=12), wander(0, 130), 12, 20, 12),
     ],
@@ -362,6 +365,12 @@ def test_settings_stay_within_what_the_data_supports(
 ) -> None:
     chosen = method.fit(train_of(segment, window=window)).chosen
     assert (chosen['states'], chosen['block_rows']) == (states, block_rows)
+
+
+def test_block_rows_stay_below_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, 'MOST_ROWS', 30)
+    chosen = KalmanFilter(states=3).fit(train_of(circle(0, 400), window=10)).chosen
+    assert chosen['block_rows'] == 5
 
 
 def test_too_short_is_refused() -> None:

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,17 +58,6 @@ def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
     kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
     assert kalman == KalmanFilter(states=20, block_rows=150)
     assert hmm == HiddenMarkov(states=(20,))
-
-
-def test_only_what_is_asked_for_is_imported() -> None:
-    code = (
-        'import sys; from two_manifold_ros.comparison.own_filters import methods_named; '
-        'methods_named(["nearest"]); print(*sys.modules)'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
-    modules = done.stdout.split()
-    assert 'two_manifold_ros.comparison.windows' in modules
-    assert 'two_manifold_ros.comparison.hidden_markov' not in modules
 
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))

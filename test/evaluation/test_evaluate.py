@@ -265,7 +265,7 @@ def misfit(model: Model, recording: Recording) -> str:
 def test_a_slower_imu_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     thinned = laps.imu.select(np.arange(len(laps.imu.stamps)) % 2 == 0)
     message = misfit(slot_car_model, replace(laps, imu=thinned))
-    assert 'runs at 5.0 Hz, but the model needs at least its own rate of 10 Hz' in message
+    assert 'runs at 5.0 Hz, slower than the 10 Hz of the ticks' in message
 
 
 def test_what_the_model_cannot_use_is_refused_and_named(
@@ -273,7 +273,7 @@ def test_what_the_model_cannot_use_is_refused_and_named(
 ) -> None:
     for value in (0.0, 9.81, np.nan):
         message = misfit(slot_car_model, constant(laps, 5, value))
-        assert 'has no signal on angular_velocity.z, which the model uses' in message
+        assert 'has no signal on angular_velocity.z, which training uses' in message
     channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
     camera = replace(slot_car_model, channels=channels)
     assert 'the model takes pixel.0 and similar' in misfit(camera, laps)

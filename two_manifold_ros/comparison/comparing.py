@@ -86,26 +86,23 @@ def _states(predictions: Predictions) -> Floats:
 
 def _explain(error: Exception) -> str:
     """Return a sentence about why a method failed, with a cure where there is one."""
-    said = ' '.join(str(error).split())
+    said = ' '.join(str(error).split()) or type(error).__name__
     ours = (getattr(error, 'name', None) or '').startswith(__name__.split('.', maxsplit=1)[0])
     if isinstance(error, InputError):
         return str(error)
-    if isinstance(error, ModuleNotFoundError) and not ours:
-        return (
-            f'the Python package {error.name!r} is missing: install the offline extra with pip '
-            "install 'two_manifold_ros[train]'"
-        )
     if isinstance(error, ImportError) and not ours:
-        said = said or type(error).__name__
-        return f'a Python package that it needs is there but cannot be loaded: {said}'
+        return (
+            f'a Python package that it needs cannot be loaded ({said}): install the offline extra '
+            "with pip install 'two_manifold_ros[train]'"
+        )
     if isinstance(error, MemoryError):
         return 'there is not enough memory; give a shorter recording or a lower --rate'
     if isinstance(error, ArithmeticError | np.linalg.LinAlgError | ArpackError):
-        return f'the arithmetic failed: {said or type(error).__name__}'
+        return f'the arithmetic failed: {said}'
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f'{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}'
-        f'{": " if said else ""}{said}; this is a fault of the method, not of the recordings'
+        f'{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}: {said}; '
+        'this is a fault of the method, not of the recordings'
     )
 
 

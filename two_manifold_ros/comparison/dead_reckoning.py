@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
+from dataclasses import asdict, dataclass
 import itertools
 from typing import Any, TYPE_CHECKING
 
@@ -57,13 +56,8 @@ class ImuAxes:
     speed_m_s: float
     fastest_m_s: float
 
-    def read(self, values: Floats) -> Floats:
-        """Return yaw rate, forward and leftward acceleration (T, 3) of ticks (T, 6)."""
-        motion: Floats = values @ self.weights.T + self.offsets
-        return motion
 
-
-def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
+def learn_axes(train: TrainSplit) -> ImuAxes:
     """
     Regress the motion of the training positions on the channels.
 
@@ -72,32 +66,34 @@ def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
     units, or without gravity needs no convention. What the axes cannot show gets small weights.
 
     Raise ``InputError`` if all axes of either kind are dead, or the vehicle is known to move
-    during less than the fewest ticks.
+    during less than a window.
     """
-    live = train.dataset.channels.live
-    for kind, of_kind in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
-        if not of_kind.any():
+    live = np.flatnonzero(train.dataset.channels.live)
+    accelerometer, gyroscope = live[live < 3], live[live >= 3]
+    for kind, of_kind in (('accelerometer', accelerometer), ('gyroscope', gyroscope)):
+        if not len(of_kind):
             msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
             raise InputError(msg)
     values, motion, noise_m = _pairs(train)
     # At a fifth of the usual speed the course does not show the heading.
     usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
     driving: Bools = np.asarray(motion[:, 0] > max(0.2 * usual, 1e-3))
-    if np.count_nonzero(driving) < fewest_ticks:
+    values, motion, fewest = values[driving], motion[driving], train.dataset.window
+    if len(motion) < fewest:
         msg = (
-            f'the vehicle is known to move during {np.count_nonzero(driving)} training ticks, too '
-            f'few (below {fewest_ticks}) to learn how the IMU is mounted; record longer'
+            f'the vehicle is known to move during {len(motion)} training ticks, too few (below '
+            f'{fewest}) to learn how the IMU is mounted; record longer'
         )
         raise InputError(msg)
-    values, motion = values[driving], motion[driving]
-    columns: tuple[Ints, ...] = (np.arange(3, 6), np.arange(3), np.arange(3))
     rows = [
-        _regress(values, motion[:, 1 + row], axes[live[axes]]) for row, axes in enumerate(columns)
+        _regress(values, target, axes)
+        for target, axes in zip(
+            motion[:, 1:].T, (gyroscope, accelerometer, accelerometer), strict=True
+        )
     ]
     weights, offsets, errors = (np.array(each) for each in zip(*rows, strict=True))
-    speed = motion[:, 0]
-    fastest_m_s = float(np.quantile(speed, 0.99))
-    return ImuAxes(weights, offsets, errors, noise_m, float(np.median(speed)), fastest_m_s)
+    median, fastest = np.quantile(motion[:, 0], (0.5, 0.99)).tolist()
+    return ImuAxes(weights, offsets, errors, noise_m, median, fastest)
 
 
 def _pairs(train: TrainSplit) -> tuple[Floats, Floats, float]:
@@ -153,27 +149,14 @@ def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float,
     return weights, float(solution[-1]), scale
 
 
-class Coordinate(IntEnum):
-    """
-    Places in the state of the filter.
-
-    x and y (m), heading (rad), forward and leftward velocity (m/s), then the biases of the yaw
-    rate (rad/s) and of the forward and leftward acceleration (m/s^2).
-    """
-
-    X = 0
-    Y = 1
-    HEADING = 2
-    FORWARD = 3
-    LEFT = 4
-    RATE_BIAS = 5
-    FORWARD_BIAS = 6
-    LEFT_BIAS = 7
+X, Y, HEADING, FORWARD, LEFT, *BIASES = range(8)
+"""Coordinates of the state: position (m), heading (rad), forward and leftward velocity (m/s), then
+the biases of the yaw rate (rad/s) and of the forward and leftward acceleration (m/s^2)."""
 
 
 class PlanarEkf:
     """
-    Extended Kalman filter of motion in the plane, see ``Coordinate``.
+    Extended Kalman filter of motion in the plane.
 
     The inputs are the yaw rate and the forward and leftward acceleration, each the mean of a tick.
 
@@ -199,41 +182,36 @@ class PlanarEkf:
 
     def predict(self, inputs: Floats, period_s: float) -> None:
         """Move on by one tick."""
-        x, y, turn, fore, side, rate_bias, fore_bias, side_bias = Coordinate
-        rate, ahead, aside = (inputs - self.state[rate_bias:]).tolist()
-        heading, forward, left = self.state[turn:rate_bias].tolist()
-        middle = heading + rate * period_s / 2.0
+        self.rate, ahead, aside = (inputs - self.state[BIASES]).tolist()
+        heading, forward, left = self.state[[HEADING, FORWARD, LEFT]].tolist()
+        middle = heading + self.rate * period_s / 2.0
         cosine, sine = np.cos(middle), np.sin(middle)
         # Rates of change of x and y, and of their changes with the heading.
         over, up = forward * cosine - left * sine, forward * sine + left * cosine
-        self.state[:rate_bias] += period_s * np.array(
-            [over, up, rate, ahead + rate * left, aside - rate * forward]
+        self.state[: BIASES[0]] += period_s * np.array(
+            [over, up, self.rate, ahead + self.rate * left, aside - self.rate * forward]
         )
         self._limit_speed()
-        self.rate = rate
-        change = np.eye(len(Coordinate))
-        change[x, [turn, fore, side, rate_bias]] += period_s * np.array(
-            [-up, cosine, -sine, up * period_s / 2.0]
-        )
-        change[y, [turn, fore, side, rate_bias]] += period_s * np.array(
-            [over, sine, cosine, -over * period_s / 2.0]
-        )
-        change[turn, rate_bias] = -period_s
-        change[fore, [side, rate_bias, fore_bias]] = period_s * np.array([rate, -left, -1.0])
-        change[side, [fore, rate_bias, side_bias]] = period_s * np.array([-rate, forward, -1.0])
+        rates = np.zeros((len(self.state), len(self.state)))
+        seen = [HEADING, FORWARD, LEFT, BIASES[0]]
+        rates[X, seen] = [-up, cosine, -sine, up * period_s / 2.0]
+        rates[Y, seen] = [over, sine, cosine, -over * period_s / 2.0]
+        rates[[HEADING, FORWARD, LEFT], BIASES] = -1.0
+        rates[FORWARD, [LEFT, BIASES[0]]] = [self.rate, -left]
+        rates[LEFT, [FORWARD, BIASES[0]]] = [-self.rate, forward]
+        change = np.eye(len(self.state)) + period_s * rates
         # Noise of an input acts on everything but the biases as its bias does.
-        noise = change[:, rate_bias:].copy()
-        noise[rate_bias:] = 0.0
+        noise = period_s * rates[:, BIASES]
         grown = change @ self.covariance @ change.T
         grown += (noise * self._densities / period_s) @ noise.T
         self.covariance = (grown + grown.T) / 2.0
 
-    def correct(self, places: Sequence[int], measured: Floats, deviation: float) -> None:
+    def correct(self, coordinates: Sequence[int], measured: Floats, deviation: float) -> None:
         """Update with measurements of some coordinates of the state, one after the other."""
-        for place, value in zip(places, measured.tolist(), strict=True):
+        for place, value in zip(coordinates, measured.tolist(), strict=True):
             column = self.covariance[:, place]
             gain = column / (column[place] + deviation**2)
-            kept = np.eye(len(Coordinate))
+            kept = np.eye(len(self.state))
             kept[:, place] -= gain
             self.state += gain * (value - self.state[place])
             # Joseph's form stays positive whatever the rounding.
@@ -242,14 +220,13 @@ class PlanarEkf:
         self._limit_speed()
 
     def _limit_speed(self) -> None:
-        forward = Coordinate.FORWARD
-        self.state[forward] = np.clip(self.state[forward], -self._fastest, self._fastest)
+        self.state[FORWARD] = np.clip(self.state[FORWARD], -self._fastest, self._fastest)
 
     def ahead(self, seconds: Floats) -> Floats:
         """Return the (H, 2) positions after (H,) seconds at the present speed and yaw rate."""
         half = self.rate * seconds / 2.0
-        chord = self.state[Coordinate.FORWARD] * seconds * np.sinc(half / np.pi)
-        course = self.state[Coordinate.HEADING] + half
+        chord = self.state[FORWARD] * seconds * np.sinc(half / np.pi)
+        course = self.state[HEADING] + half
         along = np.stack([np.cos(course), np.sin(course)], axis=1)
         return np.asarray(self.state[:2] + chord[:, None] * along)
 
@@ -269,10 +246,9 @@ class FittedDeadReckoning:
         # A vehicle that has come further than this time takes at the usual speed has a course.
         self._set_off_s = 0.2
         self.chosen: dict[str, Any] = {
-            'weights': axes.weights.tolist(),
-            'offsets': axes.offsets.tolist(),
-            'errors': axes.errors.tolist(),
-            'position_m': axes.position_m,
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in asdict(axes).items()
+            if not name.endswith('_m_s')
         }
 
     def predict(self, segment: Segment) -> Predictions:
@@ -283,7 +259,7 @@ class FittedDeadReckoning:
         second of driving with positions, and none after that.
         """
         positions = np.full((len(segment), len(self._ahead_s), 2), np.nan)
-        states = np.full((len(segment), len(Coordinate)), np.nan)
+        states = np.full((len(segment), BIASES[-1] + 1), np.nan)
         known = np.flatnonzero(np.isfinite(segment.positions).all(axis=1))
         places = segment.positions[known]
         if len(known):
@@ -296,11 +272,11 @@ class FittedDeadReckoning:
         start, given = int(known[gone[0]]), set(known[gone[0] :][: self._given].tolist())
         for tick in range(start, len(segment)):
             if tick > start:
-                ekf.predict(self._axes.read(segment.values[tick]), self._period_s)
+                motion = segment.values[tick] @ self._axes.weights.T + self._axes.offsets
+                ekf.predict(motion, self._period_s)
             if tick in given:
-                measured = segment.positions[tick]
-                ekf.correct((Coordinate.X, Coordinate.Y), measured, self._position_m)
-            ekf.correct((Coordinate.LEFT,), np.zeros(1), self._slip_m_s)
+                ekf.correct((X, Y), segment.positions[tick], self._position_m)
+            ekf.correct((LEFT,), np.zeros(1), self._slip_m_s)
             positions[tick], states[tick] = ekf.ahead(self._ahead_s), ekf.state
         return Predictions(positions, states)
 
@@ -331,13 +307,9 @@ class DeadReckoning:
     An extended Kalman filter takes the yaw rate and the two accelerations that ``learn_axes``
     reads from the channels, and at every tick the pseudo-measurement that wheels do not move
     sideways. In bends that also gives the speed, because what is felt sideways is speed times
-    yaw rate. Ahead it drives on at the present speed and yaw rate.
-
-    It drifts, since nothing ever corrects the place. A yaw rate that is wrong by b turns the
-    heading by b t, and a heading wrong by a puts the place off by a times the distance driven:
-    at speed v, v b t^2 / 2. With 0.01 rad/s and 3 m/s that is 1.5 m after 10 s and 54 m after
-    60 s. A scale of the yaw rate that is wrong by 1 % costs 0.063 rad a lap. And a turn of which
-    nothing is felt sideways looks like lost speed, so such a bias also slows the filter down.
+    yaw rate. Ahead it drives on at the present speed and yaw rate. It drifts, since nothing ever
+    corrects the position: at speed v a yaw rate that is wrong by b costs v b t^2 / 2 after t
+    seconds, which is 54 m after a minute at 3 m/s and 0.01 rad/s.
     """
 
     name = 'imu-only'

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from typing import Any, TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -49,28 +48,21 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
         if index % columns == 0:
             axes.set_ylabel('y (m)')
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
-    figure.suptitle(caption_of(comparison, figure.get_figwidth()), fontsize='medium')
+    figure.suptitle(caption_of(comparison), fontsize='medium', wrap=True)
     save(figure, path)
 
 
-def caption_of(comparison: Comparison, width: float) -> str:
-    """Return the caption of the panels, in lines of twelve characters an inch."""
-    seeing = [
-        each.title
-        for each in comparison.succeeded
-        if each.sees_positions and each.linear is not None
-    ]
-    stateless = [each.title for each in comparison.succeeded if each.linear is None]
-    shown = (
-        'Where a linear regression on the state of each method puts the robot: what the state '
-        'holds, not what the method predicts, which is in the table and in errors.png'
-    )
-    lines = [shown]
-    if seeing:
-        lines.append(f'Given true positions on the way: {", ".join(seeing)}')
-    if stateless:
-        lines.append(f'Without a state, so not shown: {", ".join(stateless)}')
-    return '\n'.join(textwrap.fill(line, int(12.0 * width)) for line in lines)
+def caption_of(comparison: Comparison) -> str:
+    """Return the caption of the panels, a line for each thing that they do not show."""
+    lines = ['A linear reading of what the state of each method holds, not what it predicts']
+    for words, chosen in (
+        ('Given true positions on the way', [r for r in comparison.succeeded
+                                             if r.sees_positions and r.linear is not None]),
+        ('Without a state, so not shown', [r for r in comparison.succeeded if r.linear is None]),
+    ):  # fmt: skip
+        if chosen:
+            lines.append(f'{words}: {", ".join(each.title for each in chosen)}')
+    return '\n'.join(lines)
 
 
 def draw_truth(axes: Axes, comparison: Comparison) -> None:

@@ -34,6 +34,30 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
+class Limits:
+    """Limits of arithmetic."""
+
+    LEAST_PROBABILITY = 1e-6
+    """Added to every learned probability: a state or symbol at zero would stay there for ever."""
+    LEAST_GAIN = 1e-4
+    """Log-likelihood for each symbol; EM ends with a pass that gains less."""
+
+
+SYMBOLS = 400
+"""At most, in the codebook: fewer round an observation more coarsely, of more each is seen more
+rarely in each state."""
+
+RESTARTS = 3
+"""Of the clustering into states; the likeliest counts, and the time to learn grows with them."""
+
+WIDTH = 4.0
+"""Of ``Codebook.nearness``: at 0 each symbol stands for itself, a large one makes all alike."""
+
+PSEUDO_COUNT = 1e-2
+"""Added to every counted transition and emission: far below one visit, so that it only keeps what
+was never counted from being impossible."""
+
+
 @dataclass(frozen=True)
 class Codebook:
     """Codes (K, d) to which observations are rounded, each the nearest of some training row."""
@@ -128,24 +152,16 @@ class MarkovTables:
         states, _ = replace(self, start=even).filter_all(stretches)
         return replace(self, start=_probabilities(states.mean(axis=0)))
 
-    def shared(self, nearness: Floats) -> MarkovTables:
-        """Return the tables with emissions spread over alike symbols by a (K, K) matrix."""
-        return replace(self, emission=_probabilities(self.emission @ nearness))
 
-
-def _probabilities(rows: Floats, floor: float = 1e-6) -> Floats:
+def _probabilities(rows: Floats) -> Floats:
     """Return rows that sum to one, each entry lifted above zero."""
-    lifted = rows + floor
+    lifted = rows + Limits.LEAST_PROBABILITY
     shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
     return shares
 
 
 def count_labels(
-    labels: Sequence[Ints],
-    stretches: Sequence[Ints],
-    states: int,
-    symbols: int,
-    pseudo_count: float = 1e-2,
+    labels: Sequence[Ints], stretches: Sequence[Ints], states: int, symbols: int
 ) -> MarkovTables:
     """
     Count transitions and emissions where the states are known.
@@ -156,13 +172,11 @@ def count_labels(
         State, -1 where unknown, and symbol of each tick of each stretch.
     states, symbols
         How many there are.
-    pseudo_count
-        Added to every transition, and to every symbol in every state.
 
     """
-    start = np.full(states, pseudo_count)
-    transition = np.full((states, states), pseudo_count)
-    emission = np.full((states, symbols), pseudo_count)
+    start = np.full(states, PSEUDO_COUNT)
+    transition = np.full((states, states), PSEUDO_COUNT)
+    emission = np.full((states, symbols), PSEUDO_COUNT)
     for label, symbol in zip(labels, stretches, strict=True):
         known = label >= 0
         np.add.at(start, label[known], 1.0)
@@ -176,13 +190,10 @@ def count_labels(
     )
 
 
-def improve(
-    tables: MarkovTables, stretches: Sequence[Ints], passes: int, tolerance: float = 1e-4
-) -> MarkovTables:
+def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> MarkovTables:
     """
-    Raise the likelihood of stretches of symbols by EM, from given tables.
+    Raise the likelihood of stretches of symbols by EM, from given tables, in at most the passes.
 
-    There are fewer passes where one gains less log-likelihood than the tolerance for each symbol.
     Raise ``InputError`` if hmmlearn is missing.
     """
     try:
@@ -218,7 +229,7 @@ def improve(
             logger.setLevel(level)
         tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
         now = model.monitor_.history[-1]
-        if now - before < tolerance * len(column):
+        if now - before < Limits.LEAST_GAIN * len(column):
             break
         before = now
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
@@ -232,10 +243,6 @@ class Learning:
     ----------
     train
         ``InputError`` if no velocity is known at any tick.
-    symbols
-        At most; there are at least two ticks for each.
-    restarts
-        Of the clustering into states; the likeliest counts.
 
     Attributes
     ----------
@@ -246,23 +253,23 @@ class Learning:
 
     """
 
-    def __init__(self, train: TrainSplit, symbols: int = 400, restarts: int = 3) -> None:
+    def __init__(self, train: TrainSplit) -> None:
         self.channels = train.dataset.channels
         observations = train.observations
         rows = np.concatenate(observations)
-        self.codebook = learn_codebook(rows, min(symbols, len(rows) // 2), seed=0)
+        # At least two ticks for each.
+        self.codebook = learn_codebook(rows, min(SYMBOLS, len(rows) // 2), seed=0)
         self.stretches = [self.codebook.symbols(each) for each in observations]
         self.targets = np.concatenate(train.targets)
         self._motion = _motion(train)
         self._ends = np.cumsum([len(each) for each in observations])
-        self._restarts = restarts
         self._tables: dict[tuple[int, int], MarkovTables] = {}
 
     def tables(self, states: int, passes: int) -> MarkovTables:
         """Return the tables of the restart that makes the symbols likeliest."""
         key = (states, passes)
         if key not in self._tables:
-            found = [self.learn(states, passes, seed) for seed in range(self._restarts)]
+            found = [self.learn(states, passes, seed) for seed in range(RESTARTS)]
             likelihoods = [tables.filter_all(self.stretches)[1] for tables in found]
             self._tables[key] = found[int(np.argmax(likelihoods))]
         return self._tables[key]
@@ -329,10 +336,11 @@ class FittedHiddenMarkov:
     Emissions are shared with alike symbols, see ``Codebook.nearness``.
     """
 
-    def __init__(self, learning: Learning, settings: MarkovSettings, width: float = 4.0) -> None:
+    def __init__(self, learning: Learning, settings: MarkovSettings) -> None:
         tables = learning.tables(settings.states, settings.passes)
-        likelihoods = tables.shared(learning.codebook.nearness(width)).emission
-        softened = replace(tables, emission=likelihoods**settings.sharpness)
+        shared = _probabilities(tables.emission @ learning.codebook.nearness(WIDTH))
+        softened = replace(tables, emission=shared**settings.sharpness)
+        # Where a recording started shows nothing about the next one.
         self.tables = softened.with_mean_start(learning.stretches)
         self._codebook = learning.codebook
         self._channels = learning.channels

@@ -30,9 +30,18 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-SLOWEST = 1.0 - 1e-4
-"""Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from nearer
-it, and twice as far from it halves the longest memory, ten thousand ticks."""
+class Limits:
+    """Limits of arithmetic, memory and time."""
+
+    SLOWEST = 1.0 - 1e-4
+    """Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from
+    nearer it, and twice as far from it halves the longest memory, ten thousand ticks."""
+    STEPS = 1000
+    """Of a recursion towards a stationary covariance; each step leaves a stable filter."""
+    CHUNK = 4096
+    """Windows laid out in memory at a time."""
+    MOST_ROWS = 1000
+    """Block rows times channels; the time of a decomposition grows with the cube."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +72,8 @@ class InnovationForm:
 
 
 def stabilised(transition: Floats) -> Floats:
-    """Return the (k, k) matrix, eigenvalues beyond ``SLOWEST`` pulled back in to it."""
-    if np.abs(np.linalg.eigvals(transition)).max() <= SLOWEST:
+    """Return the (k, k) matrix, eigenvalues beyond ``Limits.SLOWEST`` pulled back in to it."""
+    if np.abs(np.linalg.eigvals(transition)).max() <= Limits.SLOWEST:
         return transition
     triangle, basis = schur(transition)
     start = 0
@@ -72,7 +81,9 @@ def stabilised(transition: Floats) -> Floats:
         # In a real Schur form a pair of eigenvalues has a block of two rows.
         stop = start + 1 + bool(triangle[start + 1 : start + 2, start].any())
         block = triangle[start:stop, start:stop]
-        block *= min(1.0, SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), SLOWEST))
+        block *= min(
+            1.0, Limits.SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), Limits.SLOWEST)
+        )
         start = stop
     stable: Floats = basis @ triangle @ basis.T
     return stable
@@ -113,18 +124,16 @@ def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> 
     return settled_covariance(transition, output, noise)
 
 
-def settled_covariance(
-    transition: Floats, output: Floats, noise: Floats, steps: int = 1000
-) -> Floats:
+def settled_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
     """
     Run the covariance recursion of a filter from an unknown state until it is stationary.
 
     It can only sink from the covariance of the state itself, and so each of its gains makes a
-    stable filter, whatever the most ``steps``.
+    stable filter, however many there are.
     """
     k = len(transition)
     spread: Floats = solve_discrete_lyapunov(transition, noise[:k, :k])
-    for _ in range(steps):
+    for _ in range(Limits.STEPS):
         gain, innovation = kalman_gain(transition, output, noise, spread)
         last = spread
         spread = transition @ last @ transition.T + noise[:k, :k] - gain @ innovation @ gain.T
@@ -177,7 +186,7 @@ def needed_windows(outputs: int, block_rows: int) -> int:
     return (block_rows + 1) * outputs + 1
 
 
-def decompose_hankel(segments: Sequence[Floats], block_rows: int, chunk: int = 4096) -> Hankel:
+def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
     """
     Decompose the block Hankel matrix of outputs, a chunk of its columns at a time.
 
@@ -187,8 +196,6 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int, chunk: int = 4
         Outputs (T, d) of mean zero of stretches without a gap; no window crosses a seam.
     block_rows
         Ticks in a past and in a future, at least 2.
-    chunk
-        Windows laid out in memory at a time.
 
     Raises
     ------
@@ -211,9 +218,9 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int, chunk: int = 4
         if len(segment) < 2 * block_rows:
             continue
         every = sliding_window_view(segment, 2 * block_rows, axis=0)
-        for begin in range(0, len(every), chunk):
+        for begin in range(0, len(every), Limits.CHUNK):
             # One window a row, oldest tick first.
-            rows = every[begin : begin + chunk].transpose(0, 2, 1).reshape(-1, width)
+            rows = every[begin : begin + Limits.CHUNK].transpose(0, 2, 1).reshape(-1, width)
             upper = qr(np.concatenate([upper, rows]), mode='r', overwrite_a=True)[0][:width]
     factor = np.zeros((width, width))
     factor[:, : len(upper)] = upper.T / np.sqrt(windows)
@@ -298,14 +305,11 @@ class KalmanFilter:
     block_rows
         Ticks in a past and in a future of the Hankel matrix, at least 2; ``None`` to choose
         likewise.
-    most_rows
-        Block rows times channels beyond which more are not tried: the cost grows with the cube.
 
     """
 
     states: int | None = None
     block_rows: int | None = None
-    most_rows: int = 1000
 
     name = 'kalman'
     title = 'Kalman filter (N4SID)'
@@ -340,7 +344,7 @@ class KalmanFilter:
         possible = [
             rows
             for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
-            if rows * outputs <= self.most_rows
+            if rows * outputs <= Limits.MOST_ROWS
             and count_windows(observations, rows) >= needed_windows(outputs, rows)
         ]
         # Where not one will do, the first says why.

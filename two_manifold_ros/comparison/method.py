@@ -122,9 +122,11 @@ class Predictions:
 
 
 class FittedMethod(Protocol):
-    """A causal filter over segments, and the settings chosen while fitting, JSON by name."""
+    """A causal filter over segments."""
 
-    chosen: dict[str, Any]
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Settings chosen while fitting, JSON by name."""
 
     def predict(self, segment: Segment) -> Predictions:
         """Filter one segment from a cold start."""

@@ -3,20 +3,8 @@
 """
 Result of a comparison: predictions of several methods, scored on the same ticks.
 
-``Comparison.to_json`` gives one object, without wall times, so that two runs give the same bytes::
-
-    protocol          "share", "bags" or "slot-car"
-    rate_hz, window   ticks per second, ticks in a window
-    horizons          ticks ahead, in order
-    learned, followed lists of {"recording": name, "seconds": length}
-    scored            for each horizon, on how many ticks every method is scored, all the same
-    notes             sentences to know before believing the numbers
-    methods           list of {"name", "title", "sees_positions", "failure", "chosen", "scores"}:
-                      "failure" is null or the reason; then "chosen" and "scores" are null.
-                      "chosen" is what the method settled; "scores" has for each horizon {"rmse_m",
-                      "median_m", "p95_m", "p99_m", "along_rmse_m", "cross_rmse_m",
-                      "published_share", "published_rmse_m"}, see ``Score``, null where nothing is
-                      scored; the first six are over all ticks, published or not
+``Comparison.to_json`` gives the object that docs/comparison.md describes, without wall times, so
+that two runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -110,7 +98,7 @@ class Comparison:
     """
     All methods, on the same ticks.
 
-    Fields are as in the JSON object above; ``tracks`` has for each test segment the true positions
+    Fields are as in the JSON object; ``tracks`` has for each test segment the true positions
     (T, 2), NaN where not scored, and ``results`` are in the order asked for.
     """
 
@@ -143,7 +131,7 @@ class Comparison:
         return float(np.sqrt(np.nanmean(np.square(away).sum(axis=1))))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object described above; no number is NaN."""
+        """Return the JSON object; no number is NaN."""
 
         def named(recordings: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
             return [{'recording': name, 'seconds': round(each, 3)} for name, each in recordings]

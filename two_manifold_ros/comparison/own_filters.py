@@ -5,12 +5,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Predictions, SampledSegment
+from two_manifold_ros.comparison.dead_reckoning import DeadReckoning
+from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
+from two_manifold_ros.comparison.linear_system import KalmanFilter
+from two_manifold_ros.comparison.method import (
+    MeanPosition,
+    Predictions,
+    PreviousPosition,
+    SampledSegment,
+)
+from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
@@ -18,7 +26,7 @@ from two_manifold_ros.names import KERNELS
 from two_manifold_ros.training.train import paper_settings, train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.comparison.method import Method, TrainSplit
     from two_manifold_ros.comparison.protocol import SlotCarProtocol
@@ -118,15 +126,12 @@ class FittedModel:
 OURS = 'default'
 """The name of what `two-manifold train` makes by default, with which all others are compared."""
 
-_RIVALS = {
-    'mean': ('method', 'MeanPosition'),
-    'previous': ('method', 'PreviousPosition'),
-    'imu-only': ('dead_reckoning', 'DeadReckoning'),
-    'kalman': ('linear_system', 'KalmanFilter'),
-    'hmm': ('hidden_markov', 'HiddenMarkov'),
-    'nearest': ('windows', 'NearestWindows'),
-}
-"""For each name the module of this folder, imported only when asked for, and its class."""
+_RIVALS: dict[str, Callable[..., Method]] = {
+    each.name: each
+    for each in (
+        MeanPosition, PreviousPosition, DeadReckoning, KalmanFilter, HiddenMarkov, NearestWindows,
+    )
+}  # fmt: skip
 
 
 def _spectral(name: str, title: str, kernel: str) -> ManifoldHmm:
@@ -186,9 +191,7 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
     methods: list[Method] = []
     for name in EVERY:
         if name in wanted and name in _RIVALS:
-            module, maker = _RIVALS[name]
-            make = getattr(import_module(f'{__package__}.{module}'), maker)
-            methods.append(make(**settled.get(name, {})))
+            methods.append(_RIVALS[name](**settled.get(name, {})))
         elif name in wanted:
             methods.append(_OWN.get(name) or _spectral(name, name, name))
     return methods

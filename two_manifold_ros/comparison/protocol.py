@@ -13,15 +13,11 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
 from two_manifold_ros.inspection.positions import position_findings
-from two_manifold_ros.recordings.recording import check_one_plane, IMU_CHANNELS, median_interval_ns
-from two_manifold_ros.ticks.segments import (
-    cut_segments,
-    largest_believable,
-    positions_at,
-    usable_samples,
-)
+from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.ticks.segments import cut_segments, largest_believable, positions_at
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
@@ -143,7 +139,8 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
     Raise ``InputError`` if the recording is not of the kind that the training part is of.
     """
     dataset = train.dataset
-    _check_fit(train, recording)
+    check_imu(recording, dataset)
+    check_one_plane([train.recordings[0], recording])
     # The live filter looks at no dead channel.
     samples = np.where(dataset.channels.live, recording.imu.samples, dataset.channels.mean)
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
@@ -164,27 +161,6 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
             ),
             np.asarray(np.arange(len(segment)) >= dataset.window - 1),
         )
-
-
-def _check_fit(train: TrainSplit, followed: Recording) -> None:
-    dataset, learned = train.dataset, train.recordings[0]
-    place = f'{followed.name}: topic {followed.imu.topic}'
-    interval = median_interval_ns(followed.imu.stamps)
-    if interval > 1.25 * dataset.period_ns:
-        msg = (
-            f'{place} runs at {1e9 / interval:.1f} Hz, slower than the {dataset.rate_hz:g} Hz of '
-            'the ticks; choose a lower --rate'
-        )
-        raise InputError(msg)
-    usable, samples = usable_samples(followed.imu.samples)
-    missing = dataset.channels.live.copy()
-    if usable.any():
-        missing &= ~(np.ptp(samples[usable], axis=0) > 0.0)
-    if missing.any():
-        names = ', '.join(np.array(IMU_CHANNELS)[missing])
-        msg = f'{place} has no signal on {names}, which training uses; follow another recording'
-        raise InputError(msg)
-    check_one_plane([learned, followed])
 
 
 @dataclass(frozen=True)
@@ -278,7 +254,7 @@ def _plan(
 @dataclass(frozen=True)
 class SlotCarProtocol:
     """
-    Protocol by which a slot car is learned and followed; by default with the numbers of the paper.
+    Protocol by which a slot car is learned and followed.
 
     Parameters
     ----------
@@ -293,15 +269,15 @@ class SlotCarProtocol:
 
     """
 
-    rate_hz: float = 10.0
-    window: int = 150
-    states: int = 20
-    neighbours: int = 50
-    farthest: int = 100
-    learned_ticks: int = 2_000
-    followed_ticks: int = 500
-    all_ticks: int = 3_000
-    extents: tuple[int, int] = (100, 350)
+    rate_hz: float
+    window: int
+    states: int
+    neighbours: int
+    farthest: int
+    learned_ticks: int
+    followed_ticks: int
+    all_ticks: int
+    extents: tuple[int, int]
 
     @property
     def settings(self) -> TrainingSettings:
@@ -315,8 +291,18 @@ class SlotCarProtocol:
         )
 
 
-SLOT_CAR = SlotCarProtocol()
-"""That of the paper."""
+SLOT_CAR = SlotCarProtocol(
+    rate_hz=10.0,
+    window=150,
+    states=20,
+    neighbours=50,
+    farthest=100,
+    learned_ticks=2_000,
+    followed_ticks=500,
+    all_ticks=3_000,
+    extents=(100, 350),
+)
+"""That of the paper, Boots & Gordon (2012), Fig. 3."""
 
 
 def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:

@@ -17,50 +17,9 @@ from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.ticks.windows import lay_end_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-class TrainingWindows:
-    """
-    All windows of standardised observations in a training part, and what followed each.
-
-    Every window of so many ticks that does not cross a seam is kept; ``InputError`` if none.
-
-    Attributes
-    ----------
-    ages : (n,) int64
-        How many windows of the same segment come before each.
-    targets : (n, H, 2)
-        Positions at the horizons after the last tick of each window, NaN where unknown.
-
-    """
-
-    def __init__(self, train: TrainSplit, width: int) -> None:
-        self._channels = train.dataset.channels
-        self.width = width
-        self.series, begins = lay_end_to_end(train.observations)
-        pairs = list(itertools.pairwise(begins.tolist()))
-        ages = [np.arange(end - begin - width + 1, dtype=np.int64) for begin, end in pairs]
-        self.ages: Ints = np.concatenate(ages)
-        self.starts: Ints = np.concatenate(
-            [begin + each for (begin, _), each in zip(pairs, ages, strict=True)]
-        )
-        if not len(self.starts):
-            msg = f'no stretch of the training part holds a window of {width} ticks; record longer'
-            raise InputError(msg)
-        self.targets = np.concatenate(train.targets)[self.starts + width - 1]
-
-    def distances(self, segment: Segment) -> Iterator[tuple[int, Floats]]:
-        """Yield each tick with a full window, and its squared distances (n,) to all windows."""
-        window = SlidingWindow(self.series, self.starts, self.width)
-        for tick, observation in enumerate(self._channels.standardise(segment.values)):
-            window.push(observation)
-            if window.full:
-                yield tick, window.distances()
 
 
 class NearestSettings(NamedTuple):
@@ -71,21 +30,43 @@ class NearestSettings(NamedTuple):
 
 
 class FittedNearestWindows:
-    """Training windows with the positions that followed them; see ``TrainingWindows``."""
+    """
+    All windows of standardised observations in a training part, and the positions after each.
+
+    Every window of so many ticks that does not cross a seam is kept; ``InputError`` if none.
+    """
 
     def __init__(self, train: TrainSplit, settings: NearestSettings) -> None:
         self.chosen: dict[str, Any] = settings._asdict()
-        self._neighbours = settings.neighbours
-        self._windows = TrainingWindows(train, settings.window)
-        targets = self._windows.targets
+        self._neighbours, self._width = settings
+        self._channels = train.dataset.channels
+        self._series, begins = lay_end_to_end(train.observations)
+        self._starts: Ints = np.concatenate(
+            [
+                np.arange(begin, max(end - self._width + 1, begin), dtype=np.int64)
+                for begin, end in itertools.pairwise(begins.tolist())
+            ]
+        )
+        if not len(self._starts):
+            msg = (
+                f'no stretch of the training part holds a window of {self._width} ticks; record '
+                'longer'
+            )
+            raise InputError(msg)
+        # Positions at the horizons after the last tick of each window (n, H, 2), NaN if unknown.
+        targets = np.concatenate(train.targets)[self._starts + self._width - 1]
         self._known: Bools = np.all(np.isfinite(targets), axis=2)
         self._targets = np.where(self._known[..., None], targets, 0.0)
 
     def predict(self, segment: Segment) -> Predictions:
         """Predict from the tick on with which the window is full."""
         positions = np.full((len(segment), *self._targets.shape[1:]), np.nan)
-        for tick, distances in self._windows.distances(segment):
-            near, counted = self._nearest_known(distances)
+        window = SlidingWindow(self._series, self._starts, self._width)
+        for tick, observation in enumerate(self._channels.standardise(segment.values)):
+            window.push(observation)
+            if not window.full:
+                continue
+            near, counted = self._nearest_known(window.distances())
             total = counted.sum(axis=0).astype(np.float64)
             total[total == 0.0] = np.nan
             sums = np.einsum('nh,nhc->hc', counted, self._targets[near])

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -154,13 +155,7 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
     if not len(imu.stamps):
         msg = f'{place} has no IMU sample in the part asked for; check --from and --until'
         raise InputError(msg)
-    interval = median_interval_ns(imu.stamps)
-    if interval > 1.25 * model.period_ns:
-        msg = (
-            f'{place} runs at {1e9 / interval:.1f} Hz, but the model needs at least its own rate '
-            f'of {model.rate_hz:g} Hz; train a model at a lower --rate'
-        )
-        raise InputError(msg)
+    check_imu(recording, model)
     positions = recording.positions
     frame_id = positions.frame_id if positions is not None else ''
     if positions is not None and frame_id and model.frame_id and frame_id != model.frame_id:
@@ -177,13 +172,25 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
             'evaluate on positions of the kind that it was trained on'
         )
         raise InputError(msg)
-    usable, values = usable_samples(imu.samples)
-    dead = np.ptp(values[usable], axis=0) == 0.0 if usable.any() else np.zeros(6, dtype=np.bool_)
-    missing = np.array(model.channels.names)[dead & model.channels.live]
-    if len(missing) and len(imu.stamps) > model.window:
+
+
+def check_imu(recording: Recording, ticks: ModelHead | Dataset) -> None:
+    """Raise ``InputError`` if an IMU is slower than ticks, or dead on a channel that they use."""
+    imu, live, names = recording.imu, ticks.channels.live, np.array(ticks.channels.names)
+    place = f'{recording.name}: topic {imu.topic}'
+    interval = median_interval_ns(imu.stamps)
+    if interval > 1.25 * ticks.period_ns:
         msg = (
-            f'{place} has no signal on {", ".join(missing)}, which the model uses; train a model '
-            'on recordings of this IMU'
+            f'{place} runs at {1e9 / interval:.1f} Hz, slower than the {ticks.rate_hz:g} Hz of '
+            'the ticks; train with a lower --rate'
+        )
+        raise InputError(msg)
+    usable, values = usable_samples(imu.samples)
+    dead = live & ~(np.ptp(values[usable], axis=0) > 0.0) if usable.any() else live
+    if dead.any() and len(imu.stamps) > ticks.window:
+        msg = (
+            f'{place} has no signal on {", ".join(names[dead])}, which training uses; train on '
+            'recordings of this IMU, or give another recording'
         )
         raise InputError(msg)
 
