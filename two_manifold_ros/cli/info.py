@@ -12,6 +12,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import ModelHead
 
-MOST_NAMES = 6
+MOST_NAMES = len(IMU_CHANNELS)
 """Channels that are named; a camera has hundreds, all named alike."""
 
 _RULES = {

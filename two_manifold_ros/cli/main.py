@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 import os
-from signal import SIGINT
+from signal import SIGINT, SIGPIPE
 import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
@@ -32,9 +32,14 @@ COMMANDS = {
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
 }
-_BAD_INPUT = 2
-_SIGNALLED = 128
-_BROKEN_PIPE = 141
+
+
+class Limits:
+    """Exit statuses as argparse and POSIX shells have them."""
+
+    BAD_INPUT = 2
+    SIGNALLED = 128
+    """And the number of the signal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     one_blas_thread()
     with Stopping() as stop:
         return _status(arguments)
-    return _SIGNALLED + (stop.signal or SIGINT)
+    return Limits.SIGNALLED + (stop.signal or SIGINT)
 
 
 def _status(arguments: list[str]) -> int:
@@ -55,7 +60,7 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         # Or the interpreter would complain when it flushes what could not be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+        return Limits.SIGNALLED + SIGPIPE
     except ModuleNotFoundError as error:
         if (error.name or '').startswith('two_manifold_ros'):
             raise
@@ -108,4 +113,4 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
 
 def _refuse(message: str) -> int:
     print(f'two-manifold: error: {message}', file=sys.stderr)
-    return _BAD_INPUT
+    return Limits.BAD_INPUT

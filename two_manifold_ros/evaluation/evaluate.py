@@ -359,7 +359,7 @@ def replay(
     live = Filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
-    next_report, second_ns = 0, 1_000_000_000
+    next_report = 0
 
     def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
@@ -369,8 +369,8 @@ def replay(
         for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, estimate.stamp_ns, message)
         # A recording may jump back, after which the next report would be far away.
-        if not next_report - second_ns <= estimate.stamp_ns < next_report:
-            next_report = estimate.stamp_ns + second_ns
+        if not next_report - 10**9 <= estimate.stamp_ns < next_report:
+            next_report = estimate.stamp_ns + 10**9
             report = _health(live, estimate)
             write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
     if Topics.POSITION.name not in written:

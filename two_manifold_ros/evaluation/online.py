@@ -161,11 +161,11 @@ def learning_curve(
 
 def _some_laps(last: int) -> list[int]:
     """Return 2, 3, 4, 6, 9, ...: the laps after 1, 2, 3, 5, 8, ... of them, and the last one."""
-    learned, following = 1, 2
+    learned, before = 1, 1
     some = []
     while learned < last:
         some.append(learned + 1)
-        learned, following = following, learned + following
+        learned, before = learned + before, learned
     return some
 
 
