@@ -58,6 +58,8 @@ def test_against_numbers_worked_out_by_hand() -> None:
     assert found.published_share == 1.0
     assert found.along_rmse_m == pytest.approx(math.sqrt(9.0 / 3.0))
     assert found.cross_rmse_m == pytest.approx(math.sqrt((16.0 + 1.0) / 3.0))
+    ahead = scored(np.array([[3.0, 4.0]]), directions=np.array([[0.6, 0.8]]))
+    assert (ahead.along_rmse_m, ahead.cross_rmse_m) == pytest.approx((5.0, 0.0))
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.booleans()), min_size=1))
