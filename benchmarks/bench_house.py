@@ -46,10 +46,7 @@ CLASSES_OF_LIMITS = frozenset({'BOUNDS', 'Bounds', 'FASTMATH', 'LIMITS', 'Limits
 
 LIMITS = {
     'formats, exit codes and enumerations': """
-        cli/main.py _BAD_INPUT _SIGNALLED _BROKEN_PIPE
-        comparison/dead_reckoning.py Coordinate.HEADING Coordinate.FORWARD Coordinate.LEFT
-            Coordinate.RATE_BIAS Coordinate.FORWARD_BIAS Coordinate.LEFT_BIAS
-        interface/image_values.py _Reader.__init__.self.at
+
         interface/messages.py Topic.depth
         model/model_file.py VERSION
         names.py HORIZONS
@@ -58,7 +55,7 @@ LIMITS = {
         """,
     'sizes of tables and pictures, and counts of what is named in a sentence': """
         cli/compare.py MOST_COLUMNS MOST_NAMED
-        cli/info.py MOST_NAMES MOST_ROWS
+        cli/info.py MOST_ROWS
         cli/options.py _PIPED_WIDTH
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points
@@ -72,11 +69,9 @@ LIMITS = {
         adapting/training_process.py TrainingProcess.close.patience_s
         cli/options.py PATIENCE_S (FIRST_PAUSE_S,LONGEST_PAUSE_S)
         cli/status.py _JSON_S
-        comparison/linear_system.py decompose_hankel.chunk KalmanFilter.most_rows
         compilation.py GENERATIONS
         demo.py ENDING_TIMEOUT_S
         estimators.py LearnedRows.transform.at_once
-        evaluation/evaluate.py replay.(next_report,second_ns)
         interface/model_swap.py ModelSwap.__init__.patience
         interface/session.py Durations.__init__.kept Session.__init__.kept
             Session.__init__.most_waiting
@@ -104,8 +99,6 @@ LIMITS = {
         simulation/slot_car.py START_STAMP_NS GRAVITY
         """,
     'arithmetic: floors of divisions, ends of iterations, initial values of searches': """
-        comparison/hidden_markov.py _probabilities.floor improve.tolerance
-        comparison/linear_system.py settled_covariance.steps
         filtering/hypothesis_search.py HypothesisSearch._look.never
         hse_hmm/belief.py SMALLEST_SUPPORT
         hse_hmm/mkdr.py find_predictive_directions.tolerance find_predictive_directions.most_steps
@@ -136,10 +129,9 @@ LIMITS = {
         simulation/track.py Track.outline.points
         """,
     'experiments: what the papers settle, sizes of runs, and what claims are judged by': """
-        comparison/protocol.py SlotCarProtocol.rate_hz SlotCarProtocol.window
-            SlotCarProtocol.states SlotCarProtocol.neighbours SlotCarProtocol.farthest
-            SlotCarProtocol.learned_ticks SlotCarProtocol.followed_ticks SlotCarProtocol.all_ticks
-            SlotCarProtocol.extents
+
+
+
         experiments/independent_components.py *
         experiments/mkdr.py *
         experiments/mkdr_images.py *

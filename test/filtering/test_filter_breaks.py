@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from filter_runs import bits, feed, shifted, stamps
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine, Status
@@ -263,6 +264,23 @@ def squared_distances(model: Model, window: np.ndarray) -> np.ndarray:
     return np.array(
         [np.square(model.series[:, s : s + width].T - window).sum() for s in model.starts]
     )
+
+
+@pytest.mark.parametrize(('kind', 'columns'), [('slot_car_model', 1), ('spectral_model', 3)])
+def test_positions_lie_in_the_hull_of_the_training_positions(
+    kind: str, columns: int, stream: Stream, request: pytest.FixtureRequest
+) -> None:
+    """Free motion may lead a prediction out of it, but never the position now."""
+    model: Model = request.getfixturevalue(kind)
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    hull = ConvexHull(known).equations
+    generator = np.random.default_rng(0)
+    noisy = [
+        (stamp, sample + generator.normal(scale=model.channels.scale)) for stamp, sample in stream
+    ]
+    for found in (feed(Filter(model), stream), feed(Filter(model), noisy)):
+        points = np.concatenate([each.positions[:columns] for each in found])
+        assert (points @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
 def test_horizon_0_is_where_the_car_is_at_the_stamp(

@@ -128,7 +128,8 @@ def test_lint_and_tests_need_the_tools_too(machine: Machine) -> None:
     assert machine.run('test', '-k', 'one two').returncode == 0
     assert machine.steps() == ['tools']
     asked = machine.notes.read_text().splitlines()
-    assert [line.split()[1] for line in asked[-5:]] == ['ruff', 'ruff', 'mypy', 'from', 'pytest']
+    words = [line.split()[1] for line in asked[-6:]]
+    assert words == ['ruff', 'ruff', 'mypy', 'from', '--check', 'pytest']
     assert asked[-1].endswith('-k one two')
 
 
