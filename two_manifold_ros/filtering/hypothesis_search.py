@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +33,26 @@ if TYPE_CHECKING:
 
 PARTS = 20
 """Means to which a window is smoothed."""
+
+
+class Limits(NamedTuple):
+    """
+    Limits of the cost of a search.
+
+    Parameters
+    ----------
+    windows
+        Of training that are compared with, or smoothed parts: some laps are enough.
+    sampled
+        Windows from which is learned what is usual.
+
+    """
+
+    windows: int = 2_000
+    sampled: int = 100
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -133,20 +153,16 @@ class HypothesisScorer:
         )
 
 
-def _smoothed(
-    model: TrainedModel, each: int, parts: int, most: int = 2_000
-) -> tuple[Floats, Ints]:
-    """Return at most so many windows of means (d, parts, n), evenly chosen, and their starts."""
+def _smoothed(model: TrainedModel, each: int, parts: int) -> tuple[Floats, Ints]:
+    """Return some windows of means (d, parts, n), evenly chosen, and their starts."""
     summed = np.cumsum(np.pad(model.series, ((0, 0), (1, 0))), axis=1)
     means = (summed[:, each:] - summed[:, :-each]) / each
-    starts = model.starts[:: -(-len(model.starts) // most)]
+    starts = model.starts[:: -(-len(model.starts) // LIMITS.windows)]
     places = np.arange(parts)[:, None] * each + starts
     return np.ascontiguousarray(means[:, places]), starts
 
 
-def _anchors(
-    windows: Floats, starts: Ints, width: int, sampled: int = 100
-) -> tuple[float, float, float]:
+def _anchors(windows: Floats, starts: Ints, width: int) -> tuple[float, float, float]:
     """
     Return what is usual for a window whose surroundings had not been driven.
 
@@ -154,7 +170,7 @@ def _anchors(
     halves swapped is above, see ``novelty_anchors``. Windows two widths apart count as different
     drives.
     """
-    chosen = np.linspace(0, len(starts) - 1, min(len(starts), sampled)).astype(np.int64)
+    chosen = np.linspace(0, len(starts) - 1, min(len(starts), LIMITS.sampled)).astype(np.int64)
     away = np.abs(starts - starts[chosen, None])
     other = away >= np.minimum(2 * width, away.max(axis=1, keepdims=True))
     rows = windows[:, :, chosen]
@@ -271,8 +287,8 @@ class ReversedRoute:
         self._each = max(1, round(watched_ticks(model) / PARTS))
         self._mean = model.channels.mean[self._channels]
         self._scale = model.channels.scale[self._channels]
-        # Of longer trainings the start is used: some laps are enough.
-        self._learned = _parts(model.series[bends, : 2_000 * self._each].T, self._each)
+        # Of longer trainings the start is used.
+        self._learned = _parts(model.series[bends, : LIMITS.windows * self._each].T, self._each)
         able = model.channels.of_imu and bends.any() and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
         self._window = RecentWindow(self.stretch * self._each, len(self._channels))

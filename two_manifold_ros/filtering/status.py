@@ -32,7 +32,11 @@ class Status(Enum):
 
 
 REJECTED_BEFORE_RESTART = 10
-"""Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
+"""
+Unlikely observations in a row before the belief is restarted (mathematics, section 6.5).
+
+As many ticks have to be better before a status is.
+"""
 
 USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
@@ -229,7 +233,7 @@ class StateMachine:
 
     """
 
-    steady = 10
+    steady = REJECTED_BEFORE_RESTART
     doubts = 3
     leaving = 0.1
     likely = 0.5

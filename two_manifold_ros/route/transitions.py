@@ -61,8 +61,9 @@ class Durations:
         move from the first tick on. With .1 and .5 the stop of ipz19 errs by .50 and .37 m (.42),
         the simulated kart at 25 Hz by 3.8 and 7.8 m (3.5), others by up to 15 % more or less.
     piece
-        That a piece of another road lasts. The longer, the fewer other roads pass for the route,
-        and the later a return to it is recognised: docs/experiments.md has both.
+        That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
+        other roads pass for the route, and the later a return to it is recognised:
+        docs/experiments.md has both.
 
     """
 
@@ -74,7 +75,7 @@ class Durations:
     gather: float = 1.0
     halt: float = 4.0
     pull_away: float = 0.25
-    piece: float = 1.5
+    piece: float = MEMORIES[-1]
 
 
 def ways_of(places: Places, kept: Bools) -> Ways:
