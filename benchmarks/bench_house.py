@@ -92,7 +92,6 @@ LIMITS = {
         """,
     'physics: constants of nature, of the earth and of vehicles': """
         adapting/references.py LARGEST_ACCELERATION
-        filtering/input_watch.py LARGEST_VALUE
         inspection/imu.py measure_gravity.standard
         recordings/excursions.py FARTHEST_M
         recordings/satellite_fixes.py _RADIUS_M _FLATTENING

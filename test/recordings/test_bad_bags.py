@@ -1,11 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""One sentence names each defect of a bag and its cure."""
+"""One sentence names each defect of a bag and its cure, hostile or not, in bounded memory."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sqlite3
 from typing import TYPE_CHECKING
+import warnings
 
 import numpy as np
 import pytest
@@ -15,8 +18,14 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
-rosbag1 = pytest.importorskip('rosbags.rosbag1')
-rosbag2 = pytest.importorskip('rosbags.rosbag2')
+
+from bag_builders import file_of, header, IMU, POSE, refusal
+from lz4 import frame as lz4
+from rosbags import rosbag1
+from rosbags.rosbag2 import storage_mcap
+
+from two_manifold_ros.recordings import storage_files
+from two_manifold_ros.recordings.storage_files import read_metadata, zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,60 +33,137 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
 
-IMU = 'sensor_msgs/msg/Imu'
+    Make = Callable[[Path], Path]
+
+WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
 
 
-def refusal(path: Path) -> str:
-    """Return the one sentence with which a path is refused; it names the path."""
-    with pytest.raises(InputError) as caught:
-        read_recording(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert '\n' not in message
-    assert message.endswith('.')
-    return message
+def file(name: str, content: str = '') -> Make:
+    """Return what makes a file."""
+
+    def make(folder: Path) -> Path:
+        (folder / name).write_text(content)
+        return folder / name
+
+    return make
 
 
-def read_or_refused(path: Path) -> Recording | None:
-    """Return the recording, or nothing where the path is refused in a sentence that names it."""
-    try:
-        return read_recording(path, ReadingOptions(need_positions=False))
-    except InputError as error:
-        if str(path) not in str(error):
-            raise
-        return None
+def metadata(content: str) -> Make:
+    """Return what makes a folder that holds nothing but metadata."""
+    return lambda folder: file('metadata.yaml', content)(folder).parent
 
 
-def cut(file: Path, share: float = 0.7) -> None:
+def pipe(folder: Path) -> Path:
+    os.mkfifo(folder / 'x.mcap')
+    return folder / 'x.mcap'
+
+
+def database(statements: str) -> Make:
+    """Return what makes a database of one topic and changes it."""
+
+    def make(folder: Path) -> Path:
+        with BagWriter(folder / 'bag', storage='sqlite3') as bag:
+            bag.write('/imu', IMU, 1, {})
+        connection = sqlite3.connect(file_of(folder / 'bag'))
+        connection.executescript(statements)
+        connection.close()
+        return file_of(folder / 'bag')
+
+    return make
+
+
+def ros_1_bag(messages: int, share: float = 1.0) -> Make:
+    """Return what makes a bag of texts, and keeps the first part of it."""
+
+    def make(folder: Path) -> Path:
+        with rosbag1.Writer(folder / 'old.bag') as writer:
+            if messages:
+                definition = {'msgdef': 'string data', 'md5sum': '0'}
+                text = writer.add_connection('/s', 'std_msgs/msg/String', **definition)
+            for stamp in range(messages):
+                writer.write(text, stamp, b'\x01\x00\x00\x00a')
+        return cut(folder / 'old.bag', share)
+
+    return make
+
+
+def ros_2_bag(raw: bytes | None) -> Make:
+    """Return what makes a bag without messages, or with an IMU message of any bytes."""
+
+    def make(folder: Path) -> Path:
+        with BagWriter(folder / 'bag') as bag:
+            if raw is not None:
+                bag.write_raw('/imu', IMU, 1, raw)
+                bag.write('/pose', POSE, 1, {})
+        return folder / 'bag'
+
+    return make
+
+
+def cut(whole: Path, share: float = 0.7) -> Path:
     """Keep the first part of a file only."""
-    content = file.read_bytes()
-    file.write_bytes(content[: int(share * len(content))])
+    content = whole.read_bytes()
+    whole.write_bytes(content[: int(share * len(content))])
+    return whole
 
 
-def test_a_path_that_is_not_there(tmp_path: Path) -> None:
-    assert 'does not exist: check the path' in refusal(tmp_path / 'none')
+CALCULATED = """
+    DROP TABLE messages;
+    CREATE TABLE messages(
+      id, topic_id, timestamp, data BLOB GENERATED ALWAYS AS (zeroblob(900000000)));
+    INSERT INTO messages VALUES (1, 1, 1);
+"""
+NO_TEXT = 'the name of a topic or of its type is no text'
+# Nested aliases of lists, which expand exponentially.
+ALIASES = '\n'.join(
+    ['a0: &a0 [x, x]']
+    + [f'a{n}: &a{n} [*a{n - 1}, *a{n - 1}]' for n in range(1, 60)]
+    + ['rosbag2_bagfile_information:', '  relative_file_paths: *a59']
+)
+EMPTY, OTHER = 'is empty, so it was never finished', 'is no bag: give a rosbag2 folder'
+TEXT, DAMAGED = 'does not start like a', 'metadata.yaml is damaged: remove it'
+REFUSED: list[tuple[str, Make]] = [
+    ('does not exist: check the path', lambda folder: folder / 'none'),
+    ('is no bag: it holds neither metadata.yaml nor', lambda folder: folder),
+    *[(EMPTY, file(name)) for name in ('a.mcap', 'a.db3', 'a.bag', 'a.db3.zstd')],
+    *[(OTHER, file(name, 'stamp,x\n')) for name in ('a.txt', 'a', 'a.zip', 'a.csv.zstd')],
+    *[(TEXT, file(name, 'not found\n')) for name in ('a.mcap', 'a.db3', 'a.bag', 'a.mcap.zstd')],
+    ('is not a readable file', pipe),
+    ('is not a readable file', lambda folder: pipe(folder).parent),
+    *[
+        (DAMAGED, metadata(content))
+        for content in (
+            '',
+            '{',
+            'a: b',
+            'rosbag2_bagfile_information: 3',
+            ALIASES,
+            2_000_000 * 'a',
+        )
+    ],
+    (DAMAGED, metadata('a:\n' + '- &a x\n' * 9)),
+    (DAMAGED, metadata('a: !!python/object/apply:os.system [exit]')),
+    (
+        'lists no files, so the recording is empty',
+        metadata('rosbag2_bagfile_information: {relative_file_paths: []}'),
+    ),
+    ('holds no messages at all', ros_1_bag(0)),
+    ('holds no IMU topic', ros_1_bag(100)),
+    ('try "rosbag reindex"', ros_1_bag(100, share=0.7)),
+    ('holds no messages at all', ros_2_bag(None)),
+    ('A message on /imu in', ros_2_bag(b'\x00\x01\x00\x00\x01\x00')),
+    ('it holds views, triggers or calculated columns', database(CALCULATED)),
+    (NO_TEXT, database("UPDATE topics SET name = x'00ff'")),
+    (NO_TEXT, database("UPDATE topics SET type = x'00ff'")),
+]
 
 
-def test_an_empty_folder(tmp_path: Path) -> None:
-    assert 'is no bag: it holds neither metadata.yaml nor' in refusal(tmp_path)
-
-
-@pytest.mark.parametrize('name', ['a.mcap', 'a.db3', 'a.bag', 'a.db3.zstd'])
-def test_an_empty_file(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).touch()
-    assert 'is empty, so it was never finished' in refusal(tmp_path / name)
-
-
-@pytest.mark.parametrize('name', ['a.txt', 'a', 'a.zip', 'a.csv.zstd'])
-def test_a_file_of_another_kind(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text('stamp,x,y\n')
-    assert 'is no bag: give a rosbag2 folder' in refusal(tmp_path / name)
-
-
-@pytest.mark.parametrize('name', ['a.mcap', 'a.db3', 'a.bag', 'a.mcap.zstd'])
-def test_a_text_file_with_the_name_of_a_bag(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text('not found\n')
-    assert 'does not start like a' in refusal(tmp_path / name)
+@pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
+def test_one_sentence_names_path_cause_and_cure(tmp_path: Path, words: str, make: Make) -> None:
+    with warnings.catch_warnings():
+        # Such as of names that YAML gives twice.
+        warnings.simplefilter('error')
+        assert words in refusal(make(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -91,75 +177,26 @@ def test_a_truncated_bag(
     cure: str,
 ) -> None:
     bag = write_bag(tmp_path / 'bag', drive(seconds=4.0), storage=storage)
-    (file,) = (each for each in bag.iterdir() if each.suffix != '.yaml')
-    cut(file)
-    message = refusal(bag)
-    assert f'{file} is damaged, cut short or not supported' in message
+    message = refusal(cut(file_of(bag)))
+    assert 'is damaged, cut short or not supported' in message
     assert cure in message
 
 
 def test_a_truncated_zstd_file(tmp_path: Path, ellipse_bag: Path) -> None:
-    zstd = pytest.importorskip('backports.zstd')
     packed = tmp_path / 'bag.mcap.zstd'
-    packed.write_bytes(zstd.compress((ellipse_bag / 'ellipse.mcap').read_bytes()))
+    packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800
-    cut(packed)
-    assert 'is damaged, cut short' in refusal(packed)
+    assert 'is damaged, cut short' in refusal(cut(packed))
 
 
-def test_a_truncated_ros_1_bag(tmp_path: Path) -> None:
-    with rosbag1.Writer(tmp_path / 'old.bag') as writer:
-        text = writer.add_connection('/s', 'std_msgs/msg/String', msgdef='string data', md5sum='0')
-        for stamp in range(100):
-            writer.write(text, stamp, b'\x01\x00\x00\x00a')
-    assert 'holds no IMU topic' in refusal(tmp_path / 'old.bag')
-    cut(tmp_path / 'old.bag')
-    assert 'try "rosbag reindex"' in refusal(tmp_path / 'old.bag')
-
-
-def test_an_empty_ros_1_bag(tmp_path: Path) -> None:
-    with rosbag1.Writer(tmp_path / 'old.bag'):
-        pass
-    assert 'holds no messages at all' in refusal(tmp_path / 'old.bag')
-
-
-def test_an_empty_ros_2_bag(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag'):
-        pass
-    assert 'holds no messages at all' in refusal(tmp_path / 'bag')
-
-
-def test_a_file_of_a_split_bag_is_missing(tmp_path: Path, ellipse_bag: Path) -> None:
-    shutil.copytree(ellipse_bag, tmp_path / 'bag')
-    (tmp_path / 'bag' / 'ellipse.mcap').unlink()
-    assert 'ellipse.mcap is listed in metadata.yaml but not there' in refusal(tmp_path / 'bag')
-
-
-@pytest.mark.parametrize(
-    'content',
-    ['', '{', 'a: b', 'rosbag2_bagfile_information: 3', 'rosbag2_bagfile_information:\n'],
-)
-def test_damaged_metadata_can_be_removed(tmp_path: Path, ellipse_bag: Path, content: str) -> None:
-    bag = tmp_path / 'bag'
-    shutil.copytree(ellipse_bag, bag)
-    (bag / 'metadata.yaml').write_text(content)
-    assert 'metadata.yaml is damaged: remove it' in refusal(bag)
+def test_a_bag_is_read_without_its_damaged_metadata_once_they_are_removed(
+    tmp_path: Path, ellipse_bag: Path
+) -> None:
+    bag = shutil.copytree(ellipse_bag, tmp_path / 'bag')
+    (bag / 'metadata.yaml').write_text('{')
+    assert DAMAGED in refusal(bag)
     (bag / 'metadata.yaml').unlink()
     assert len(read_recording(bag).imu.stamps) == 4800
-
-
-def test_metadata_without_files(tmp_path: Path) -> None:
-    (tmp_path / 'metadata.yaml').write_text(
-        'rosbag2_bagfile_information: {relative_file_paths: []}'
-    )
-    assert 'lists no files, so the recording is empty' in refusal(tmp_path)
-
-
-def test_a_message_that_is_cut_short(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_raw('/imu', IMU, 1, b'\x00\x01\x00\x00\x01\x00')
-        bag.write('/pose', 'geometry_msgs/msg/PoseStamped', 1, {})
-    assert 'A message on /imu in' in refusal(tmp_path / 'bag')
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
@@ -167,30 +204,140 @@ def test_flipped_bytes_never_raise_anything_else(
     tmp_path: Path, drive: Callable[..., Recording], write_bag: Callable[..., Path], storage: str
 ) -> None:
     bag = write_bag(tmp_path / 'bag', drive(seconds=0.5), storage=storage)
-    (file,) = (each for each in bag.iterdir() if each.suffix != '.yaml')
-    whole = file.read_bytes()
+    whole = file_of(bag).read_bytes()
     chance = np.random.default_rng(5)
     refused = 0
     for _ in range(60):
         content = np.frombuffer(whole, np.uint8).copy()
         content[chance.integers(len(content), size=20)] = chance.integers(256, size=20)
-        file.write_bytes(content.tobytes())
+        file_of(bag).write_bytes(content.tobytes())
         refused += read_or_refused(bag) is None
     assert refused > 5
+
+
+def read_or_refused(path: Path) -> Recording | None:
+    """Return the recording, or nothing where the path is refused in a sentence that names it."""
+    try:
+        return read_recording(path, WITHOUT_POSITIONS)
+    except InputError as error:
+        if str(path) not in str(error):
+            raise
+        return None
+
+
+def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 1_000_000)
+    packed = tmp_path / 'bag.mcap.zstd'
+    packed.write_bytes(zstd.compress(bytes(50_000_000)))
+    assert packed.stat().st_size < 10_000
+    assert 'bytes are packed into it' in refusal(packed)
+
+
+@pytest.mark.parametrize('compression', ['zstd', 'lz4'])
+def test_a_bomb_in_a_chunk(compression: str) -> None:
+    """`rosbags` would unpack all of it before it looks at the size that is declared."""
+    bomb = {'zstd': zstd.compress, 'lz4': lz4.compress}[compression](bytes(30_000_000))
+    with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
+        storage_mcap.decompress(bomb, compression, 1000, 0)
+    assert len(storage_files.unpack(bomb, compression)) == 30_000_000
+
+
+def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_files.unpack, '__defaults__', (1_000_000,))
+    bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
+    assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
+
+
+@pytest.mark.parametrize(
+    'listed',
+    ['[../../secret.mcap]', '[/etc/passwd]', '[..]', '[""]', '[{a: b}]', '[[[x]]]', '{a: b}'],
+)
+def test_paths_in_the_metadata_lead_nowhere_else(
+    tmp_path: Path, ellipse_bag: Path, listed: str
+) -> None:
+    shutil.copy(file_of(ellipse_bag), tmp_path / 'secret.mcap')
+    (tmp_path / 'a' / 'bag').mkdir(parents=True)
+    text = f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
+    message = refusal(metadata(text)(tmp_path / 'a' / 'bag'))
+    assert 'but not there' in message or 'is damaged' in message or 'is no bag' in message
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['[' * 40_000, '[' + ','.join(['[[a]]'] * 60) + ']', '- a\n' * 20_000],
+    ids=['deep', 'many', 'long'],
+)
+def test_metadata_that_would_take_long_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr('ruamel.yaml.YAML.load', lambda *_: pytest.fail('it was parsed'))
+    assert DAMAGED in refusal(metadata(text)(tmp_path))
+
+
+@pytest.mark.parametrize('indent', ['  ', '    '])
+def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> None:
+    """Repeated notes about each of them are ignored."""
+    names = [f'x_{index}.mcap' for index in range(2000)]
+    listed = ''.join(f'{indent}- {name}\n' for name in names)
+    text = ''.join(
+        f'{indent}- path: {name}\n{indent}  message_count: 1\n' + 20 * f'{indent}  # to fill\n'
+        for name in names
+    )
+    (tmp_path / 'metadata.yaml').write_text(
+        f'rosbag2_bagfile_information:\n  files:\n{text}  message_count: 2000\n'
+        f'  topics_with_message_count:\n{indent}- message_count: 9\n'
+        f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
+    )
+    assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000, 1.5)
+
+
+def test_a_link_out_of_the_folder_is_reported(tmp_path: Path, ellipse_bag: Path) -> None:
+    (tmp_path / 'bag').mkdir()
+    (tmp_path / 'bag' / 'x.mcap').symlink_to(file_of(ellipse_bag))
+    notes = ' '.join(read_recording(tmp_path / 'bag').notes)
+    assert f'x.mcap is a link, and what is read is {file_of(ellipse_bag)}' in notes
+
+
+def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        for stamp in range(1, 40):
+            bag.write('/imu', IMU, stamp, header(stamp, f'frame_{stamp}'))
+    (note,) = read_recording(tmp_path / 'bag', WITHOUT_POSITIONS).notes
+    assert 'frame_10' in note
+    assert 'frame_11' not in note
+
+
+def test_a_receive_time_beyond_all_times(tmp_path: Path) -> None:
+    """Of 64 bits without a sign, where others have one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
+        with BagWriter(tmp_path / 'bag') as bag:
+            for stamp in (1, 0x7000_0000_0000_0008):
+                bag.write('/imu', IMU, stamp, header(1))
+                bag.write('/pose', POSE, stamp, header(1))
+    content = file_of(tmp_path / 'bag').read_bytes()
+    wrong = content.replace(b'\x08' + bytes(6) + b'\x70', b'\xff' * 8)
+    file_of(tmp_path / 'bag').write_bytes(wrong)
+    assert 'A message on /imu' in refusal(tmp_path / 'bag')
+    assert len(read_recording(tmp_path / 'bag', ReadingOptions(salvage=True)).imu.stamps) == 1
+
+
+def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag', storage='sqlite3') as bag:
+        bag.write('/imu\n\x1b[2J', IMU, 1, {})
+    assert "'/imu\\n\\x1b[2J' (sensor_msgs/msg/Imu, 1 messages)" in refusal(tmp_path / 'bag')
+    assert len(read_recording(tmp_path / 'bag', WITHOUT_POSITIONS).imu.stamps) == 1
 
 
 def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path) -> None:
     others = recordings_folder / 'others'
     paths = [*others.rglob('*.bag'), *others.rglob('*.txt')]
-    paths += [file.parent for file in others.rglob('metadata.yaml')]
+    paths += [found.parent for found in others.rglob('metadata.yaml')]
     paths += [*others.rglob('*.mcap'), *others.rglob('*.db3')]
     assert len(paths) > 60
-    read = set()
-    for path in paths:
-        recording = read_or_refused(path)
-        if recording is not None:
-            assert len(recording.imu.stamps)
-            read.add(path.name)
+    read = {
+        path.name for path in paths if (found := read_or_refused(path)) and len(found.imu.stamps)
+    }
     assert read >= {'robot_localization_test1.bag', 'test_bag_mcap', 'test_bag_sqlite3'}
 
 
@@ -199,7 +346,7 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path)
 )
 def test_a_husky_of_ros_1(recordings_folder: Path, topic: str, count: int) -> None:
     path = recordings_folder / 'others' / 'robot_localization_test1.bag'
-    recording = read_recording(path, ReadingOptions(position_topic=topic))
-    assert recording.positions is not None
-    assert len(recording.positions.positions) == count
-    assert (recording.positions.origin is not None) == (topic == '/fix')
+    positions = read_recording(path, ReadingOptions(position_topic=topic)).positions
+    assert positions is not None
+    assert len(positions.positions) == count
+    assert (positions.origin is not None) == (topic == '/fix')

@@ -1,16 +1,23 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""MCAP files as recorders write them, and a walk through their records, to damage some."""
+"""Bags to damage, the records of an MCAP file, and the sentence that refuses one."""
 
 from __future__ import annotations
 
 from io import BytesIO
 import struct
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+IMU, POSE = 'sensor_msgs/msg/Imu', 'geometry_msgs/msg/PoseStamped'
 
 SCHEMA, CHANNEL, MESSAGE, CHUNK = 3, 4, 5, 6
 MAGIC = b'\x89MCAP0\r\n'
@@ -30,6 +37,27 @@ def records(content: bytes, begin: int = 0) -> Iterator[Record]:
         code, length = struct.unpack_from('<BQ', content, begin)
         yield Record(code, begin + 9, begin + 9 + length)
         begin += 9 + length
+
+
+def file_of(bag: Path) -> Path:
+    """Return the one storage file of a bag."""
+    return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
+
+
+def header(seconds: int, frame_id: str = '') -> dict[str, Any]:
+    """Return the field of a stamped message."""
+    return {'header': {'stamp': {'sec': seconds, 'nanosec': 0}, 'frame_id': frame_id}}
+
+
+def refusal(path: Path, **options: bool) -> str:
+    """Return the one sentence with which a path is refused; it names the path."""
+    with pytest.raises(InputError) as caught:
+        read_recording(path, ReadingOptions(**options))
+    message = str(caught.value)
+    assert str(path) in message
+    assert '\n' not in message
+    assert message.endswith('.')
+    return message
 
 
 def add_checksums(file: Path, chunk_size: int) -> None:
