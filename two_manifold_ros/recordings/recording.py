@@ -27,6 +27,14 @@ IMU_CHANNELS = (
     'angular_velocity.y',
     'angular_velocity.z',
 )
+IN_A_ROW = 9
+"""
+Steps in a row whose median is the usual interval there, where it is longer than that of all.
+
+Neither a gap nor a wild stamp lasts for five of nine. Fewer would take short gaps for the usual
+interval; more would take longer to see that a stream was slowed down.
+"""
+
 IMU_UNITS = ('m/s^2', 'm/s^2', 'm/s^2', 'rad/s', 'rad/s', 'rad/s')
 
 
@@ -103,15 +111,13 @@ def usual_gap_ns(stamps: Ints) -> int:
     """
     Return the length of a gap where no model has one: five usual intervals, at least 0.25 s.
 
-    The usual one is the median of all, or that of nine in a row where it is longer, as where a
-    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine. Stamps that
-    are zero or negative say no time.
+    The usual one is the median of all, or that of ``IN_A_ROW`` where it is longer, as where a
+    stream was slowed down half-way. Stamps that are zero or negative say no time.
     """
-    together = 9
     stamps = stamps[stamps > 0]
     usual = median_interval_ns(stamps)
     steps = np.diff(stamps)
-    blocks = steps[: len(steps) // together * together].reshape(-1, together)
+    blocks = steps[: len(steps) // IN_A_ROW * IN_A_ROW].reshape(-1, IN_A_ROW)
     if len(blocks):
         usual = max(usual, int(np.median(blocks, axis=1).max()))
     return max(250_000_000, 5 * usual)

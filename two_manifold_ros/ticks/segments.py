@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import IMU_CHANNELS, usual_gap_ns
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, IN_A_ROW, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
 
 if TYPE_CHECKING:
@@ -276,11 +276,10 @@ def holes(steps: Ints) -> Bools:
     """
     Return which positive steps (n,) between stamps, ns, are holes in a stream.
 
-    Those above three usual intervals and 0.25 s: the usual one is the median of all, or of four
-    before and four after where that is longer, as where a stream was slowed down half-way.
+    Those above three usual intervals and 0.25 s: the usual one is the median of all, or of
+    ``IN_A_ROW`` around where that is longer, as where a stream was slowed down half-way.
     """
-    around = 4
-    nearby = sliding_window_view(np.pad(steps, around, mode='symmetric'), 2 * around + 1)
+    nearby = sliding_window_view(np.pad(steps, IN_A_ROW // 2, mode='symmetric'), IN_A_ROW)
     usual = np.maximum(np.median(nearby, axis=1).astype(np.int64), int(np.median(steps)))
     return np.asarray(steps > np.maximum(250_000_000, 3 * usual))
 
