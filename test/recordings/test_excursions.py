@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.recordings.excursions import explained, LATE_NS, unexplained_steps
+from two_manifold_ros.recordings.excursions import explained, unexplained_steps
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,17 +124,12 @@ def test_a_slow_receiver_whose_positions_are_repeated() -> None:
     assert left_out(stamps_of(times), np.repeat(slow, 50, axis=0)) == list(range(5000, 5050))
 
 
-def test_positions_that_are_throttled_half_way() -> None:
+def test_stamps_that_are_throttled_half_way_or_jitter_by_half_their_distance() -> None:
     stamps, places = drive(120.0)
     kept = (np.arange(len(places)) < 1500) | (np.arange(len(places)) % 12 == 0)
     assert left_out(stamps[kept], places[kept]) == []
-
-
-def test_stamps_that_jitter_by_half_their_distance() -> None:
-    stamps, places = drive()
-    rng = np.random.default_rng(0)
-    late = np.maximum.accumulate(stamps + rng.integers(0, 20_000_000, len(stamps)))
-    assert left_out(late, places) == []
+    jitter = np.random.default_rng(0).integers(0, 20_000_000, len(stamps))
+    assert left_out(np.maximum.accumulate(stamps + jitter), places) == []
 
 
 def test_most_positions_are_missing() -> None:
@@ -187,10 +181,6 @@ def test_positions_that_are_anywhere_are_left_as_they_are_in_time() -> None:
     rng = np.random.default_rng(0)
     stamps = stamps_of(np.arange(20_000) / 25.0)
     assert len(left_out(stamps, rng.normal(size=(20_000, 2)))) < 100
-
-
-def test_late_means_the_same_everywhere() -> None:
-    assert LATE_NS == JUMP_BACK_NS
 
 
 @pytest.mark.parametrize(

@@ -214,35 +214,36 @@ def test_positions_may_be_missing_where_they_are_not_needed(
         read_recording(tmp_path / 'none')
 
 
-def test_several_positions_that_are_not_needed_are_left_out_aloud(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag') as bag:
-        bag.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
-        bag.write('/a', POSE, 1, {'header': {'stamp': {'sec': 1}}})
-        bag.write('/b', POSE, 1, {'header': {'stamp': {'sec': 1}}})
-    read = read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False))
-    assert read.positions is None
-    assert 'holds 2 position topics' in read.notes[0]
-    assert '--position-topic' in read.notes[0]
-    named = read_recording(
-        tmp_path / 'bag', ReadingOptions(need_positions=False, position_topic='/b')
-    )
-    assert named.positions is not None
-    assert named.positions.topic == '/b'
-
-
-def test_positions_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
-    bag, wanted = tmp_path / 'bag', {'need_positions': False, 'find_positions': False}
+@pytest.mark.parametrize(
+    ('topics', 'options', 'topic'),
+    [
+        (('/a', '/b'), {'need_positions': False}, None),
+        (('/a', '/b'), {'need_positions': False, 'position_topic': '/b'}, '/b'),
+        (('/a',), {'need_positions': False}, '/a'),
+        (('/a',), {'need_positions': False, 'find_positions': False}, None),
+        (
+            ('/a',),
+            {'need_positions': False, 'find_positions': False, 'position_topic': '/a'},
+            '/a',
+        ),
+        (('/a',), {'find_positions': False}, '/a'),
+    ],
+)
+def test_which_positions_are_read(
+    tmp_path: Path, topics: tuple[str, ...], options: dict, topic: str | None
+) -> None:
+    bag, header = tmp_path / 'bag', {'header': {'stamp': {'sec': 1}}}
     with BagWriter(bag) as writer:
-        writer.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
-        writer.write('/pose', POSE, 1, {'header': {'stamp': {'sec': 1}}})
-    assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
-    assert read_recording(bag, ReadingOptions(**wanted)).positions is None
-    (several,) = read_recordings([bag], ReadingOptions(**wanted))
-    assert several.positions is None
-    assert (
-        read_recording(bag, ReadingOptions(**wanted, position_topic='/pose')).positions is not None
-    )
-    assert read_recording(bag, ReadingOptions(find_positions=False)).positions is not None
+        writer.write('/imu', IMU, 1, header)
+        for name in topics:
+            writer.write(name, POSE, 1, header)
+    alone = read_recording(bag, ReadingOptions(**options))
+    (several,) = read_recordings([bag], ReadingOptions(**options))
+    for read in (alone, several):
+        assert (read.positions and read.positions.topic) == topic
+        left = topic is None and len(topics) > 1
+        assert [each for each in read.notes if '--position-topic' in each] == [*read.notes][:left]
+        assert bool(read.notes) == left
 
 
 def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
@@ -274,26 +275,11 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> No
     assert "2 of 5 messages are not in 'map' and are left out" in note
 
 
-def test_messages_that_sqlite_never_merged_are_said_aloud(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
-) -> None:
-    bag = write_bag(tmp_path / 'bag', recording, storage='sqlite3')
-    (bag / 'bag.db3-wal').write_bytes(b'left over')
-    (note,) = read_recording(bag).notes
-    assert 'bag.db3-wal holds messages that were never merged' in note
-
-
-def test_several_bags_are_read_in_turn(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
-) -> None:
-    bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
-    assert [each.name for each in read_recordings(bags)] == [str(bag) for bag in bags]
-
-
-def test_progress_goes_from_the_first_bag_to_the_last(
+def test_several_bags_are_read_in_turn_with_progress_over_all(
     tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
 ) -> None:
     bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
     shares: list[float] = []
-    list(read_recordings(bags, progress=shares.append))
+    read = read_recordings(bags, progress=shares.append)
+    assert [each.name for each in read] == [str(bag) for bag in bags]
     assert shares == [0.0, 0.5]

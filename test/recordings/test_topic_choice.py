@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Topics are found by type or by name, and nothing is guessed."""
+"""Topics are found by type or by name, nothing is guessed, and header stamps are the time base."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.reading import choose_topic, IMU, POSITION
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import (
+    choose_topic,
+    IMU,
+    POSITION,
+    read_recording,
+    ReadingOptions,
+    TopicRole,
+)
 
 pytest.importorskip('rosbags')
 
@@ -19,68 +27,92 @@ BAG = Path('drive')
 FIRST = Topic('/imu/data', 'sensor_msgs/msg/Imu', 100, 'cdr')
 SECOND = Topic('/imu/raw', 'sensor_msgs/msg/Imu', 90, 'cdr')
 EMPTY = Topic('/imu/idle', 'sensor_msgs/msg/Imu', 0, 'cdr')
+FOREIGN = Topic('/imu', 'sensor_msgs/msg/Imu', 5, 'protobuf')
 ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
-
-
-def test_the_only_topic_with_messages_is_taken() -> None:
-    assert choose_topic(BAG, [ODOMETRY, EMPTY, FIRST], IMU, None) == FIRST
-    assert choose_topic(BAG, [ODOMETRY, EMPTY, FIRST], POSITION, None) == ODOMETRY
-
-
-@pytest.mark.parametrize('name', ['/imu/raw', 'imu/raw'])
-def test_a_named_topic_is_taken_with_or_without_slash(name: str) -> None:
-    assert choose_topic(BAG, [FIRST, SECOND], IMU, name) == SECOND
-
-
-def test_several_topics_are_listed() -> None:
-    with pytest.raises(InputError) as caught:
-        choose_topic(BAG, [FIRST, EMPTY, SECOND, ODOMETRY], IMU, None)
-    assert str(caught.value) == (
-        'drive holds 2 IMU topics, /imu/data (sensor_msgs/msg/Imu, 100 messages), '
-        '/imu/raw (sensor_msgs/msg/Imu, 90 messages): name one with --imu-topic.'
-    )
-
-
-def test_no_topic_lists_what_there_is() -> None:
-    with pytest.raises(InputError) as caught:
-        choose_topic(BAG, [ODOMETRY, EMPTY], IMU, None)
-    assert str(caught.value) == (
-        'drive holds no IMU topic (sensor_msgs/Imu), only /odom (nav_msgs/msg/Odometry, '
-        '5 messages): record one, or choose another recording.'
-    )
+POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
+MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
 
 
 @pytest.mark.parametrize(
-    ('name', 'cause'),
+    ('topics', 'role', 'name', 'chosen'),
     [
-        ('/none', 'which is not there'),
-        ('/odom', 'which is there as /odom (nav_msgs/msg/Odometry, 5 messages)'),
-        ('/imu/idle', 'which is there as /imu/idle (sensor_msgs/msg/Imu, 0 messages)'),
+        ([ODOMETRY, EMPTY, FIRST], IMU, None, FIRST),
+        ([ODOMETRY, EMPTY, FIRST], POSITION, None, ODOMETRY),
+        ([FIRST, SECOND], IMU, '/imu/raw', SECOND),
+        ([FIRST, SECOND], IMU, 'imu/raw', SECOND),
+        ([FOREIGN, ODOMETRY], POSITION, None, ODOMETRY),
     ],
 )
-def test_a_wrong_name_says_what_is_wrong_and_what_there_is(name: str, cause: str) -> None:
-    with pytest.raises(InputError) as caught:
-        choose_topic(BAG, [FIRST, EMPTY, ODOMETRY], IMU, name)
-    message = str(caught.value)
-    assert cause in message
-    assert '/imu/data (sensor_msgs/msg/Imu, 100 messages)' in message
-    assert '--imu-topic' in message
+def test_a_topic_is_the_only_one_with_messages_or_named(
+    topics: list[Topic], role: TopicRole, name: str | None, chosen: Topic
+) -> None:
+    assert choose_topic(BAG, topics, role, name) == chosen
 
 
-def test_a_long_list_is_cut() -> None:
-    topics = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
-    with pytest.raises(InputError, match=r'/11 \(.*\) and 18 more: record one'):
-        choose_topic(BAG, topics, IMU, None)
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'words'),
+    [
+        (
+            [FIRST, EMPTY, SECOND, ODOMETRY],
+            IMU,
+            None,
+            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
+        ),
+        (
+            [ODOMETRY, EMPTY],
+            IMU,
+            None,
+            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
+        ),
+        (
+            [FIRST],
+            IMU,
+            '/none',
+            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
+        ),
+        ([FIRST, ODOMETRY], IMU, '/odom', r'which is there as /odom \(nav_msgs/msg/Odometry, 5 '),
+        ([FIRST, EMPTY], IMU, '/imu/idle', r'which is there as /imu/idle \(.*, 0 messages\)'),
+        (MANY, IMU, None, r'/11 \(.*\) and 18 more: record one'),
+        ([FOREIGN, ODOMETRY], IMU, None, "/imu in drive is serialised as 'protobuf'"),
+        ([ODOMETRY, POINT], POSITION, '/odom', 'keep one of them in a copy of the bag'),
+    ],
+)
+def test_what_is_no_clear_choice_lists_what_there_is(
+    topics: list[Topic], role: TopicRole, name: str | None, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        choose_topic(BAG, topics, role, name)
 
 
-def test_an_unreadable_serialisation_is_refused_only_where_it_is_wanted() -> None:
-    foreign = Topic('/imu', 'sensor_msgs/msg/Imu', 5, 'protobuf')
-    assert choose_topic(BAG, [foreign, ODOMETRY], POSITION, None) == ODOMETRY
-    with pytest.raises(InputError, match=r"/imu in drive is serialised as 'protobuf'"):
-        choose_topic(BAG, [foreign, ODOMETRY], IMU, None)
-
-
-def test_one_name_with_two_types_is_no_guess() -> None:
-    point = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
-    with pytest.raises(InputError, match='keep one of them in a copy of the bag'):
-        choose_topic(BAG, [ODOMETRY, point], POSITION, '/odom')
+@pytest.mark.parametrize(
+    ('imu', 'pose', 'asked', 'stamps', 'words'),
+    [
+        ([5, 0, 4, 4], [7, 6], False, ([5, 0, 4, 4], [7, 6]), ''),
+        ([5, 6], [7], True, ([1000, 1001], [2000]), 'as asked'),
+        ([0, 0], [7], False, ([1000, 1001], [2000]), 'stamps of /imu are zero'),
+        ([5, 6], [0], False, ([1000, 1001], [2000]), 'stamps of /pose are zero'),
+        ([0, 0], [0], False, ([1000, 1001], [2000]), 'stamps of /imu and /pose are zero'),
+    ],
+)
+def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
+    tmp_path: Path,
+    imu: list[int],
+    pose: list[int],
+    asked: bool,
+    stamps: tuple[list[int], list[int]],
+    words: str,
+) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        for first, topic, msgtype, written in (
+            (1000, '/imu', 'sensor_msgs/msg/Imu', imu),
+            (2000, '/pose', 'geometry_msgs/msg/PoseStamped', pose),
+        ):
+            for index, stamp in enumerate(written):
+                message = {'header': {'stamp': {'nanosec': stamp}}}
+                bag.write(topic, msgtype, first + index, message)
+    recording = read_recording(tmp_path / 'bag', ReadingOptions(use_receive_time=asked))
+    assert recording.positions is not None
+    assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == stamps
+    assert recording.imu.receive_stamps.tolist() == list(range(1000, 1000 + len(imu)))
+    assert words in ''.join(recording.notes)
+    assert len(recording.notes) == bool(words)
