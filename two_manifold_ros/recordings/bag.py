@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from typing_extensions import Self
 
-    from two_manifold_ros.recordings.storage_files import Metadata
-
 _CURES = {
     '.mcap': 'copy it again, or read what is left of it with --salvage',
     '.db3': 'copy it again, or save the rest by "sqlite3 FILE .recover | sqlite3 NEW.db3"',
@@ -58,19 +56,6 @@ def _counted_messages(
             missing = each.msgcount - found[each.id]
             msg = f'{missing} of {each.msgcount} messages on {each.topic!r} are not there'
             raise ValueError(msg)
-
-
-def _shortfall_notes(path: Path, found: int, metadata: Metadata | None) -> list[str]:
-    """Return a sentence if a bag holds fewer messages than its metadata say."""
-    # That is no damage: some recorders count what they drop later.
-    said = metadata.messages if metadata else None
-    if said is None or said <= found:
-        return []
-    note = (
-        f'{path} holds {found} messages, and its metadata count {said}: the others were dropped '
-        f'by its recorder or lost since; copy it again if that is new.'
-    )
-    return [note]
 
 
 def open_file(file: Path, stack: ExitStack) -> Reader:
@@ -216,11 +201,7 @@ class Bag:
             opening = open_or_salvage if self._salvage else open_file
             self._readers = [(file, opening(file, stack)) for file in files]
             self._stack = stack.pop_all()
-        if self._salvage:
-            self.notes += loss_notes(self.path, self._readers, metadata)
-        else:
-            found = sum(reader.message_count for _, reader in self._readers)
-            self.notes += _shortfall_notes(self.path, found, metadata)
+        self.notes += loss_notes(self.path, self._readers, metadata)
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
         self._types = _types(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
         return self

@@ -148,7 +148,9 @@ def loss_notes(
     path: Path, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
 ) -> list[str]:
     """
-    Return a sentence for each damaged file, and one on what is lost of the whole bag.
+    Return a sentence for each damaged file, and one on what the whole bag lacks.
+
+    Fewer messages than the metadata count are no damage: some recorders count what they drop.
 
     Raises
     ------
@@ -168,16 +170,21 @@ def loss_notes(
         msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
         raise InputError(msg)
     found = sum(reader.message_count for reader in filled)
-    said = metadata.messages if metadata else None
-    # Metadata that count too few know nothing of what else there was.
-    if metadata is None or said is None or said < found or metadata.seconds is None:
-        return [*notes, *([f'{path}: how many messages are lost is not known.'] if notes else [])]
-    begin = min((reader.start_time for reader in filled), default=0)
-    end = max((reader.end_time for reader in filled), default=0)
-    lost, gone_s = said - found, metadata.seconds - (end - begin) / 1e9
-    if lost or notes:
+    said, lasted_s = (metadata.messages, metadata.seconds) if metadata else (None, None)
+    if notes and (said is None or lasted_s is None or said < found):
+        # Metadata that count too few know nothing of what else there was.
+        notes.append(f'{path}: how many messages are lost is not known.')
+    elif notes and said and lasted_s is not None:
+        begin = min(reader.start_time for reader in filled)
+        end = max(reader.end_time for reader in filled)
+        gone_s = max(lasted_s - (end - begin) / 1e9, 0.0)
+        lost = said - found
         notes.append(
-            f'{path}: {lost} of {said} messages and {max(gone_s, 0.0):.1f} of '
-            f'{metadata.seconds:.1f} s are lost.'
+            f'{path}: {lost} of {said} messages and {gone_s:.1f} of {lasted_s:.1f} s are lost.'
+        )
+    elif said is not None and said > found:
+        notes.append(
+            f'{path} holds {found} messages, and its metadata count {said}: the others were '
+            f'dropped by its recorder or lost since; copy it again if that is new.'
         )
     return notes
