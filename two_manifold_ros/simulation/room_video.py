@@ -396,10 +396,7 @@ class RoomFrame(NamedTuple):
 
 
 def room_video(
-    seed: int,
-    width: int = 160,
-    height: int = 120,
-    frames_per_circuit: int = RoomWalk.frames_per_circuit,
+    seed: int, width: int, height: int, frames_per_circuit: int = RoomWalk.frames_per_circuit
 ) -> Iterator[RoomFrame]:
     """Yield frame after frame without end; the same seed, from 0 on, gives the same frames."""
     camera = RoomCamera(Room(seed), width, height, seed)

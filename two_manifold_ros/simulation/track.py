@@ -134,7 +134,3 @@ class Track(SpaceCurve):
         points = spline(np.interp(even, arc_length, parameter))
         points[-1] = points[0]
         super().__init__(CubicSpline(even, points, bc_type='periodic'), float(arc_length[-1]))
-
-    def outline(self, points: int = 500) -> Floats:
-        """Return a (points, 3) drawing of the centre line, metres; the last is the first."""
-        return self.position(np.linspace(0.0, self.length, points))
