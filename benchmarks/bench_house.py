@@ -121,11 +121,10 @@ LIMITS = {
         simulation/room_video.py Canvas.texels_per_metre Canvas.frame.rim _surfaces.wide Room.size
             Room.table Room._put_table.surface[hidden] RoomWalk.frame_rate_hz
             RoomWalk.frames_per_circuit RoomWalk.turn_frames RoomWalk.circuits_one_way
-            room_video.width room_video.height
+
         simulation/slot_car.py SlotCarSettings.rate_hz Throttle.mean Throttle.hand Throttle.supply
             Motion.stall Motion.free_speed Motion.rolling Motion.slot_friction Motion.air_drag
             ImuNoise.typical_speed
-        simulation/track.py Track.outline.points
         """,
     'experiments: what the papers settle, sizes of runs, and what claims are judged by': """
 
