@@ -152,6 +152,15 @@ def test_what_is_unlike_once_in_each_lap_is_a_change() -> None:
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
 
 
+def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last() -> None:
+    schedule = Schedule()
+    judged(schedule, *[0.1] * USUAL_PARTS, *[1.0] * (USUAL_PARTS - 1))
+    schedule.begin_training(LAP_S, schedule.known_s, (schedule.newest_ns or 0) + 1)
+    last_ns = schedule.newest_ns
+    judged(schedule, 1.0)
+    assert (schedule.since_ns, schedule.outliers) == (last_ns, [])
+
+
 def test_what_lasts_for_two_laps_is_a_change_and_due_at_once() -> None:
     """It is tried alone until it is learned."""
     schedule = Schedule()

@@ -162,7 +162,8 @@ class Schedule:
             self._unlike = 0
         if is_usual:
             return
-        begin_ns, _ = self.outliers.pop()
+        # The memory may have forgotten where it started.
+        begin_ns, _ = self.outliers.pop() if self.outliers else (rise_ns, end_ns)
         if self._unlike < USUAL_PARTS:
             self.outliers.append((begin_ns, end_ns))
             return
