@@ -92,10 +92,10 @@ LIMITS = {
         """,
     'physics: constants of nature, of the earth and of vehicles': """
         adapting/references.py LARGEST_ACCELERATION
-        inspection/imu.py measure_gravity.standard
         recordings/excursions.py FARTHEST_M
+        recordings/recording.py GRAVITY
         recordings/satellite_fixes.py _RADIUS_M _FLATTENING
-        simulation/slot_car.py START_STAMP_NS GRAVITY
+        simulation/slot_car.py START_STAMP_NS
         """,
     'arithmetic: floors of divisions, ends of iterations, initial values of searches': """
         filtering/hypothesis_search.py HypothesisSearch._look.never

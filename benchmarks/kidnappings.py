@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import GRAVITY, ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import (
     Camera,
-    GRAVITY,
     ImuNoise,
     Motion,
     SlotCarSettings,

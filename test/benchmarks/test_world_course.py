@@ -11,7 +11,7 @@ import pytest
 from worlds.course import Course, plan, Ride, ride, route
 from worlds.table import World, world_named, WORLDS
 
-from two_manifold_ros.simulation.slot_car import GRAVITY
+from two_manifold_ros.recordings.recording import GRAVITY
 
 every_world = pytest.mark.parametrize('name', [world.name for world in WORLDS])
 

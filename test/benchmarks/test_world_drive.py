@@ -21,7 +21,7 @@ from worlds.drive import (
 from worlds.table import ImuGrade, World, world_named, WORLDS
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.slot_car import GRAVITY
+from two_manifold_ros.recordings.recording import GRAVITY
 
 NONE = (0.0, 0.0)
 FAULTLESS = ImuGrade(NONE, NONE, NONE, 0.0, NONE, (math.inf, math.inf))

@@ -10,7 +10,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import constants
+
+from two_manifold_ros.recordings.recording import GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,9 +88,9 @@ def _units() -> Iterator[Misconfiguration]:
     cure = 'have the driver publish the units of the training'
     degrees = 180.0 / math.pi
     forces = {
-        'accelerations_in_g': ('look like g, not m/s^2', constants.g),
-        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', constants.g / 1000.0),
-        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / constants.g),
+        'accelerations_in_g': ('look like g, not m/s^2', GRAVITY),
+        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', GRAVITY / 1000.0),
+        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / GRAVITY),
     }
     rates = {
         'rates_in_degrees': ('look like deg/s, not rad/s', 1.0 / degrees),
@@ -109,19 +110,19 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
     """Yield gravity that is missing, or that is there and was not in training."""
     size = float(np.linalg.norm(mean))
     # The mean specific force is gravity but for slopes, biases and the driving.
-    if abs(size - constants.g) < 0.25 * constants.g:
-        offsets = np.concatenate([mean * (constants.g / size), np.zeros(3)])
+    if abs(size - GRAVITY) < 0.25 * GRAVITY:
+        offsets = np.concatenate([mean * (GRAVITY / size), np.zeros(3)])
         words = (
             'gravity looks removed from the accelerations, but training had it: use the raw topic '
             'of the IMU'
         )
         yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
-    if size < 0.4 * constants.g:
+    if size < 0.4 * GRAVITY:
         words = (
             'gravity looks left in the accelerations, but training had none: use the topic that '
             'was trained on'
         )
-        for axis, up in itertools.product((2, 1, 0), (constants.g, -constants.g)):
+        for axis, up in itertools.product((2, 1, 0), (GRAVITY, -GRAVITY)):
             offsets = np.zeros(6)
             offsets[axis] = -up
             yield Misconfiguration('gravity_added', words, np.ones(6), offsets)

@@ -11,7 +11,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
-from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
@@ -110,9 +110,8 @@ def measure_gravity(samples: Floats) -> Gravity:
     def near(value: float, unit: float) -> bool:
         return abs(value - unit) < 0.2 * unit
 
-    standard = 9.80665
-    verdict: Verdict = 'removed' if mean < (1 - 0.2) * standard else 'unclear'
-    if near(mean, standard):
+    verdict: Verdict = 'removed' if mean < (1 - 0.2) * GRAVITY else 'unclear'
+    if near(mean, GRAVITY):
         verdict = 'metres per second squared'
     elif near(mean, 1.0) and near(median, 1.0) and not _follows(forces[:, axis], samples[:, 3:]):
         verdict = 'g'

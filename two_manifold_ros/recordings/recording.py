@@ -37,6 +37,9 @@ interval; more would take longer to see that a stream was slowed down.
 
 IMU_UNITS = ('m/s^2', 'm/s^2', 'm/s^2', 'rad/s', 'rad/s', 'rad/s')
 
+GRAVITY = 9.80665
+"""Standard gravity, m/s^2; `scipy.constants` has it too, but takes .17 s to load."""
+
 
 @dataclass(frozen=True)
 class GeodeticOrigin:

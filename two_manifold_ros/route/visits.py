@@ -10,10 +10,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import constants
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.merging import merge_passes, SAME_WAY
 from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
@@ -302,8 +302,8 @@ def motionless(means: Floats) -> Floats:
     the driver of the sensor has removed it.
     """
     still = np.zeros(len(means))
-    vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * constants.g)
-    still[vertical] = np.copysign(constants.g, means[vertical])
+    vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * GRAVITY)
+    still[vertical] = np.copysign(GRAVITY, means[vertical])
     return still
 
 

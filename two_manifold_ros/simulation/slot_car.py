@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.simulation.track import Track
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 START_STAMP_NS = 1_767_225_600_000_000_000
 """Stamp of the first sample, nanoseconds: 2026-01-01 00:00 UTC, so that bags are reproducible."""
-
-GRAVITY = 9.80665
-"""Standard gravity, m/s^2."""
 
 
 @dataclass(frozen=True)
