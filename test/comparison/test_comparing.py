@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +19,6 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.comparison.method import MeanPosition
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training import tuning_trials
-from two_manifold_ros.training.tuning_trials import fingerprint, source_files
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.protocol import Plan
@@ -148,29 +144,3 @@ def test_progress_is_reported(ellipse_plan: Plan) -> None:
     reported: list[tuple[str, float]] = []
     compare(ellipse_plan, METHODS[2:4], 1, lambda *each: reported.append(each))
     assert reported == [('compared mean', 0.5), ('compared near', 1.0)]
-
-
-MEAN = 'two_manifold_ros.comparison.windows'
-MANIFOLD = 'two_manifold_ros.training.tuning'
-
-
-def test_a_fingerprint_is_that_of_what_a_module_imports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert source_files(__name__)[__name__] == Path(__file__)
-    # A copy of the package may be edited.
-    copy = tmp_path / 'two_manifold_ros'
-    shutil.copytree(tuning_trials.ROOT, copy, ignore=shutil.ignore_patterns('__pycache__'))
-    monkeypatch.setattr(tuning_trials, 'ROOT', copy)
-    for edited, mean_changes, manifold_changes in (
-        ('comparison/windows.py', True, False),
-        ('ticks/segments.py', True, True),
-        ('training/train.py', False, True),
-        ('nodes/filter_node.py', False, False),
-    ):
-        before = fingerprint(MEAN), fingerprint(MANIFOLD)
-        with (copy / edited).open('a') as file:
-            file.write('# changed\n')
-        after = fingerprint(MEAN), fingerprint(MANIFOLD)
-        changes = (before[0] != after[0], before[1] != after[1])
-        assert changes == (mean_changes, manifold_changes)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from two_manifold_ros.route.visits import lay_out, Passes
+
 PERIOD_S = 0.1
 LAP_TICKS = 160
 CHANNELS = 4
@@ -19,6 +21,7 @@ PULL = 2.0
 NOISE = 0.15
 MEMORY_S = 1.0
 AT_REST = np.zeros(CHANNELS)
+HORIZONS = (0, 5, 20)
 
 
 @dataclass(frozen=True)
@@ -99,3 +102,18 @@ class Circuit:
         stand = np.full(standing, -np.inf)
         ratios = [np.zeros(before), ramp, stand, ramp[::-1], np.zeros(after)]
         return self.drive(np.concatenate(ratios), seed, begin)
+
+
+def laid(*drives: Drive) -> Passes:
+    """Lay out drives."""
+    passes = lay_out(
+        [drive.observations for drive in drives],
+        [drive.track for drive in drives],
+        HORIZONS,
+        PERIOD_S,
+        AT_REST,
+        np.full(len(AT_REST), 0.02),
+        MEMORY_S,
+    )
+    assert passes is not None
+    return passes

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import AT_REST, Circuit, MEMORY_S, PERIOD_S
+from circuit import Circuit, laid
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.visits import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,27 +20,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
 
-HORIZONS = (0, 5, 20)
-
 
 @pytest.fixture(scope='session')
 def laid_out() -> Callable[..., Passes]:
     """Return a function that lays out drives."""
-
-    def lay(*drives: Drive) -> Passes:
-        passes = lay_out(
-            [drive.observations for drive in drives],
-            [drive.track for drive in drives],
-            HORIZONS,
-            PERIOD_S,
-            AT_REST,
-            np.full(len(AT_REST), 0.02),
-            MEMORY_S,
-        )
-        assert passes is not None
-        return passes
-
-    return lay
+    return laid
 
 
 @pytest.fixture(scope='session')

@@ -106,7 +106,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             windows=windows,
             lost_m=1.0,
             score=score,
-            run=lambda _: [(np.ones((2, 3, 2)), np.ones((2, 3, 2, 2)))],
+            run=lambda *_: [(np.ones((1, 3, 2)), np.ones((1, 3, 2, 2)))],
             ticks=7,
         )
         monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
@@ -202,14 +202,14 @@ def test_all_that_was_held_out_in_turn_counts_alike(
     turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(turns)
-    errors = rng.normal(size=(turns, 41, 2, 2))
-    unit = np.tile(np.eye(2), (41, 2, 1, 1))
+    errors = rng.normal(size=(turns, 40, 2, 2))
+    unit = np.tile(np.eye(2), (40, 2, 1, 1))
     benches = [
         SimpleNamespace(
             windows=0,
             lost_m=float(turn),
             score=lambda _, turn=turn: 1.0 + turn,
-            run=lambda _, turn=turn: [(errors[turn], unit)],
+            run=lambda *_, turn=turn: [(errors[turn], unit)],
             ticks=40,
         )
         for turn in range(turns)
@@ -220,7 +220,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(
     _, found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
     mean = float(np.mean(range(turns)))
     assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
-    whole = errors[:, 1:].reshape(-1, 2, 2)
+    whole = errors.reshape(-1, 2, 2)
     wanted, _ = calibration_factors(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)))
     np.testing.assert_allclose(found.factors, tempered(wanted, len(whole)))
 

@@ -283,7 +283,7 @@ def test_candidates_are_compared_with_completed_positions(
     dataset = build_dataset([rarely_seen], settings)
     fit, held = hold_out(dataset.segments, dataset.window)
     bench = Fold(fit, held, dataset, settings)
-    squared = [squared_distances(each) for each, _ in bench.run(Candidate(20, 1.4))]
+    squared = [squared_distances(each) for each, _ in bench.run(Candidate(20, 1.4), 0)]
     for block, found in zip(held, squared, strict=True):
         expected = np.square(block.positions - 7.0).sum(axis=1)
         np.testing.assert_allclose(found[:, 0], expected, rtol=1e-9)

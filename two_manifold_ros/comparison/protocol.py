@@ -19,7 +19,7 @@ from two_manifold_ros.inspection.positions import position_findings
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, largest_believable, positions_at
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import hold_out
+from two_manifold_ros.training.held_out import follow_held_out, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import count_all_laps, FEWEST_LAPS, measure_drives
 
@@ -91,16 +91,17 @@ def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: Tra
     later ones without a prediction count with the spread of the training positions.
     """
     spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
-    squares: list[Floats] = []
-    for segment in segments:
-        truth = train.targets_of(segment)
-        known: Bools = np.asarray(np.isfinite(truth).all(axis=2))
-        square = np.square(fitted.predict(segment).positions - truth).sum(axis=2)
-        square = np.where(np.isfinite(square), square, spread_m**2)
-        squares.append(np.where(known, square, np.nan)[train.dataset.window :])
-    every = np.concatenate(squares)
-    counts = np.isfinite(every).sum(axis=0)
-    means = np.nansum(every, axis=0)[counts > 0] / counts[counts > 0]
+
+    def follow(segment: Segment) -> tuple[Floats]:
+        # Of an unknown truth the error is not known, of a missing prediction it is infinite.
+        return (np.nan_to_num(fitted.predict(segment).positions, nan=np.inf),)
+
+    blocks = [(segment, train.targets_of(segment)) for segment in segments]
+    found = follow_held_out(follow, blocks, train.dataset.window)
+    squares = np.square(np.concatenate([errors for (errors,) in found])).sum(axis=2)
+    squares[np.isinf(squares)] = spread_m**2
+    counts = np.isfinite(squares).sum(axis=0)
+    means = np.nansum(squares, axis=0)[counts > 0] / counts[counts > 0]
     return float(np.sqrt(means).mean()) if len(means) else spread_m
 
 

@@ -1,16 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Closed-loop cross-validation: hold out blocks, filter them, choose settings, calibrate.
+Closed-loop cross-validation of the spectral filter: choose settings, calibrate the covariances.
 
-What the belief about the place has to choose is fitted in another way, see ``route.fitting``.
+The belief about the place has nothing to choose, and is calibrated in ``training.route``.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import itertools
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from two_manifold_ros.hse_hmm.belief import Belief, Recollection, SHARE
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     fit_ridge,
-    segment_targets,
     SharpenedReadout,
     tempered,
     training_targets,
@@ -31,15 +30,16 @@ from two_manifold_ros.hse_hmm.tables import (
 )
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.training.dataset import any_position
 from two_manifold_ros.training.embeddings import embed, impute_positions, TPSR_STATES
 from two_manifold_ros.training.held_out import (
     capped_mean,
+    follow_held_out,
     hold_out,
     hold_out_in_turn,
     lost_error,
     squared_distances,
     Validation,
+    with_positions,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,27 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
-    Segments = Sequence[Segment]
+BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
+"""
+Bandwidths of the observation kernel that are compared, in median distances between observations.
+
+Narrower ones reject too many observations, with wider ones hardly any observation distinguishes
+two places. The second is taken where nothing is held out.
+"""
+
+NEIGHBOURS = (30, 100)
+"""
+Nearest neighbours of a window in a graph: few, and many for many laps that are alike.
+
+With few the graph of many alike laps follows the speed first. With many, and fewer than ten
+windows each, it joins places far apart.
+"""
+
+MOST_COMPARED = 1_500
+"""
+Ticks on which candidates are compared, and a TPSR is followed: 19 laps of it, more than an updater
+learns from. Twice as many take twice as long; half as many are few laps of each held-out block.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,18 +86,20 @@ class Candidate:
 
     Parameters
     ----------
-    states, neighbours
-        Dimension of the state, and nearest neighbours of a window where a kernel has a graph.
+    states
+        Dimension of the state.
     bandwidth_factor, ridge
         Bandwidth of the observation kernel in median distances between observations, and ridge of
         the observation operator, ``None`` for the raw kernel.
+    neighbours
+        Nearest neighbours of a window where a kernel has a graph.
 
     """
 
     states: int
-    bandwidth_factor: float = 1.4
+    bandwidth_factor: float = BANDWIDTHS[1]
     ridge: float | None = None
-    neighbours: int = 30
+    neighbours: int = NEIGHBOURS[0]
 
 
 @dataclass(frozen=True)
@@ -119,25 +141,24 @@ def make_operator(observations: Floats, candidate: Candidate) -> ObservationOper
 
 def run_closed_loop(
     belief: Belief,
-    readout: Readout,
     observations: Floats,
-    recollection: Recollection | None = None,
+    read: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    remind: Callable[[Belief, Floats], None] = lambda *_: None,
 ) -> tuple[Floats, Floats]:
     """
     Filter the (T, d) observations of one segment from the prior.
 
-    A recollection, its window empty, is for a filter whose read-out goes by weights. Returned are
-    means (T, c, 2) and covariances (T, c, 2, 2) after each observation.
+    Before each observation ``remind`` may move the belief. Returned are means (T, c, 2) and
+    covariances (T, c, 2, 2), which ``read`` makes of the weights and the state after it.
     """
     belief.start()
-    read = []
+    means, covariances = [], []
     for observation in observations:
-        if recollection is not None:
-            recollection.remind(belief)
-            recollection.push(observation)
+        remind(belief, observation)
         belief.update(observation)
-        read.append(readout.read(belief.weights, belief.state))
-    means, covariances = zip(*read, strict=True)
+        mean, covariance = read(belief.weights, belief.state)
+        means.append(mean)
+        covariances.append(covariance)
     return np.array(means), np.array(covariances)
 
 
@@ -169,12 +190,16 @@ class Fold:
     """
 
     def __init__(
-        self, fit: Segments, held: Segments, dataset: Dataset, settings: TrainingSettings
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
     ) -> None:
         self._settings, self._window = settings, dataset.window
         self._fit = dataset.standardise(fit)
         self._embeddings: dict[int, Embeddings] = {}
-        embeddings = self._embed(settings.neighbours or Candidate.neighbours)
+        embeddings = self._embed(settings.neighbours or NEIGHBOURS[0])
         tracks = [segment.positions for segment in fit]
         self.lost_m = lost_error(tracks)
         if settings.imputes_positions:
@@ -182,8 +207,7 @@ class Fold:
         self.windows = len(embeddings.training.ticks)
         horizons, period_s = settings.horizons, dataset.period_s
         self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
-        self._blocks = dataset.standardise(held)
-        self._truths = [segment_targets(each.positions, horizons, period_s) for each in held]
+        self._blocks = dataset.blocks_of(held, horizons)
 
     def _embed(self, neighbours: int) -> Embeddings:
         known = self._embeddings
@@ -194,21 +218,22 @@ class Fold:
     @property
     def ticks(self) -> int:
         """Ticks that are scored: all of the blocks but their first window."""
-        return sum(max(len(block) - self._window, 0) for block in self._blocks)
+        return sum(max(len(seen) - self._window, 0) for seen, _ in self._blocks)
 
     def score(self, candidate: Candidate) -> float:
         """Return the mean error in metres, each error at most ``lost_m``."""
-        # Candidates are compared on 1500 ticks; the calibration uses all of them.
-        most = max(1500 // len(self._blocks), 2 * self._window)
-        squares = [
-            squared_distances(errors)[self._window :] for errors, _ in self.run(candidate, most)
-        ]
-        score_m = capped_mean(np.concatenate(squares), self.lost_m)
+        # The calibration uses all ticks.
+        most = max(MOST_COMPARED // len(self._blocks), 2 * self._window)
+        runs = self.run(candidate, self._window, most)
+        errors = np.concatenate([errors for errors, _ in runs])
+        score_m = capped_mean(squared_distances(errors), self.lost_m)
         return score_m if np.isfinite(score_m) else self.lost_m
 
-    def run(self, candidate: Candidate, most: int | None = None) -> list[tuple[Floats, Floats]]:
+    def run(
+        self, candidate: Candidate, lead: int, most: int | None = None
+    ) -> list[tuple[Any, ...]]:
         """
-        Filter the first ``most`` ticks of each block from a cold start.
+        Follow the first ``most`` ticks of each block, of which ``lead`` do not count.
 
         Returned are errors (T, c, 2), NaN where the truth is unknown, and covariances
         (T, c, 2, 2), not calibrated.
@@ -216,46 +241,53 @@ class Fold:
         embeddings = self._embed(candidate.neighbours)
         fitted = fit_filter(embeddings, self._targets, candidate, self._settings.readout)
         belief = Belief(fitted.tables, fitted.operator)
-        runs = []
-        for block, truth in zip(self._blocks, self._truths, strict=True):
-            recollection = None
-            if isinstance(fitted.readout, SharpenedReadout):
-                pasts = embeddings.training.pasts
-                newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
-                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
-            means, covariances = run_closed_loop(
-                belief, fitted.readout, block[:most], recollection
-            )
-            runs.append((means - truth[: len(means)], covariances))
-        return runs
+
+        def follow(seen: Floats) -> tuple[Floats, Floats]:
+            read = fitted.readout.read
+            if not isinstance(fitted.readout, SharpenedReadout):
+                return run_closed_loop(belief, seen[:most], read)
+            pasts = embeddings.training.pasts
+            newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
+            recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
+
+            def remind(belief: Belief, observation: Floats) -> None:
+                recollection.remind(belief)
+                recollection.push(observation)
+
+            return run_closed_loop(belief, seen[:most], read, remind)
+
+        return follow_held_out(follow, self._blocks, lead)
 
     def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
         """Return the squares (T, H) on each block, m^2, of settings that leave nothing open."""
-        return [squared_distances(errors) for errors, _ in self.run(usual_candidate(settings))]
+        runs = self.run(usual_candidate(settings), 0)
+        return [squared_distances(errors) for errors, _ in runs]
 
 
 def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""
     states = settings.states or (TPSR_STATES if settings.method == 'tpsr' else 40)
     ridge = (settings.ridge or 1.0) if settings.observation == 'ridge' else None
-    neighbours = settings.neighbours or Candidate.neighbours
-    bandwidth = settings.bandwidth_factor or Candidate.bandwidth_factor
-    return Candidate(states, bandwidth, ridge, neighbours)
+    return Candidate(
+        states,
+        settings.bandwidth_factor or BANDWIDTHS[1],
+        ridge,
+        settings.neighbours or NEIGHBOURS[0],
+    )
 
 
 def cross_validate(
     dataset: Dataset, settings: TrainingSettings, progress: Callable[[str, float], None]
 ) -> tuple[Candidate, Validation | str]:
     """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
-    once = [hold_out(dataset.segments, dataset.window)]
-    choices = [once]
+    once = hold_out(dataset.segments, dataset.window)
+    choices = [with_positions([once])]
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
-    if len(once[0][1]) < 2 and settings.readout != 'ridge':
+    if len(once[1]) < 2 and settings.readout != 'ridge':
         # One block is one draw: what happens to suit it need not suit the next lap.
         choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
     why = 'no block with positions could be held out; record longer'
-    for every in choices:
-        turns = [(fit, held) for fit, held in every if any_position(fit) and any_position(held)]
+    for turns in choices:
         if not turns:
             continue
         try:
@@ -283,9 +315,8 @@ def validate(
         return table[candidate]
 
     best = _choose(settings, score, min(fold.windows for fold in folds))
-    runs = [run for fold in folds for run in fold.run(best)]
-    errors = np.concatenate([each[dataset.window :] for each, _ in runs])
-    covariances = np.concatenate([each[dataset.window :] for _, each in runs])
+    runs = [run for fold in folds for run in fold.run(best, dataset.window)]
+    errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
     factors, _ = calibration_factors(errors, covariances)
     factors = tempered(factors, len(errors) / dataset.window)
     return best, Validation(
@@ -303,12 +334,10 @@ def _choose(
     """Search over observation operators and neighbours, then over the number of states."""
     usual = usual_candidate(settings)
     tried = _operators(usual, settings)
-    # Few neighbours for a few laps, more for many alike ones, where the graph would follow the
-    # speed first. With fewer than ten windows each, such a graph joins places far apart.
-    more = 100
+    many = NEIGHBOURS[1]
     free = settings.method != 'tpsr' and settings.neighbours is None
-    if free and gains_by_neighbours(settings.kernel) and windows >= 10 * more:
-        tried += _operators(replace(usual, neighbours=more), settings)
+    if free and gains_by_neighbours(settings.kernel) and windows >= 10 * many:
+        tried += _operators(replace(usual, neighbours=many), settings)
     best = _best(tried, score)
     # Of a TPSR what its SVD puts last counts for little.
     if settings.states is None and settings.method == 'spectral':
@@ -330,7 +359,7 @@ def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) 
 
 def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
     """Return the candidates that differ in the observation operator, as far as that is free."""
-    factors: Sequence[float] = (1.0, 1.4, 2.0, 2.8)
+    factors: Sequence[float] = BANDWIDTHS
     ridges: Sequence[float | None] = (None,)
     if usual.ridge is not None:
         factors = factors[:2]
@@ -376,7 +405,7 @@ def validate_left_out(
         if candidate not in runs:
             operator = make_operator(embeddings.observations, candidate)
             other = replace(fitted, operator=operator)
-            runs[candidate] = _run_left_out(embeddings, other, warm_start, targets, dataset.window)
+            runs[candidate] = _run_left_out(embeddings, other, warm_start, targets)
         score_m = capped_mean(squared_distances(runs[candidate][0]), lost_m)
         return score_m if np.isfinite(score_m) else lost_m
 
@@ -394,37 +423,34 @@ def validate_left_out(
 
 
 def _run_left_out(
-    embeddings: Embeddings,
-    fitted: FittedFilter,
-    warm_start: Extension,
-    targets: Floats,
-    window: int,
+    embeddings: Embeddings, fitted: FittedFilter, warm_start: Extension, targets: Floats
 ) -> tuple[Floats, Floats]:
     """Return errors (m, c, 2) and covariances (m, c, 2, 2) at the newest training ticks."""
-    # 1500 ticks are 19 laps, more than an updater learns from.
-    most = 1500
     ticks, pasts = embeddings.training.ticks, embeddings.training.pasts
-    observations, belief = embeddings.observations, Belief(fitted.tables, fitted.operator)
-    last, begun = -2, 0
-    errors, covariances = [], []
-    for index, squared in pasts.distance_rows():
-        tick = int(ticks[index])
-        if index < len(ticks) - most:
-            continue
-        if tick != last + 1:
-            belief.start()
-            begun = tick
-        last = tick
-        near = np.abs(ticks - tick) < window
+    observations, begin = embeddings.observations, max(len(ticks) - MOST_COMPARED, 0)
+    rows = itertools.islice(pasts.distance_rows(), begin, None)
+    near = np.zeros(len(ticks), dtype=np.bool_)
+
+    def remind(belief: Belief, _: Floats) -> None:
+        index, squared = next(rows)
+        near[:] = np.abs(ticks - ticks[index]) < pasts.width
         # Where the newest window puts it, from other laps alone.
         remembered = warm_start.transform(np.where(near, np.inf, squared))
         if remembered is not None:
             belief.state[1:] += SHARE * (remembered - belief.state[1:])
-        belief.update(observations[index])
-        means, spreads = fitted.readout.read(np.where(near, 0.0, belief.weights), belief.state)
-        if tick >= begun + window:
-            errors.append(means - targets[index])
-            covariances.append(spreads)
-    if not errors:
-        return np.full((0, *targets.shape[1:]), np.nan), np.zeros((0, targets.shape[1], 2, 2))
-    return np.array(errors), np.array(covariances)
+
+    def read(weights: Floats, state: Floats) -> tuple[Floats, Floats]:
+        return fitted.readout.read(np.where(near, 0.0, weights), state)
+
+    belief = Belief(fitted.tables, fitted.operator)
+    seams = begin + 1 + np.flatnonzero(np.diff(ticks[begin:]) != 1)
+    runs = follow_held_out(
+        lambda seen: run_closed_loop(belief, seen, read, remind),
+        [
+            (observations[first:last], targets[first:last])
+            for first, last in itertools.pairwise([begin, *seams.tolist(), len(ticks)])
+        ],
+        pasts.width,
+    )
+    errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
+    return errors, covariances

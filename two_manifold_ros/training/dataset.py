@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.standing import standing, usual_speed
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
@@ -96,6 +97,14 @@ class Dataset:
     def standardise(self, segments: Sequence[Segment]) -> list[Floats]:
         """Return the standardised observations (T, d) of some segments."""
         return [self.channels.standardise(segment.values) for segment in segments]
+
+    def blocks_of(
+        self, segments: Sequence[Segment], horizons: Sequence[int]
+    ) -> list[tuple[Floats, Floats]]:
+        """Return the observations (T, d) of segments, and their targets (T, H + 1, 2)."""
+        tracks = [segment.positions for segment in segments]
+        targets = [segment_targets(each, horizons, self.period_s) for each in tracks]
+        return list(zip(self.standardise(segments), targets, strict=True))
 
 
 def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -> Dataset:

@@ -1,10 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Hold parts of the drives out, and what following them shows.
+Hold parts of the drives out, follow them, and summarise the errors.
 
-Blocks are held out of segments by `hold_out`, `hold_out_in_turn` or, at given times, `take_out`;
-what was learned from the rest follows each from a cold start, and its errors are summarised here.
+Blocks of ticks are held out of segments by `take_out`: a quarter at once by `hold_out`, or each
+quarter in turn by `hold_out_in_turn`. What was learned from the rest follows each block from a
+cold start, see `follow_held_out`.
 """
 
 from __future__ import annotations
@@ -12,22 +13,57 @@ from __future__ import annotations
 from dataclasses import dataclass
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeVar
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from two_manifold_ros.training.dataset import any_position
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
     Split = tuple[list[Segment], list[Segment]]
 
+Seen = TypeVar('Seen')
+"""What a filter sees of a block."""
+
+FOLDS = 4
+"""
+Parts of the drives of which one is held out; of fewer laps each is about one lap.
+
+With two, half of the laps is not learned from; eight train twice as often, on parts that are too
+short for a window.
+"""
 
 LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
+
+
+class Stretch(NamedTuple):
+    """Ticks of a segment: its number, the first tick, and the one after the last."""
+
+    segment: int
+    begin: int
+    end: int
+
+
+def stretches_between(lengths: Sequence[int], begin: int, end: int, least: int) -> list[Stretch]:
+    """Return what of each segment lies between two ticks, counted over all, if long enough."""
+    found = []
+    for segment, (first, length) in enumerate(zip(begins_of(lengths), lengths, strict=False)):
+        low, high = max(begin - first, 0), min(end - first, length)
+        if high - low >= least:
+            found.append(Stretch(segment, low, high))
+    return found
+
+
+def begins_of(lengths: Sequence[int]) -> list[int]:
+    """Return the first tick of each segment, counted over all, and the number of all ticks."""
+    return list(itertools.accumulate(lengths, initial=0))
 
 
 def hold_out(segments: Sequence[Segment], window: int) -> Split:
@@ -38,30 +74,33 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     where each is still long enough; none if no segment can spare a block. What is left on either
     side of a block is kept where it is longer than two windows.
     """
-    total, least = sum(map(len, segments)), _least_ticks(window)
-    blocks = min(4, int(0.25 * total) // (2 * least) or 1)
-    length = int(0.25 * total / blocks)
-    if length < least:
-        return list(segments), []
+    lengths, least = list(map(len, segments)), _least_ticks(window)
+    total = sum(lengths)
+    blocks = min(FOLDS, total // FOLDS // (2 * least) or 1)
+    length = total // (FOLDS * blocks)
     ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
     if blocks == 1:
         # Anywhere else a seam could cut the only block in two that are both too short.
-        longest = max(range(len(segments)), key=lambda index: len(segments[index]))
-        ends = [sum(map(len, segments[: longest + 1]))]
-    return _take_ticks_out(segments, [(end - length, end) for end in ends], window)
+        ends = [begins_of(lengths)[1 + lengths.index(max(lengths))]]
+    return take_out(segments, [(end - length, end) for end in ends], window, least)
 
 
 def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
     """
     Split segments four times, each time with another quarter held out, as `hold_out` does.
 
-    Of a recording that can spare no more than a block at a time, all of it is seen as unseen.
-    Quarters that hold no block that is long enough, or leave nothing to fit, are left out.
+    Each tick of a recording that can spare no more than a block at a time is held out once.
+    Quarters in which, or beside which, no position is known are left out.
     """
     total = sum(map(len, segments))
-    quarters = itertools.pairwise([total * block // 4 for block in range(5)])
-    turns = [_take_ticks_out(segments, [quarter], window) for quarter in quarters]
-    return [(fit, held) for fit, held in turns if fit and held]
+    quarters = itertools.pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
+    least = _least_ticks(window)
+    return with_positions(take_out(segments, [quarter], window, least) for quarter in quarters)
+
+
+def with_positions(splits: Iterable[Split]) -> list[Split]:
+    """Return the splits of which both parts have a position."""
+    return [(fit, held) for fit, held in splits if any_position(fit) and any_position(held)]
 
 
 def _least_ticks(window: int) -> int:
@@ -69,41 +108,54 @@ def _least_ticks(window: int) -> int:
     return round(2.5 * window)
 
 
-def _take_ticks_out(
-    segments: Sequence[Segment], blocks: list[tuple[int, int]], window: int
-) -> Split:
-    """Hold out blocks of ticks, which are numbered over all segments."""
-    begins = itertools.accumulate(map(len, segments), initial=0)
-    cuts: list[list[tuple[int, int, int, int]]] = []
-    for segment, begin in zip(segments, begins, strict=False):
-        cuts.append([])
-        for first, last in blocks:
-            start, stop = max(first - begin, 0), min(last - begin, len(segment))
-            if stop - start >= _least_ticks(window):
-                cuts[-1].append((start, start, stop, stop))
-    return take_out(segments, cuts, window)
-
-
 def take_out(
-    segments: Sequence[Segment], cuts: Sequence[Sequence[tuple[int, int, int, int]]], window: int
+    segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], window: int, least: int
 ) -> Split:
     """
-    Split segments into parts to fit, those of at most two windows dropped, and held-out blocks.
+    Split segments into parts to fit and held-out blocks.
 
-    The cuts are for each segment its blocks in order: end of the fit before it, first tick of the
-    block and the one after its last, start of the fit after it. An empty block is not held.
+    The blocks, in order, are numbers of the first tick and the one after the last, counted over
+    all segments. A seam cuts a block; of fewer than ``least`` ticks it is not held. Parts to fit
+    of at most two windows are dropped.
     """
     fit: list[Segment] = []
     held: list[Segment] = []
-    for segment, blocks in zip(segments, cuts, strict=True):
+    lengths = list(map(len, segments))
+    cuts = [each for block in blocks for each in stretches_between(lengths, *block, least)]
+    for number, segment in enumerate(segments):
         position = 0
-        for before, first, last, after in blocks:
-            if last > first:
-                held.append(segment.part(first, last))
-            fit.append(segment.part(position, max(before, position)))
-            position = max(after, position)
+        for _, begin, end in [cut for cut in cuts if cut.segment == number]:
+            held.append(segment.part(begin, end))
+            fit.append(segment.part(position, begin))
+            position = end
         fit.append(segment.part(position, len(segment)))
     return [part for part in fit if len(part) > 2 * window], held
+
+
+def follow_held_out(
+    follow: Callable[[Seen], tuple[Any, ...]], blocks: Iterable[tuple[Seen, Floats]], lead: int
+) -> list[tuple[Any, ...]]:
+    """
+    Follow held-out blocks, and return the errors on each, (T - lead, c, 2), metres.
+
+    Parameters
+    ----------
+    follow
+        Filters a block from a cold start. It returns the positions (T, c, 2) that are read after
+        each tick, fewer if it stops early, and other arrays of as many rows, which are returned
+        beside the errors.
+    blocks
+        What is filtered, and the true positions (T, c, 2), NaN where unknown: so is the error.
+    lead
+        First ticks of each block, in which the place is not known yet, that do not count.
+
+    """
+    found = []
+    for seen, truth in blocks:
+        positions, *others = follow(seen)
+        errors = positions - truth[: len(positions)]
+        found.append(tuple(each[lead:] for each in (errors, *others)))
+    return found
 
 
 def lost_error(tracks: Sequence[Floats]) -> float:

@@ -5,23 +5,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.hse_hmm.readout import calibration_factors, segment_targets
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.route.fitting import fit, follow
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
-from two_manifold_ros.training.cross_validation import Candidate
+from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset, impute_positions
-from two_manifold_ros.training.held_out import squared_distances, Validation
+from two_manifold_ros.training.held_out import (
+    begins_of,
+    capped_mean,
+    FOLDS,
+    follow_held_out,
+    LOST_SHARE,
+    squared_distances,
+    Stretch,
+    stretches_between,
+    Validation,
+)
 from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
@@ -36,11 +47,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
@@ -60,6 +72,16 @@ Ticks that a model of a route keeps, and whose windows are embedded, however lon
 Of a window above a sixth of them six windows, of which some have to be whole.
 """
 
+MOST_FOLLOWED = 8_000
+"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
+
+MOST_DRIVEN = 1.5
+"""
+Times its share of the visits that a part may have.
+
+At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
+"""
+
 
 def train_route(
     recordings: Sequence[Recording],
@@ -75,7 +97,7 @@ def train_route(
     """
     dataset = build_dataset(recordings, settings)
     observations, window = dataset.observations, dataset.window
-    neighbours = settings.neighbours or Candidate.neighbours
+    neighbours = settings.neighbours or NEIGHBOURS[0]
     low, high = _range_of_means(observations, window)
     notes: tuple[str, ...] = ()
     if settings.imputes_positions:
@@ -98,10 +120,6 @@ def train_route(
     states = embeddings.tables(directions).states
     progress('following each part of the drives on the map of the others', 0.4)
     tuning = usual_tuning(settings)
-    fitted = None
-    # A place visited once cannot be validated.
-    if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
-        fitted = fit(passes, observations, tracks, window, tuning)
     everything = np.ones(len(places.visited), dtype=np.bool_)
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
@@ -112,13 +130,14 @@ def train_route(
         'no part of the drives could be followed on the map of the others; record more laps of '
         'one route'
     )
-    if fitted is not None:
-        readout = replace(route.readout, factors=fitted.factors)
-        route = replace(route, readout=readout)
-        row = likelihood | {'log_score': round(fitted.log_score, 4), 'score_m': fitted.score_m}
-        validation = Validation(
-            (row,), fitted.ticks, fitted.score_m, fitted.lost_m, fitted.factors
-        )
+    calibrated = None
+    # A place visited once cannot be validated.
+    if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
+        calibrated = calibrate(passes, observations, tracks, window, tuning)
+    if calibrated is not None:
+        route = replace(route, readout=replace(route.readout, factors=calibrated.factors))
+        row = likelihood | {'score_m': calibrated.score_m}
+        validation = replace(calibrated, table=(row,))
     chosen = {**likelihood, 'states': states.shape[1], 'neighbours': neighbours}
     summary = summarise(
         recordings, dataset, settings, embeddings, directions, chosen, validation, drives
@@ -185,14 +204,6 @@ def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats
     if len(np.unique(np.rint(every / 1e-7), axis=0)) <= 0.5 * len(every):
         raise InputError(TWICE)
     return every.min(axis=0), every.max(axis=0)
-
-
-class Stretch(NamedTuple):
-    """Ticks of a segment: its number, the first tick, and the one after the last."""
-
-    segment: int
-    begin: int
-    end: int
 
 
 def choose_stretches(
@@ -282,6 +293,85 @@ def states_at_places(
     return means
 
 
+def calibrate(
+    passes: Passes,
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    lead: int,
+    tuning: Tuning,
+) -> Validation | None:
+    """
+    Follow each part of the drives on the map of all others, and calibrate the covariances.
+
+    None where the drives are too short to leave a part out, or no position of them is known. The
+    ``observations`` and ``tracks`` are those of the `passes`. The position is not known yet in
+    the first ticks of each stretch, ``lead``, which are not scored.
+    """
+    parts = parts_to_follow(passes, observations, tracks, lead)
+    if not parts:
+        return None
+    runs = []
+    for blocks, kept in parts:
+        route = learn_route(passes, kept, tuning)
+        runs += follow_held_out(partial(follow, route), blocks, lead)
+    errors, covariances, driving = (np.concatenate(each) for each in zip(*runs, strict=True))
+    if not np.isfinite(errors[:, 0]).any():
+        return None
+    factors, _ = calibration_factors(errors[driving], covariances[driving])
+    # As the maps know it, in the weights of their places.
+    lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
+    score_m = capped_mean(squared_distances(errors[:, :2])[:, 0], lost_m)
+    return Validation((), len(errors), score_m, lost_m, factors)
+
+
+def parts_to_follow(
+    passes: Passes, observations: Sequence[Floats], tracks: Sequence[Floats], lead: int
+) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
+    """Return observations and truth of stretches to follow, and the visits to follow them with."""
+    places = passes.places
+    lengths = [len(each) for each in observations]
+    begins = begins_of(lengths)
+    total = begins[-1]
+    # As few as two of a drive so short that a part would not be twice a window.
+    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
+    when = np.array(begins)[places.segments] + places.times
+    edges = np.linspace(0, total, folds + 1)
+    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
+    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
+    parts = []
+    for low, high in itertools.pairwise(edges.tolist()):
+        kept = (when < low) | (when >= high)
+        if not kept.any() or kept.all():
+            continue
+        left, blocks = max(MOST_FOLLOWED // FOLDS, 3 * lead), []
+        for index, first, last in stretches_between(lengths, int(low), int(high), 2 * lead + 1):
+            chosen = slice(first, min(last, first + left))
+            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
+                blocks.append((observations[index][chosen], truths[index][chosen]))
+                left -= chosen.stop - first
+        parts.append((blocks, kept))
+    return [part for part in parts if part[0]]
+
+
+def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
+    """
+    Follow a stretch (T, d) on a map.
+
+    Returns means (T, H + 1, 2) and covariances (T, H + 1, 2, 2) as read, not calibrated, and
+    whether the vehicle drives on the route as in training (T,). Where it crashed its position is
+    wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
+    """
+    belief = RouteBelief(route)
+    read = []
+    for observation in observations:
+        belief.update(observation)
+        read.append((*belief.read(), belief.driving > 0.5))
+    means, covariances, driving = (np.array(each) for each in zip(*read, strict=True))
+    return means, covariances, driving
+
+
 class RouteFold:
     """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
 
@@ -294,21 +384,15 @@ class RouteFold:
     ) -> None:
         observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
         if settings.imputes_positions:
-            neighbours = settings.neighbours or Candidate.neighbours
+            neighbours = settings.neighbours or NEIGHBOURS[0]
             embeddings = embed(observations, dataset.window, settings, neighbours)
             tracks, _ = impute_positions(embeddings, tracks)
-        horizons = settings.horizons
-        self.passes = lay_out_drives(observations, tracks, dataset, horizons)
-        self._blocks = dataset.standardise(held)
-        self._truths = [
-            segment_targets(each.positions, horizons, dataset.period_s) for each in held
-        ]
+        self.passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
+        self._blocks = dataset.blocks_of(held, settings.horizons)
 
     def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
         """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
         kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
         route = learn_route(self.passes, kept, usual_tuning(settings))
-        return [
-            squared_distances(follow(route, block)[0] - truth)
-            for block, truth in zip(self._blocks, self._truths, strict=True)
-        ]
+        runs = follow_held_out(partial(follow, route), self._blocks, 0)
+        return [squared_distances(errors) for errors, *_ in runs]

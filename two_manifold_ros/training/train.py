@@ -17,12 +17,7 @@ from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.training.cross_validation import Fold, usual_candidate
-from two_manifold_ros.training.dataset import (
-    any_position,
-    build_dataset,
-    driving_dataset,
-    LEAST_WINDOW,
-)
+from two_manifold_ros.training.dataset import build_dataset, driving_dataset, LEAST_WINDOW
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.spectral import train_spectral
@@ -217,11 +212,10 @@ def errors_in_turn(recordings: Sequence[Recording], settings: TrainingSettings) 
     tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
     for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
-        if any_position(fit) and any_position(held):
-            # What is left beside one quarter may be too short to fit.
-            with contextlib.suppress(InputError):
-                fold = Fold(fit, held, dataset, present)
-                shares.append(float(np.mean([fold.score(each) for each in tried])) / fold.lost_m)
+        # What is left beside one quarter may be too short to fit.
+        with contextlib.suppress(InputError):
+            fold = Fold(fit, held, dataset, present)
+            shares.append(float(np.mean([fold.score(each) for each in tried])) / fold.lost_m)
     return shares
 
 

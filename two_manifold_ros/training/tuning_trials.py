@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 import hashlib
 import json
 from math import isfinite, nan
 from pathlib import Path
-import sys
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -78,10 +75,10 @@ def clearly_better(trial: Trial, than: Trial) -> bool:
     won, of = laps_won(trial, than)
     if of < 2 or not trial.score_m <= 0.98 * than.score_m:
         return False
-    before, after = (np.concatenate(each.blocks) for each in (than, trial))
-    known = np.isfinite(before) & np.isfinite(after)
+    laps = np.concatenate(gains)
+    laps = laps[np.isfinite(laps)]
     most = sum(gain > 0.0 for gain in blocks) > len(blocks) / 2 and won > of / 2
-    return most and surely_lower(after[known], before[known], 0.975)
+    return most and surely_lower(-laps, np.zeros_like(laps), 0.975)
 
 
 def laps_won(trial: Trial, than: Trial) -> tuple[int, int]:
@@ -133,19 +130,13 @@ class HeldTime:
     def split(
         self, segments: Sequence[Segment], period_ns: int, window: int
     ) -> tuple[list[Segment], list[Segment]]:
-        """Take the blocks out, see `take_out`; a tick across an edge is in neither part."""
-        cuts = []
-        for segment in segments:
-            edges = np.array(self.spans, dtype=np.int64).reshape(-1, 2)
-            before, last = np.searchsorted(segment.stamps, edges, 'right').T.tolist()
-            first, after = np.searchsorted(segment.stamps, edges + period_ns, 'left').T.tolist()
-            cuts.append(
-                [
-                    (b, f, z if (z - f) * period_ns > self.settle_ns else f, a)
-                    for b, f, z, a in zip(before, first, last, after, strict=True)
-                ]
-            )
-        return take_out(segments, cuts, window)
+        """Take the blocks out, see `take_out`; a tick across an edge is held."""
+        stamps = np.concatenate([segment.stamps for segment in segments])
+        spans = np.array(self.spans, dtype=np.int64).reshape(-1, 2)
+        firsts = np.searchsorted(stamps, spans[:, 0], 'right').tolist()
+        lasts = np.searchsorted(stamps, spans[:, 1] + period_ns, 'left').tolist()
+        least = self.settle_ns // period_ns + 1
+        return take_out(segments, list(zip(firsts, lasts, strict=True)), window, least)
 
     def laps_of(self, block: Segment, period_ns: int) -> Ints:
         """Return the lap of each tick of a block from 0 on, -1 where errors do not count yet."""
@@ -302,7 +293,8 @@ def key_of(
 ) -> str:
     """Return a hash of all that a table of trials depends on: data, settings and program."""
     digest = hashlib.sha256(f'{__version__} {settings} {sorted(given)}'.encode())
-    digest.update(fingerprint(__name__).encode())
+    for path in sorted(Path(__file__).parents[1].rglob('*.py')):
+        digest.update(path.read_bytes())
     for recording in recordings:
         imu, positions = recording.imu, recording.positions
         arrays = [imu.stamps, imu.samples]
@@ -312,53 +304,3 @@ def key_of(
             digest.update(f'{array.dtype.str} {array.shape}'.encode())
             digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-ROOT = Path(__file__).resolve().parents[1]
-"""Folder of the package."""
-
-
-def fingerprint(*modules: str) -> str:
-    """Return a hash of the files of some modules and of all they import from this package."""
-    digest = hashlib.sha256()
-    for name, path in sorted(source_files(*modules).items()):
-        digest.update(f'{name}\n'.encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def source_files(*modules: str) -> dict[str, Path]:
-    """
-    Return the files of modules and of everything they import from this package, by module.
-
-    Imports inside functions count, and those for types too: rather one file too many. A module
-    from elsewhere, such as a test that defines a method, has to be imported already.
-    """
-    package = __name__.split('.', maxsplit=1)[0]
-    files: dict[str, Path] = {}
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        if name in files:
-            continue
-        place = ROOT.joinpath(*name.split('.')[1:])
-        found = [place / '__init__.py', place.with_suffix('.py')]
-        if name.split('.')[0] != package:
-            found = [Path(sys.modules[name].__file__ or '')]
-        # A name that is something in a module has no file.
-        for path in [each for each in found if each.is_file()][:1]:
-            files[name] = path
-            waiting += [each for each in _imported(path) if each.split('.')[0] == package]
-    return files
-
-
-@cache
-def _imported(path: Path) -> tuple[str, ...]:
-    """Return the names of all modules that a file imports, and of what it takes from them."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f'{node.module}.{alias.name}' for alias in node.names)]
-    return tuple(names)
