@@ -14,7 +14,7 @@ from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.training import tuning as tune_module
-from two_manifold_ros.training.tuning_trials import Failure, Outcome, Trial
+from two_manifold_ros.training.tuning import Failure, Outcome, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,88 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Held-out blocks, and closed-loop validation on them."""
+"""Closed-loop validation on held-out blocks chooses, and calibrates."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
-from warnings import catch_warnings, simplefilter
 
-from hypothesis import given
-from hypothesis import strategies as st
 import numpy as np
 import pytest
-from scipy.special import stdtrit
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
-from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, validate
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn, surely_lower
+from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.recordings.recording import Recording
-
-
-def segments_of(lengths: list[int]) -> list[Segment]:
-    """Return segments whose stamps number the ticks through."""
-    stamps = np.arange(sum(lengths))
-    whole = Segment(stamps, np.zeros((len(stamps), 6)), np.zeros((len(stamps), 2)))
-    edges = np.cumsum([0, *lengths]).tolist()
-    return [whole.part(edges[i], edges[i + 1]) for i in range(len(lengths))]
-
-
-def ticks_of(segments: list[Segment]) -> list[int]:
-    """Return the ticks of segments, in order."""
-    return [tick for segment in segments for tick in segment.stamps.tolist()]
-
-
-@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
-def test_fit_and_held_share_no_tick(extra: list[int], window: int) -> None:
-    lengths = [2 * window + each for each in extra]
-    segments = segments_of(lengths)
-    fit, held = hold_out(segments, window)
-    fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
-    assert len(set(fit_ticks) | set(held_ticks)) == len(fit_ticks) + len(held_ticks)
-    assert set(fit_ticks) | set(held_ticks) <= set(ticks_of(segments))
-    assert fit_ticks == sorted(fit_ticks)
-    assert held_ticks == sorted(held_ticks)
-    assert all(len(segment) >= round(2.5 * window) for segment in held)
-    assert all(len(segment) > 2 * window for segment in fit)
-    assert len(held_ticks) <= 0.25 * sum(lengths)
-    seams = np.cumsum(lengths)
-    for segment in [*fit, *held]:
-        assert (np.diff(segment.stamps) == 1).all()
-        first, last = np.searchsorted(seams, segment.stamps[[0, -1]], 'right')
-        assert first == last
-
-
-def test_the_only_block_is_not_cut_by_a_seam() -> None:
-    _, held = hold_out(segments_of([900, 100]), 100)
-    assert ticks_of(held) == list(range(650, 900))
-
-
-@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
-def test_in_turn_every_tick_is_held_out_at_most_once(extra: list[int], window: int) -> None:
-    segments = segments_of([2 * window + each for each in extra])
-    every = ticks_of(segments)
-    seen: list[int] = []
-    turns = hold_out_in_turn(segments, window)
-    assert len(turns) <= 4
-    for fit, held in turns:
-        fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
-        assert not set(fit_ticks) & set(held_ticks)
-        assert set(fit_ticks) | set(held_ticks) <= set(every)
-        assert all(len(segment) >= round(2.5 * window) for segment in held)
-        assert all(len(segment) > 2 * window for segment in fit)
-        assert len(held_ticks) <= len(every) / 4 + 1
-        seen += held_ticks
-    assert seen == sorted(set(seen))
 
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
@@ -114,26 +53,6 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
         return best, list(found.table)
 
     return chosen
-
-
-@given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
-def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    old = rng.normal(1.0, 0.3, count)
-    gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
-    least = stdtrit(count - 1, sure) * gains.std(ddof=1) / np.sqrt(count)
-    expected = gains.mean() > least * np.sqrt((1.0 + alike) / (1.0 - alike))
-    assert surely_lower(old - gains, old, sure, alike) == expected
-
-
-def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
-    old = np.ones(8)
-    with catch_warnings():
-        simplefilter('error')
-        assert surely_lower(old - 0.5, old, 0.9999)
-        assert surely_lower(0.9 * old, old, 0.9999)
-        assert not surely_lower(old, old, 0.9999)
-        assert not surely_lower(old, old - 0.5, 0.9999)
 
 
 def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) -> None:
@@ -244,16 +163,3 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
     assert (found.factors > 0.0).all()
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
-
-
-def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
-    _, held = hold_out(segments_of([4000]), 20)
-    assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
-    assert [len(segment) for segment in held] == [250] * 4
-
-
-def test_in_turn_all_of_one_drive_is_held_out() -> None:
-    segments = segments_of([803])
-    turns = hold_out_in_turn(segments, 20)
-    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
-    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)

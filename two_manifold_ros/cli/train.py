@@ -29,8 +29,7 @@ from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, train_model
-from two_manifold_ros.training.tuning import given_names, tune, USUAL_TRIALS
-from two_manifold_ros.training.tuning_trials import Journal, key_of
+from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -1,41 +1,52 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tune the settings of a training by a coordinate search over closed-loop trials."""
+"""
+Tune the settings of a training by a coordinate search over closed-loop trials.
+
+Each trial is scored on the same held-out laps, and kept in a journal.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, TYPE_CHECKING
+import hashlib
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING, TypeAlias
 
+import numpy as np
+from scipy.sparse.linalg import ArpackError
+
+from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.selection import has_neighbours
+from two_manifold_ros.model.container import replace_file
 from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
 from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.training.cross_validation import usual_candidate, validate
+from two_manifold_ros.training.cross_validation import Fold, usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.route import RouteFold, usual_tuning
-from two_manifold_ros.training.train import with_time_scales
-from two_manifold_ros.training.tuning_trials import (
-    clearly_better,
-    Failure,
-    hold_time,
-    laps_won,
-    Outcome,
+from two_manifold_ros.training.held_out import (
+    capped_mean,
+    HeldTime,
+    hold_out,
+    lost_error,
     set_apart,
-    Trial,
-    TrialBench,
+    surely_lower,
 )
+from two_manifold_ros.training.route import RouteFold, usual_tuning
+from two_manifold_ros.training.summary import FEWEST_LAPS, measure_drives, median_lap_s
+from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.cross_validation import Candidate
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.tuning_trials import HeldTime, Journal
+    from two_manifold_ros.typing import Floats, Ints
 
 
 ORDER = {
@@ -90,13 +101,11 @@ def steps_around(
         return []
     if name == 'ridge' and settings.observation != 'ridge':
         return []
-    value = getattr(settings, name)
-    if name in CHOICES:
-        values: list[Any] = [other for other in CHOICES[name] if other != value]
-    else:
+    value, values = getattr(settings, name), list[Any](CHOICES.get(name, ()))
+    if name in SCALES:
         values = [other for other in SCALES[name] if other < value][-1:]
         values += [other for other in SCALES[name] if other > value][:1]
-    return [replace(settings, **{name: other}) for other in values]
+    return [replace(settings, **{name: other}) for other in values if other != value]
 
 
 def _other_rates(
@@ -118,29 +127,207 @@ def _other_rates(
     return changed
 
 
-def settle(
-    settings: TrainingSettings, dataset: Dataset, chosen: Candidate | RouteTuning
-) -> TrainingSettings:
-    """Return settings that leave nothing open: with what a dataset has, and what was chosen."""
-    settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    if isinstance(chosen, RouteTuning):
-        return replace(settled, sharpness=chosen.sharpness, persistence=chosen.persistence)
-    # The ridge with which the observation operator is tried when it gets one.
-    usual = usual_candidate(replace(settings, observation='ridge'))
-    return replace(settled, **asdict(chosen) | {'ridge': chosen.ridge or usual.ridge})
-
-
 def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> frozenset[str]:
     """Return what stays: settings that could have been left open, and others that were named."""
     free = [name for name in ORDER[settings.method] if name not in (*CHOICES, 'dimension')]
     return frozenset({name for name in free if getattr(settings, name) is not None} | set(named))
 
 
-class Tried(NamedTuple):
-    """Result of some settings, and the best until then; where the search starts there is none."""
+@dataclass(frozen=True)
+class Trial:
+    """
+    Errors of one choice: the mean in metres, each cut where the vehicle is plainly lost.
 
-    outcome: Outcome
-    rival: TrainingSettings | None
+    It is over ticks and horizons; ``blocks`` are the same for each lap of each block, ``None``
+    where no position is known.
+    """
+
+    score_m: float
+    blocks: Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a choice cannot be tried: a sentence."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Trial | Failure
+
+
+def clearly_better(trial: Trial, than: Trial) -> bool:
+    """
+    Return whether a trial is better than another by more than chance.
+
+    Lower by 2 % in total, better in most blocks and in most laps, and with a mean gain per lap
+    that is above zero by a t test at 97.5 %: a dozen changes and more are tried, and of those
+    that do nothing one in forty may be kept.
+    """
+    blocks = [gain[np.isfinite(gain)] for gain in _gains(trial, than)]
+    won, of = laps_won(trial, than)
+    if of < 2 or not trial.score_m <= 0.98 * than.score_m:
+        return False
+    laps, means = np.concatenate(blocks), [gain.mean() for gain in blocks if len(gain)]
+    most = sum(mean > 0.0 for mean in means) > len(means) / 2 and won > of / 2
+    return most and surely_lower(-laps, np.zeros_like(laps), 0.975)
+
+
+def laps_won(trial: Trial, than: Trial) -> tuple[int, int]:
+    """Return on how many laps a trial is better than another, and of how many."""
+    laps = np.concatenate(_gains(trial, than))
+    return int((laps > 0.0).sum()), int(np.isfinite(laps).sum())
+
+
+def _gains(trial: Trial, than: Trial) -> list[Floats]:
+    return [
+        np.array(before, dtype=np.float64) - np.array(after, dtype=np.float64)
+        for before, after in zip(than.blocks, trial.blocks, strict=True)
+    ]
+
+
+def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | str:
+    """
+    Choose the blocks as a training does, or say in one sentence why nothing can be chosen on them.
+
+    The recordings are set apart, and the dataset is theirs at the usual rate and window.
+    """
+    lap_s = median_lap_s(measure_drives(recordings))
+    if lap_s is None:
+        return 'the positions never close a lap, so there are no laps to choose settings on'
+    period_ns = dataset.period_ns
+    _, held = hold_out(dataset.segments, dataset.window)
+    spans = tuple((int(each.stamps[0]) - period_ns, int(each.stamps[-1])) for each in held)
+    lap_ns = round(1e9 * lap_s)
+    laps = sum(map(len, held)) * period_ns / lap_ns
+    if len(held) < 2 or laps < FEWEST_LAPS:
+        return (
+            f'the recording is too short to choose settings: {laps:.1f} laps in {len(held)} '
+            f'block(s) can be held out, but {FEWEST_LAPS} laps in 2 are needed; record longer'
+        )
+    return HeldTime(spans, dataset.window * period_ns, lap_ns, laps)
+
+
+class TrialBench:
+    """Tries settings on the same held-out time; the recordings are set apart, see `hold_time`."""
+
+    def __init__(
+        self, recordings: Sequence[Recording], dataset: Dataset, held_time: HeldTime
+    ) -> None:
+        self._recordings, self._held_time = recordings, held_time
+        fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
+        self._blocks = len(held)
+        self._lost_m = lost_error([segment.positions for segment in fit or held])
+        self._prepared: tuple[TrainingSettings, Fold | RouteFold, list[Ints]] | None = None
+
+    def __call__(self, settings: TrainingSettings) -> Outcome:
+        """Return the errors of settings that leave nothing to be chosen, or why there are none."""
+        try:
+            fold, laps = self._prepare(settings)
+            squares = fold.squared_errors(settings)
+        # Too few ticks, no convergence, no memory: what a choice may meet that another does not.
+        except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError, ArpackError) as e:
+            return Failure(str(e) or type(e).__name__)
+
+        def mean_m(chosen: list[Floats]) -> float | None:
+            mean = capped_mean(np.concatenate(chosen), self._lost_m)
+            return mean if math.isfinite(mean) else None
+
+        blocks = list(zip(squares, laps, strict=True))
+        score_m = mean_m([square[lap >= 0] for square, lap in blocks])
+        if score_m is None:
+            return Failure('no position is known in the held-out blocks')
+        of_laps = [
+            [mean_m([square[lap == index]]) for index in range(lap.max() + 1)]
+            for square, lap in blocks
+        ]
+        return Trial(score_m, of_laps)
+
+    def _prepare(self, settings: TrainingSettings) -> tuple[Fold | RouteFold, list[Ints]]:
+        """Return the fold, that of the last trial where only what is cheap differs."""
+        cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
+        fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
+        expensive = replace(settings, **fixed)
+        if self._prepared is None or self._prepared[0] != expensive:
+            # Before the next is made: two of them may not fit into memory.
+            self._prepared = None
+            dataset = driving_dataset(self._recordings, settings)
+            fit, held = self._held_time.split(dataset.segments, dataset.period_ns, dataset.window)
+            if len(held) != self._blocks or not fit:
+                msg = (
+                    f'windows of {dataset.window} ticks at {dataset.rate_hz:g} Hz leave too '
+                    'little of the recording'
+                )
+                raise InputError(msg)
+            laps = [self._held_time.laps_of(block, dataset.period_ns) for block in held]
+            kind = RouteFold if settings.method == 'route' else Fold
+            self._prepared = expensive, kind(fit, held, dataset, expensive), laps
+        return self._prepared[1:]
+
+
+class Journal:
+    """
+    A file of trials, replaced atomically after each.
+
+    Trials under another key (see ``key_of``) are forgotten, as all are without ``resume``. An
+    ``InputError`` says that the file is there and no journal.
+    """
+
+    def __init__(self, path: Path, key: str, *, resume: bool = True) -> None:
+        self.path = path
+        self._content: dict[str, Any] = {'format': 'two_manifold tuning 1', 'key': key}
+        self._outcomes: dict[str, Outcome] = {}
+        if not path.exists():
+            return
+        try:
+            content = json.loads(path.read_text(encoding='utf-8'))
+            known = content['format'] == self._content['format']
+        except (OSError, ValueError, LookupError, TypeError):
+            known = False
+        if not known:
+            msg = f'{path} exists and is no journal of a tuning: move it, or name another model'
+            raise InputError(msg)
+        if resume and content.get('key') == key:
+            for row in content['trials']:
+                name, kind = row.pop('settings'), Failure if 'reason' in row else Trial
+                self._outcomes[name] = kind(**row)
+
+    def __len__(self) -> int:
+        """Return the number of trials."""
+        return len(self._outcomes)
+
+    def find(self, settings: TrainingSettings) -> Outcome | None:
+        """Return the outcome of settings that were tried."""
+        return self._outcomes.get(json.dumps(asdict(settings)))
+
+    def keep(self, settings: TrainingSettings, outcome: Outcome) -> None:
+        """Add an outcome; ``InputError`` if the file cannot be written."""
+        self._outcomes[json.dumps(asdict(settings))] = outcome
+        rows = [{'settings': name} | asdict(each) for name, each in self._outcomes.items()]
+        text = json.dumps(self._content | {'trials': rows}, indent=1, allow_nan=False)
+        replace_file(self.path, lambda file: file.write(text.encode()), 'trials')
+
+
+def key_of(
+    recordings: Sequence[Recording], settings: TrainingSettings, given: Collection[str]
+) -> str:
+    """Return a hash of all that a table of trials depends on: data, settings and program."""
+    digest = hashlib.sha256(f'{__version__} {settings} {sorted(given)}'.encode())
+    for path in sorted(Path(__file__).parents[1].rglob('*.py')):
+        digest.update(path.read_bytes())
+    for recording in recordings:
+        imu, positions = recording.imu, recording.positions
+        arrays = [imu.stamps, imu.samples]
+        if positions is not None:
+            arrays += [positions.stamps, positions.positions]
+        for array in arrays:
+            digest.update(f'{array.dtype.str} {array.shape}'.encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+Tried: TypeAlias = tuple[Outcome, 'TrainingSettings | None']
+"""Result of some settings, and the best until then; where the search starts there is none."""
 
 
 def search(
@@ -161,7 +348,7 @@ def search(
     if isinstance(first, Failure):
         msg = f'nothing can be tuned: {first.reason}'
         raise InputError(msg)
-    table = {start: Tried(first, None)}
+    table: dict[TrainingSettings, Tried] = {start: (first, None)}
 
     def step(name: str, best: TrainingSettings, reached: Trial) -> tuple[TrainingSettings, Trial]:
         around = steps_around(name, best, start, native_hz)
@@ -169,7 +356,7 @@ def search(
         better = []
         for settings in fresh:
             outcome = attempt(settings)
-            table[settings] = Tried(outcome, best)
+            table[settings] = outcome, best
             if isinstance(outcome, Trial) and clearly_better(outcome, reached):
                 better.append((settings, outcome))
         return min(better, key=lambda each: each[1].score_m, default=(best, reached))
@@ -218,10 +405,8 @@ def tune(
         To train on, and what was asked for.
     given, trials
         Names of settings that stay, see ``given_names``; how many may be tried, the first too.
-    journal
-        Knows trials from before and keeps new ones.
-    progress
-        Called with words and the share done.
+    journal, progress
+        Knows trials from before and keeps new ones; called with words and the share done.
 
     Raises
     ------
@@ -238,20 +423,18 @@ def tune(
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
         return Tuning(settings, {'note': held_time, 'trials': []})
-    start = (journal and journal.start) or _untuned(settings, dataset, held_time)
+    start = _untuned(settings, dataset, held_time)
     if isinstance(start, str):
         return Tuning(settings, {'note': start, 'trials': []})
     bench = TrialBench(recordings, dataset, held_time)
-    done: list[TrainingSettings] = []
+    number = itertools.count()
 
     def attempt(wanted: TrainingSettings) -> Outcome:
-        progress(f'tuning, trial {len(done) + 1} of at most {trials}', len(done) / trials)
-        done.append(wanted)
-        outcome = journal.find(wanted) if journal is not None else None
-        if outcome is None:
-            outcome = bench(wanted)
-            if journal is not None:
-                journal.keep(wanted, outcome)
+        done = next(number)
+        progress(f'tuning, trial {done + 1} of at most {trials}', done / trials)
+        outcome = (journal.find(wanted) if journal is not None else None) or bench(wanted)
+        if journal is not None:
+            journal.keep(wanted, outcome)
         return outcome
 
     interval = min(median_interval_ns(each.imu.stamps) or dataset.period_ns for each in recordings)
@@ -266,16 +449,19 @@ def _untuned(
 ) -> TrainingSettings | str:
     """Return all that a training without a tuning would choose, or why it cannot."""
     fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
+    settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
     try:
         if settings.method == 'route':
             passes = RouteFold(fit, held, dataset, settings).passes
             tuning = usual_tuning(settings)
             persistence = tuning.persistence or passes.persistence
-            return settle(settings, dataset, replace(tuning, persistence=persistence))
-        candidate, _ = validate([(fit, held)], dataset, settings, lambda *_: None)
+            return replace(settled, sharpness=tuning.sharpness, persistence=persistence)
+        chosen, _ = validate([(fit, held)], dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
-    return settle(settings, dataset, candidate)
+    # The ridge with which the observation operator is tried when it gets one.
+    usual = usual_candidate(replace(settings, observation='ridge'))
+    return replace(settled, **asdict(chosen) | {'ridge': chosen.ridge or usual.ridge})
 
 
 def _summarise(
@@ -283,20 +469,16 @@ def _summarise(
 ) -> dict[str, Any]:
     rows = []
     for settings, (outcome, rival) in table.items():
-        row: dict[str, Any] = {
-            'changed': _changes(start, settings),
-            'score_m': None,
-            'laps_won': None,
-        }
+        row: dict[str, Any] = {'changed': _changes(start, settings)}
+        row |= {'score_m': None, 'laps_won': None}
+        other = table[rival][0] if rival is not None else None
         if isinstance(outcome, Failure):
             row['failed'] = outcome.reason
         else:
             row['score_m'] = outcome.score_m
-            other = table[rival].outcome if rival is not None else None
-            if isinstance(other, Trial):
-                row['laps_won'] = list(laps_won(outcome, other))
+            row['laps_won'] = list(laps_won(outcome, other)) if isinstance(other, Trial) else None
         rows.append(row)
-    before, after = table[start].outcome, table[best].outcome
+    before, after = table[start][0], table[best][0]
     return {
         'note': None,
         'untuned_m': before.score_m if isinstance(before, Trial) else None,

@@ -1,0 +1,174 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks are held out of the drives and followed, and no tick of them is learned from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.training.held_out import (
+    capped_mean,
+    follow_held_out,
+    HeldTime,
+    hold_out,
+    hold_out_in_turn,
+    set_apart,
+    surely_lower,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.recordings.recording import Recording
+
+    Split = tuple[list[Segment], list[Segment]]
+
+
+def segment(first: int, period_ns: int, count: int) -> Segment:
+    stamps = first + period_ns * np.arange(count, dtype=np.int64)
+    return Segment(stamps, np.zeros((count, 6)), np.zeros((count, 2)))
+
+
+def segments_of(lengths: list[int]) -> list[Segment]:
+    """Return segments whose stamps number the ticks through."""
+    begins = np.cumsum([0, *lengths]).tolist()
+    return [segment(begin, 1, length) for begin, length in zip(begins, lengths, strict=False)]
+
+
+def ticks_of(segments: list[Segment]) -> list[int]:
+    """Return the ticks of segments, in order."""
+    return [tick for each in segments for tick in each.stamps.tolist()]
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150), st.booleans())
+def test_fit_and_held_share_no_tick_and_cross_no_seam(
+    extra: list[int], window: int, in_turn: bool
+) -> None:
+    lengths = [2 * window + each for each in extra]
+    segments, seams = segments_of(lengths), np.cumsum(lengths)
+    every = ticks_of(segments)
+    turns: list[Split] = [hold_out(segments, window)]
+    if in_turn:
+        turns = hold_out_in_turn(segments, window)
+        assert len(turns) <= 4
+    all_held: list[int] = []
+    for fit, held in turns:
+        fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
+        assert len(set(fit_ticks) | set(held_ticks)) == len(fit_ticks) + len(held_ticks)
+        assert set(fit_ticks) | set(held_ticks) <= set(every)
+        assert fit_ticks == sorted(fit_ticks)
+        assert all(len(each) >= round(2.5 * window) for each in held)
+        assert all(len(each) > 2 * window for each in fit)
+        assert len(held_ticks) <= len(every) / 4 + in_turn
+        for each in [*fit, *held]:
+            assert (np.diff(each.stamps) == 1).all()
+            first, last = np.searchsorted(seams, each.stamps[[0, -1]], 'right')
+            assert first == last
+        all_held += held_ticks
+    assert all_held == sorted(set(all_held))
+
+
+def test_where_blocks_lie() -> None:
+    """The only one is not cut by a seam; several are spread; in turn they are everything."""
+    _, held = hold_out(segments_of([900, 100]), 100)
+    assert ticks_of(held) == list(range(650, 900))
+    _, held = hold_out(segments_of([4000]), 20)
+    assert [int(each.stamps[0]) for each in held] == [375, 1375, 2375, 3375]
+    assert [len(each) for each in held] == [250] * 4
+    turns = hold_out_in_turn(segments_of([803]), 20)
+    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
+    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
+
+
+def test_a_quarter_without_a_position_is_not_held_out() -> None:
+    (whole,) = segments_of([800])
+    whole.positions[:400] = np.nan
+    turns = hold_out_in_turn([whole], 20)
+    assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
+    whole.positions[600:] = np.nan
+    assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
+
+
+SPANS = HeldTime(((100, 200), (400, 460)), settle_ns=20, lap_ns=50, laps=3.2)
+
+
+@pytest.mark.parametrize('period_ns', [5, 10, 20, 30])
+def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns: int) -> None:
+    whole = segment(period_ns, period_ns, 600 // period_ns)
+    fit, held = SPANS.split([whole], period_ns, 0)
+    assert len(held) == 2
+    for block, (start, stop) in zip(held, SPANS.spans, strict=True):
+        assert block.stamps[0] - period_ns <= start < block.stamps[0]
+        assert block.stamps[-1] - period_ns < stop <= block.stamps[-1]
+    assert sum(map(len, fit)) + sum(map(len, held)) == len(whole)
+    for part in fit:
+        for start, stop in SPANS.spans:
+            assert ((part.stamps <= start) | (part.stamps - period_ns >= stop)).all()
+
+
+def test_what_is_too_short_to_be_scored_is_not_held() -> None:
+    fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
+    assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
+    assert [len(part) for part in fit] == [12, 20]
+
+
+def test_laps_of_a_block_are_counted_after_it_has_settled() -> None:
+    laps = SPANS.laps_of(segment(110, 10, 12), 10)  # 120 ns, of which 100 count: two laps
+    assert laps.tolist() == [-1] * 2 + [0] * 4 + [1] * 6
+    assert SPANS.laps_of(segment(110, 10, 4), 10).tolist() == [-1, -1, 0, 0]
+
+
+def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
+    whole = drive(8.0)
+    stamps = whole.imu.stamps.copy()
+    stamps[[5, 7]] = 0, -1
+    first, second = set_apart([replace(whole, imu=replace(whole.imu, stamps=stamps)), whole])
+    assert np.flatnonzero(first.imu.stamps == 0).tolist() == [5, 7]
+    assert first.imu.stamps.max() < second.imu.stamps.min()
+    for each in (first, second):
+        assert each.positions is not None
+        assert each.positions.stamps[0] - each.imu.stamps[0] == 0
+
+
+def test_errors_are_those_after_the_lead() -> None:
+    truth = np.arange(24.0).reshape(6, 2, 2)
+    truth[4] = np.nan
+    blocks = [(5, truth), (6, truth)]
+    runs = follow_held_out(lambda count: (np.ones((count, 2, 2)), np.arange(count)), blocks, 2)
+    for count, (errors, others) in zip((5, 6), runs, strict=True):
+        np.testing.assert_array_equal(errors, 1.0 - truth[2:count])
+        assert others.tolist() == list(range(2, count))
+
+
+def test_a_mean_error_is_capped_and_over_what_is_known() -> None:
+    assert capped_mean(np.array([4.0, np.nan, 1.0, 100.0]), 3.0) == 2.0
+    assert np.isnan(capped_mean(np.array([np.nan]), 3.0))
+
+
+@given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
+def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    old = rng.normal(1.0, 0.3, count)
+    gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
+    least = stdtrit(count - 1, sure) * gains.std(ddof=1) / np.sqrt(count)
+    expected = gains.mean() > least * np.sqrt((1.0 + alike) / (1.0 - alike))
+    assert surely_lower(old - gains, old, sure, alike) == expected
+
+
+def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
+    old = np.ones(8)
+    with catch_warnings():
+        simplefilter('error')
+        assert surely_lower(old - 0.5, old, 0.9999)
+        assert surely_lower(0.9 * old, old, 0.9999)
+        assert not surely_lower(old, old, 0.9999)
+        assert not surely_lower(old, old - 0.5, 0.9999)
