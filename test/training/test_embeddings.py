@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import re
-from typing import TYPE_CHECKING
 
+import naive
 import numpy as np
 import pytest
 
@@ -18,6 +18,8 @@ from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.names import KERNELS, METHODS
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.ticks.novelty import NoveltyAnchors
+from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, Fold
 from two_manifold_ros.training.dataset import build_dataset
@@ -26,14 +28,12 @@ from two_manifold_ros.training.embeddings import (
     embed_surroundings,
     impute_positions,
     ManifoldEmbeddings,
+    novelty_anchors,
     TpsrEmbeddings,
 )
 from two_manifold_ros.training.held_out import hold_out, squared_distances
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.head import TrainedModel
 
 WINDOW = 10
 LENGTHS = (150, 90)
@@ -95,12 +95,6 @@ TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='module')
-def tpsr(slot_car_laps: tuple[Recording, Recording]) -> TrainedModel:
-    """Return a TPSR with scales of its own."""
-    return train_model([slot_car_laps[0]], TPSR)
-
-
-@pytest.fixture(scope='module')
 def tpsr_structure() -> TpsrEmbeddings:
     """Return what is learned of noisy laps of two segments."""
     random = np.random.default_rng(3)
@@ -144,16 +138,6 @@ def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> 
         np.testing.assert_allclose(belief.state / belief.state[0], expected, atol=1e-6)
 
 
-def test_it_follows_laps_that_it_has_not_seen(
-    tpsr: TrainedModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    assert tpsr.summary['method'] == 'tpsr'
-    (score, *_) = evaluate(tpsr, [slot_car_laps[1]]).scores
-    assert score.model.rmse_m < 0.25 * score.mean.rmse_m
-    assert score.model.coverage95 > 0.9
-
-
-PERIOD_S = 0.1
 CIRCLE_WINDOW = 10
 RADIUS_M = 2.0
 LAPS = ((40, 43, 38, 41), (42, 39, 40))
@@ -169,8 +153,9 @@ class Drives:
     structure: ManifoldEmbeddings
 
 
-def make_drives(seed: int = 0) -> Drives:
-    rng = np.random.default_rng(seed)
+@pytest.fixture(scope='module')
+def drives() -> Drives:
+    rng = np.random.default_rng(0)
     observations, positions = [], []
     for laps in LAPS:
         angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
@@ -184,11 +169,6 @@ def make_drives(seed: int = 0) -> Drives:
 QUICK = TrainingSettings(
     window=20, horizons=(0, 5), method='spectral', states=20, neighbours=30, bandwidth_factor=1.4
 )
-
-
-@pytest.fixture(scope='module')
-def drives() -> Drives:
-    return make_drives()
 
 
 def seen(drives: Drives, every: int) -> list[np.ndarray]:
@@ -244,10 +224,14 @@ def test_the_manifold_with_the_least_error_is_taken(
     np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
 
 
-def test_nothing_is_estimated_where_all_is_known(drives: Drives) -> None:
-    tracks, note = impute_positions(drives.structure, drives.positions)
-    assert note is None
-    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(drives.positions))
+def test_nothing_is_estimated_of_all_or_next_to_nothing(drives: Drives) -> None:
+    few = [np.full_like(each, np.nan) for each in drives.positions]
+    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
+    few[0][shown] = drives.positions[0][shown]
+    for positions, noted in ((drives.positions, False), (few, True)):
+        tracks, note = impute_positions(drives.structure, positions)
+        np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
+        assert (note is not None) == noted
 
 
 @pytest.fixture(scope='module')
@@ -295,15 +279,6 @@ def test_a_training_estimates_positions_and_says_so(rarely_seen: Recording, meth
     model = train_model([rarely_seen.between(None, 40.0)], settings)
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
-
-
-def test_too_few_positions_are_left_alone(drives: Drives) -> None:
-    positions = [np.full_like(each, np.nan) for each in drives.positions]
-    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
-    positions[0][shown] = drives.positions[0][shown]
-    tracks, note = impute_positions(drives.structure, positions)
-    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
-    assert note is not None
 
 
 def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> None:
@@ -355,5 +330,63 @@ def test_pictures_are_followed_as_well() -> None:
     )
     model = train_model([recording.between(None, 55.0)], TPSR)
     assert model.channels.names == names
+    assert model.summary['method'] == 'tpsr'
     (score, *_) = evaluate(model, [recording.between(55.0, None)]).scores
     assert score.model.rmse_m < 0.3
+
+
+WIDTH = 5
+
+
+def window_set(series: np.ndarray, width: int = WIDTH) -> WindowSet:
+    starts = np.arange(series.shape[1] - width + 1)
+    return WindowSet(np.ascontiguousarray(series), starts, width)
+
+
+def naive_anchors(series: np.ndarray) -> NoveltyAnchors:
+    nearest, own, other = [], [], []
+    for start in range(series.shape[1] - WIDTH + 1):
+        window = series[:, start : start + WIDTH]
+        swapped = np.concatenate([window[:, WIDTH // 2 :], window[:, : WIDTH // 2]], axis=1)
+        away = abs(np.arange(series.shape[1] - WIDTH + 1) - start) >= 2 * WIDTH
+        usual = naive.window_distances(series, window)[away]
+        mixed = naive.window_distances(series, swapped)[away]
+        nearest.append(usual.min())
+        own.append(np.log(usual.min() / usual.mean()))
+        other.append(np.log(mixed.min() / mixed.mean()))
+    return NoveltyAnchors(
+        float(np.median(nearest)), float(np.median(own)), float(np.median(other)), 0
+    )
+
+
+def test_against_windows_compared_one_by_one() -> None:
+    series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
+    found, wanted = novelty_anchors(window_set(series)), naive_anchors(series)
+    assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
+
+
+def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
+    """Swapped halves of a lap are the lap as it is half a lap later."""
+    rng = np.random.default_rng(5)
+    lap = rng.normal(size=(3, WIDTH - 1))
+    series = np.tile(lap, 40) + 0.05 * rng.normal(size=(3, 40 * (WIDTH - 1)))
+    windows = window_set(series, WIDTH - 1)
+    swapped, both = novelty_anchors(windows), novelty_anchors(windows, spliced=True)
+    assert swapped.other == pytest.approx(swapped.own, abs=0.3)
+    assert both.other > swapped.other + 2.0
+    assert (both.own, both.squared) == (swapped.own, swapped.squared)
+
+
+def test_anchors_of_a_short_drive_of_standstills_and_of_noise() -> None:
+    """Too short to leave anything out it is compared with its farthest window."""
+    series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
+    anchors = novelty_anchors(window_set(series))
+    assert anchors.squared > 0.0
+    assert np.isfinite([anchors.own, anchors.other]).all()
+    series = np.random.default_rng(4).normal(size=(2, 80))
+    series[:, 30:40] = series[:, 30:31]
+    series[0, 60:70] = 0.0
+    assert novelty_anchors(window_set(series)).still == 9
+    # What never repeats is as novel as another route.
+    anchors = novelty_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
+    assert anchors.own == pytest.approx(anchors.other, abs=0.1)

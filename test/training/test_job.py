@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The training of a node: its settings, and how it is given up."""
+"""Settings of a training, those of a node among them, and how the job of a node is given up."""
 
 from __future__ import annotations
 
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import pytest
 
@@ -26,59 +26,93 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
 
+NAN, INFINITE = float('nan'), float('inf')
+
+
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'method': 'magic'}, "no method named 'magic'; choose one of route, spectral"),
+        ({'kernel': 'cosine'}, "no kernel named 'cosine'"),
+        ({'coupling': 'none'}, "no coupling named 'none'"),
+        ({'readout': 'mean'}, "no readout named 'mean'"),
+        ({'clock': 'sundial'}, "no clock named 'sundial'"),
+        ({'observation': 'lasso'}, "no observation named 'lasso'"),
+        ({'method': 'tpsr', 'readout': 'ridge'}, 'method tpsr has no readout ridge'),
+        ({'method': 'spectral', 'states': 0}, 'states is 0, but must be at least 2'),
+        ({'rate_hz': 0.0}, 'a rate of 0.0 Hz is outside 0.1 to 1000 Hz'),
+        ({'rate_hz': NAN}, 'outside 0.1 to 1000 Hz'),
+        ({'window': 1}, 'window is 1, but must be at least 2'),
+        ({'neighbours': 0}, 'neighbours is 0, but must be at least 2'),
+        ({'persistence': -1.0}, 'persistence is -1.0, but must be above 0'),
+        ({'sharpness': 0.0}, 'sharpness is 0.0, but must be above 0'),
+        ({'bandwidth_factor': NAN}, 'bandwidth_factor is nan, but must be above 0'),
+        ({'ridge': INFINITE}, 'ridge is inf, but must be above 0'),
+        ({'horizons': ()}, 'must start with 0 and increase'),
+        ({'horizons': (1, 2)}, "horizons '1,2' must start with 0 and increase"),
+        ({'horizons': (0, 5, 5)}, 'must start with 0 and increase'),
+    ],
+)
+def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        TrainingSettings(**values)
+    assert words in str(caught.value)
+
+
+def test_the_ends_of_the_ranges_are_allowed() -> None:
+    small = dict.fromkeys(('persistence', 'sharpness', 'bandwidth_factor', 'ridge'), 1e-3)
+    counts = dict.fromkeys(('window', 'states', 'neighbours', 'dimension'), 2)
+    for rate_hz in (0.1, 1000.0):
+        settings = TrainingSettings(rate_hz=rate_hz, horizons=(0,), **counts, **small)
+        assert settings.rate_hz == rate_hz
+
 
 DEFAULTS = vars(TrainerParameters())
 
 
-def test_every_setting_is_handed_on() -> None:
+def test_every_parameter_is_handed_on_and_defaults_are_those_of_the_training() -> None:
+    assert training_settings(DEFAULTS) == TrainingSettings()
     chosen = {
         'rate_hz': 5.0, 'window': 30, 'states': 7, 'method': 'spectral', 'kernel': 'gaussian',
         'readout': 'mkdr',
     }  # fmt: skip
     settings = training_settings({**DEFAULTS, **chosen, 'horizons': [0, 3]})
     assert settings == TrainingSettings(**chosen, horizons=(0, 3))
-
-
-def test_numbers_of_the_belief_about_the_place() -> None:
-    chosen = {'sharpness': 0.3, 'persistence': 0.7}
-    assert training_settings({**DEFAULTS, **chosen}) == TrainingSettings(**chosen)
-    for name, value in chosen.items():
-        with pytest.raises(InputError, match=f'Method spectral has no {name}'):
-            training_settings({**DEFAULTS, 'method': 'spectral', name: value})
-
-
-def test_a_read_out_that_the_method_does_not_have_is_refused() -> None:
-    with pytest.raises(InputError, match='set method to spectral'):
-        training_settings({**DEFAULTS, 'readout': 'ridge'})
+    numbers = {'sharpness': 0.3, 'persistence': 0.7}
+    assert training_settings({**DEFAULTS, **numbers}) == TrainingSettings(**numbers)
+    for text in ('auto', '0.2'):
+        assert training_settings({**DEFAULTS, 'position_lag': text}) == TrainingSettings()
 
 
 @pytest.mark.parametrize(
-    ('path', 'words'), [('', 'No model is named'), ('/nowhere/m.npz', 'missing')]
+    ('values', 'words'),
+    [
+        ({'method': 'spectral', 'sharpness': 0.3}, 'Method spectral has no sharpness'),
+        ({'method': 'tpsr', 'persistence': 0.3}, 'Method tpsr has no persistence'),
+        ({'readout': 'ridge'}, 'set method to spectral'),
+        ({'position_lag': 'late'}, 'neither auto nor a number'),
+    ],
 )
-def test_a_target_that_cannot_be_written_is_refused(path: str, words: str) -> None:
+def test_parameters_that_do_not_fit_are_refused(values: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        check_target(path)
+        training_settings({**DEFAULTS, **values})
 
 
-def test_a_position_lag_that_cannot_be_applied_is_refused_early() -> None:
-    for text in ('', 'auto', '0.2'):
-        training_settings({**DEFAULTS, 'position_lag': text})
-    with pytest.raises(InputError, match='neither auto nor a number'):
-        training_settings({**DEFAULTS, 'position_lag': 'late'})
+def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    check_target(str(tmp_path / 'model.npz'))
+    for path, words in (('', 'No model is named'), ('/nowhere/m.npz', 'missing')):
+        with pytest.raises(InputError, match=words):
+            check_target(path)
 
 
 def test_the_positions_of_bags_are_put_in_step(
     write_bag: Callable[..., Path], drive: Callable[..., Recording], tmp_path: Path
 ) -> None:
-    late = drive().with_positions_earlier(-0.2)
-    bag = write_bag(tmp_path / 'late', late)
-    values = {**DEFAULTS, 'bags': [str(bag)], 'position_lag': 'auto'}
-    (recording,) = read_bags(values)
-    assert recording.positions is not None
-    assert recording.positions.earlier_s == pytest.approx(0.2, abs=0.01)
-    (untouched,) = read_bags({**values, 'position_lag': ''})
-    assert untouched.positions is not None
-    assert untouched.positions.earlier_s == 0.0
+    bag = write_bag(tmp_path / 'late', drive().with_positions_earlier(-0.2))
+    for wanted, earlier_s in (('auto', 0.2), ('', 0.0)):
+        (recording,) = read_bags({**DEFAULTS, 'bags': [str(bag)], 'position_lag': wanted})
+        assert recording.positions is not None
+        assert recording.positions.earlier_s == pytest.approx(earlier_s, abs=0.01)
 
 
 class Saving:
@@ -123,11 +157,3 @@ def test_none_is_started_after_it_was_given_up(monkeypatch: pytest.MonkeyPatch) 
     reading.set()
     assert not saving.begun.wait(0.05)
     assert saving.written == 0
-
-
-def test_the_defaults_are_those_of_the_training() -> None:
-    assert training_settings(DEFAULTS) == TrainingSettings()
-
-
-def test_a_target_that_can_be_written_is_fine(tmp_path: Path) -> None:
-    check_target(str(tmp_path / 'model.npz'))

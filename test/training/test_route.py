@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -248,16 +247,6 @@ def test_without_states_the_positions_are_the_same(
     )
     assert mine.positions.tobytes() == its.positions.tobytes()
     assert mine.withheld == its.withheld
-    with pytest.raises(InputError, match='states is 0'):
-        replace(SETTINGS, method='spectral', states=0)
-
-
-def test_a_vehicle_that_never_moves(slot_car_laps: tuple[Recording, Recording]) -> None:
-    parked = slot_car_laps[0].between(None, 60.0)
-    assert parked.positions is not None
-    still = replace(parked.positions, positions=np.ones_like(parked.positions.positions))
-    with pytest.raises(InputError, match='never moves'):
-        train_model([replace(parked, positions=still)], SETTINGS)
 
 
 def places_of(lengths: list[int], lap: int) -> Places:

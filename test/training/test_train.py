@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Training: what it refuses, what it says, and that everything on offer learns the track."""
+"""Training: what it refuses, what it reports, and that everything on offer learns the track."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.summary import (
+    count_all_laps,
+    lag_summary,
+    lap_notes,
+    measure_drives,
+)
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
@@ -27,12 +34,12 @@ if TYPE_CHECKING:
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return slot_car_laps[0]
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def half(laps: Recording) -> Recording:
     """Return eight of the laps, which take half as long to learn."""
     return laps.between(None, 75.0)
@@ -54,20 +61,24 @@ def refusal(recordings: list[Recording], settings: TrainingSettings = QUICK) -> 
     return str(caught.value)
 
 
-def test_two_trainings_give_the_same_file(
+def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
     laps: Recording, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
-    again = train_model([laps], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    reported: list[tuple[str, float]] = []
+    settings = TrainingSettings(window=20, horizons=(0, 5, 20))
+    again = train_model([laps], settings, lambda *each: reported.append(each))
     save_model(slot_car_model, tmp_path / 'one')
     save_model(again, tmp_path / 'two')
     assert (tmp_path / 'one').read_bytes() == (tmp_path / 'two').read_bytes()
+    shares = [share for _, share in reported]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert all(stage for stage, _ in reported)
 
 
 def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: Recording) -> None:
     model, summary = slot_car_model, slot_car_model.summary
-    assert model.rate_hz == 10.0
-    assert model.window == 20
-    assert model.horizons == (0, 5, 20)
+    assert (model.rate_hz, model.window, model.horizons) == (10.0, 20, (0, 5, 20))
     assert model.states == summary['states'] == summary['chosen']['states']
     assert (model.imu_topic, model.position_topic) == ('/imu', '/reference')
     assert model.frame_id == 'map'
@@ -131,49 +142,31 @@ def test_two_recordings_in_either_order(
         assert now.model.rmse_m < 0.3
 
 
-def test_a_drive_that_is_held_out_and_trained_on_is_refused(laps: Recording) -> None:
-    """A model to which everything but its own training is novel is useless."""
-    part = laps.between(None, 15.0)
-    message = refusal([part, replace(part, name='copy')])
-    assert message.startswith('most windows occur twice with the same samples')
-
-
-def test_recordings_without_what_a_training_needs_are_refused(laps: Recording) -> None:
-    assert refusal([]) == 'there is no recording to train on'
-    message = refusal([laps, with_positions(laps, frame_id='odom')])
-    assert 'the positions are in different frames (map, odom)' in message
+def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> None:
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     there = replace(with_positions(laps, origin=origin), name='there')
-    message = refusal([laps, there])
-    assert message.startswith('there: the positions on ')
-    assert 'metres from 48.0000000, 11.0000000 deg' in message
-    assert 'metres without a geodetic origin' in message
-    assert 'there: ' in refusal(
-        [with_positions(laps, origin=replace(origin, altitude_m=1)), there]
-    )
-    bare = replace(laps, name='bare', positions=None)
-    assert refusal([laps, bare]).startswith('bare: training needs positions, but there are none')
-    assert 'no IMU sample in the part asked for; check --until' in refusal([laps.between(0, 0)])
+    higher = with_positions(laps, origin=replace(origin, altitude_m=1))
+    short = laps.between(None, 30.0)
+    assert short.positions is not None
+    still = with_positions(short, positions=np.ones_like(short.positions.positions))
+    beyond = replace(QUICK, horizons=(0, 5000))
+    for recordings, settings, words in (
+        ([], QUICK, 'there is no recording to train on'),
+        ([laps, with_positions(laps, frame_id='odom')], QUICK, 'different frames (map, odom)'),
+        ([laps, there], QUICK, 'there: the positions on '),
+        ([higher, there], QUICK, 'there: '),
+        ([laps, replace(laps, name='bare', positions=None)], QUICK, 'bare: training needs pos'),
+        ([laps.between(0, 0)], QUICK, 'no IMU sample in the part asked for; check --until'),
+        # To a model of it everything but its own training would be novel.
+        ([short, replace(short, name='copy')], QUICK, 'most windows occur twice with the same'),
+        ([short, short], replace(QUICK, method='spectral'), 'most windows occur twice'),
+        ([still], QUICK, 'the vehicle never moves'),
+        ([short], beyond, 'no position is known 5000 ticks after any training tick; shorten'),
+    ):
+        assert words in refusal(list(recordings), settings)
 
 
-def test_a_horizon_beyond_all_positions_is_refused(laps: Recording) -> None:
-    message = refusal([laps.between(None, 30.0)], replace(QUICK, horizons=(0, 5000)))
-    assert message.startswith('no position is known 5000 ticks after any training tick; shorten')
-
-
-def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
-    reported: list[tuple[str, float]] = []
-    train_model([laps.between(None, 30.0)], QUICK, lambda *each: reported.append(each))
-    shares = [share for _, share in reported]
-    assert shares == sorted(shares)
-    assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert {stage for stage, _ in reported} == {
-        'averaging samples over ticks', 'merging the passes into places', 'embedding windows',
-        'following each part of the drives on the map of the others',
-    }  # fmt: skip
-
-
-def test_what_lessens_a_model_is_said_aloud(laps: Recording) -> None:
+def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
     """Dead channels, few states, and positions that say nothing of where it drove."""
     part = laps.between(None, 60.0)
     assert part.positions is not None
@@ -188,3 +181,49 @@ def test_what_lessens_a_model_is_said_aloud(laps: Recording) -> None:
     assert any('linear_acceleration.z, angular_velocity.x, angular' in note for note in notes)
     assert any('share only 11 of the 40 states' in note for note in notes)
     assert any('the filter was lost most of the time' in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'held_s', 'words'),
+    [
+        (48.0, 8.5, None),
+        (48.0, 0.0, None),
+        (48.0, 4.0, 'there are 6.0 laps, and 0.5 of one in the held-out blocks: settings are '),
+        (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: settings are '),
+        (16.0, 0.0, 'there are 2.0 laps: record at least 3'),
+        (6.0, 0.0, 'the positions never close a lap: record'),
+        (6.0, 1.5, 'the positions never close a lap: settings are hardly validated and the'),
+    ],
+)
+def test_too_few_laps_are_said_in_one_sentence(
+    drive: Callable[..., Recording], seconds: float, held_s: float, words: str | None
+) -> None:
+    drives = measure_drives([drive(seconds=seconds)])
+    notes = lap_notes(drives, held_s)
+    assert [note.startswith(words or '-') for note in notes] == [True] * (words is not None)
+    # The laps of all recordings count, but those that close none.
+    expected = 2 * seconds / 8.0 if seconds > 8.0 else 0.0
+    assert count_all_laps([*drives, *drives]) == pytest.approx(expected, abs=0.2)
+
+
+def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive: Callable[..., Recording]) -> None:
+    late = drive(late_s=0.2)
+    silent = replace(late.imu, samples=np.zeros_like(late.imu.samples))
+    recordings = [late, late.with_positions_earlier(0.15), replace(late, imu=silent)]
+    rows = lag_summary(recordings, measure_drives(recordings))
+    assert [row['corrected_s'] for row in rows] == [0.0, 0.15, 0.0]
+    assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)
+    assert [row['uncertainty_s'] for row in rows[:2]] == pytest.approx([0.014, 0.014], abs=0.001)
+    assert rows[2]['found_s'] is rows[2]['uncertainty_s'] is None
+
+
+def test_a_model_remembers_laps_and_lag(drive: Callable[..., Recording]) -> None:
+    settings = TrainingSettings(rate_hz=10.0, window=10, states=5, horizons=(0, 5))
+    recording = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
+    summary = train_model([recording], settings).summary
+    assert summary['laps'] == pytest.approx(2.5, abs=0.1)
+    (row,) = summary['position_lag']
+    assert row['recording'] == 'ellipse'
+    assert row['found_s'] == pytest.approx(0.2, abs=0.003)
+    assert row['corrected_s'] == 0.2
+    assert [note for note in summary['notes'] if note.startswith('there are 2.5 laps')]
