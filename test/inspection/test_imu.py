@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gravity, dead channels and stuck samples."""
+"""Rates, jitter, gaps and wrong stamps of a stream; gravity, dead channels and stuck samples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
-from two_manifold_ros.inspection.timing import Stretch
-from two_manifold_ros.recordings.recording import ImuStream
+from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
+from two_manifold_ros.recordings.recording import ImuStream, usual_gap_ns
+from two_manifold_ros.ticks.segments import holes
 
 
 def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:
@@ -40,14 +41,12 @@ def test_verdicts(
     assert (measured.verdict, measured.up_axis) == (verdict, up_axis)
 
 
-def test_a_lateral_axis_that_follows_the_gyroscope_is_not_gravity_in_g() -> None:
+def test_an_axis_that_follows_the_gyroscope_may_be_gravity_in_si_units_but_not_in_g() -> None:
+    """As it does in banked curves, or beside the vehicle's own acceleration."""
     samples = driving((0.0, 1.0, 0.0), 0.1)
     assert measure_gravity(samples).verdict == 'g'
     samples[:, 5] = 0.5 * samples[:, 1]
     assert measure_gravity(samples).verdict == 'removed'
-
-
-def test_gravity_in_banked_curves_is_gravity() -> None:
     samples = driving((0.0, 0.0, 9.8), 0.5)
     samples[:, 3] = 0.5 * samples[:, 2]
     assert measure_gravity(samples).verdict == 'metres per second squared'
@@ -67,8 +66,7 @@ def test_a_constant_channel_is_dead_whatever_its_value() -> None:
     samples[7, 0] = np.nan
     channels = summarise_channels(samples)
     assert [channel.dead for channel in channels] == [False, False, True, False, True, False]
-    assert channels[2].name == 'linear_acceleration.z'
-    assert channels[2].unit == 'm/s^2'
+    assert (channels[2].name, channels[2].unit) == ('linear_acceleration.z', 'm/s^2')
     assert np.isclose(channels[2].mean, 9.81)
     assert channels[5].highest == np.delete(samples, 7, axis=0)[:, 5].max()
 
@@ -91,3 +89,85 @@ def test_where_a_sensor_is_stuck(
     for start, stop in same:
         samples[start:stop] = samples[start]
     assert stuck_stretches(ImuStream('/imu', '', period * STAMPS, samples, STAMPS)) == found
+
+
+MS = 1_000_000
+START = 1_700_000_000 * 10**9
+EVEN = START + np.arange(300) * 20 * MS
+
+
+def test_an_even_stream() -> None:
+    timing = measure_timing(START + np.arange(101) * 10 * MS, START - 500 * MS)
+    assert (timing.count, timing.start_s, timing.duration_s) == (101, 0.5, 1.0)
+    assert timing.rate_hz == pytest.approx(100.0)
+    assert (timing.jitter_std_s, timing.jitter_p99_s) == pytest.approx((0.0, 0.0), abs=1e-12)
+    assert [(bar.above, bar.up_to) for bar in timing.histogram if bar.count] == [(0.95, 1.05)]
+    assert timing.gaps == ()
+    assert (timing.duplicates, timing.backward, timing.zero) == (0, 0, 0)
+
+
+def test_jitter_and_its_histogram() -> None:
+    intervals = np.array([10] * 80 + [6] * 10 + [14] * 10) * MS
+    timing = measure_timing(START + np.cumsum(intervals), START)
+    assert timing.rate_hz == pytest.approx(100.0)
+    assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
+    assert timing.jitter_p99_s == pytest.approx(0.004)
+    counts = {bar.up_to: bar.count for bar in timing.histogram if bar.count}
+    assert counts == {0.8: 10, 1.05: 79, 1.5: 10}
+
+
+@pytest.mark.parametrize(
+    ('steps', 'gaps'),
+    [
+        # A gap is long in seconds and in intervals.
+        ([10, 10, 10, 200, 10, 10, 300, 10], (Stretch(0.25, 0.3),)),
+        ([100, 100, 100, 400, 100, 600, 100], (Stretch(0.8, 0.6),)),
+        ([20] * 500 + [500] * 100, ()),
+        ([20] * 500 + [500] * 100 + [3000, 500], (Stretch(60.0, 3.0),)),
+        ([10] * 50 + [5000] + [10] * 50, (Stretch(0.5, 5.0),)),
+    ],
+)
+def test_gaps(steps: list[int], gaps: tuple[Stretch, ...]) -> None:
+    stamps = START + np.cumsum(steps) * MS
+    timing = measure_timing(stamps, START)
+    assert timing.gaps == gaps
+    # By the rule of training.
+    assert timing.gap_s == usual_gap_ns(stamps) / 1e9
+    if steps[0] == 10 and len(steps) > 50:
+        assert timing.jitter_std_s == pytest.approx(0.0, abs=1e-12)
+
+
+def test_gaps_of_what_is_interpolated_are_the_holes_of_training() -> None:
+    steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
+    timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
+    assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
+    assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
+
+
+def test_wrong_stamps_make_no_gap_and_are_counted() -> None:
+    late = np.arange(300)
+    late[::10] += 15
+    assert measure_timing(EVEN[np.argsort(late, kind='stable')], START).gaps == ()
+    zeros = EVEN.copy()
+    zeros[1::2] = 0
+    assert measure_timing(zeros, START).gap_s == 0.25
+    stamps = np.append(START + np.array([0, 10, 10, 20, 15, 30, 30, 40]) * MS, [0, 0, -5])
+    timing = measure_timing(stamps, START)
+    assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 3)
+
+
+def test_a_single_message_has_no_rate() -> None:
+    timing = measure_timing(np.array([START]), START)
+    assert (timing.rate_hz, timing.duration_s, timing.histogram) == (0.0, 0.0, ())
+    assert timing.gap_s > 0
+
+
+def test_only_advancing_stamps_are_used() -> None:
+    stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
+    assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
+
+
+def test_only_the_longest_stretches_are_listed() -> None:
+    stretches = [Stretch(float(start), float(start)) for start in range(7)]
+    assert listed(stretches, most=2) == '5.00 s from 5.0 s on, 6.00 s from 6.0 s on and 5 shorter'
+    assert listed(stretches[1:2]) == '1.00 s from 1.0 s on'

@@ -67,17 +67,12 @@ def test_no_motion_without_movement(positions: np.ndarray) -> None:
     assert measure_motion(np.arange(len(positions)) * 0.04, positions, GAP_S) is None
 
 
-def test_a_jump_is_found_with_time_and_distance() -> None:
+def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none() -> None:
     seconds = np.arange(0, 20, 0.04)
     positions = ellipse(seconds)
     positions[250:] += [3.0, 4.0]
     (jump,) = find_jumps(seconds, positions, GAP_S)
-    assert jump.at_s == pytest.approx(10.0)
-    assert jump.distance_m == pytest.approx(5.0, abs=0.1)
-
-
-def test_a_move_during_a_gap_and_an_early_stamp_are_no_jumps() -> None:
-    seconds = np.arange(0, 20, 0.04)
+    assert (jump.at_s, jump.distance_m) == pytest.approx((10.0, 5.0), abs=0.1)
     positions = ellipse(seconds)
     seconds[100] = seconds[99] + 1e-4
     outside = (seconds < 6) | (seconds > 6.5)

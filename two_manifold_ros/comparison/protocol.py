@@ -15,13 +15,13 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.inspection.positions import position_findings
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, largest_believable, positions_at
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import follow_held_out, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.summary import count_all_laps, FEWEST_LAPS, measure_drives
+from two_manifold_ros.training.summary import count_all_laps, measure_drives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -186,28 +186,21 @@ class Laps:
     apart_m: float
 
 
-def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps | None:
+GATES = 16
+"""Places at which laps are measured; a quarter as many may all lie where nothing was seen."""
+
+
+def count_laps(motion: Motion) -> Laps | None:
     """
-    Return the laps, or ``None`` if the vehicle never passed a place twice.
+    Return the laps of a motion, or ``None`` if the vehicle never passed a place twice.
 
     Gates are put across the route at even distances; the times and ways between passing the same
     gate twice in the same direction are laps.
-
-    Parameters
-    ----------
-    motion
-        From ``measure_motion``.
-    gates
-        How many.
-    most_gap
-        Share of the time of a lap for which nothing may be known. In a longer gap the vehicle may
-        have come by the gate without being seen: with 0.5 at most once, if it drives evenly.
-
     """
     way = way_driven(motion)
     if way[-1] == 0:
         return None
-    points = np.searchsorted(way, (np.arange(gates) + 0.5) / gates * way[-1])
+    points = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1])
     # A tenth of the route's extent.
     width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
     found = [_laps_through(motion, way, int(gate), width) for gate in points]
@@ -215,7 +208,8 @@ def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps |
     # No way is counted over a gap, so the length is a bit short then, and the time is not.
     chosen = gaps == 0.0
     if not chosen.any():
-        chosen = gaps < most_gap
+        # In a gap of half a lap and more the vehicle may have come by without being seen.
+        chosen = gaps < 1 / 2
     if not chosen.any():
         return None
     time_s, length_m = np.median(laps[chosen], axis=0).tolist()

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 
+FEWEST_LAPS = 3
+"""Fewer leave no lap to choose settings on beside those to learn from."""
+
+
 @dataclass(frozen=True)
 class YawAgreement:
     """
@@ -223,11 +227,11 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         yield warning(
             'no_laps', 'The positions never close a lap: record several laps of one route.'
         )
-    elif positions.laps.count < 3:
+    elif positions.laps.count < FEWEST_LAPS:
         yield warning(
             'few_laps',
-            f'There are only {positions.laps.count:.1f} laps: record at least 3, better 10, so '
-            f'that some can be held out.',
+            f'There are only {positions.laps.count:.1f} laps: record at least {FEWEST_LAPS}, '
+            f'better 10, so that some can be held out.',
         )
     if positions.standing > 0.2:
         yield info(

@@ -10,7 +10,11 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.positions import left_out_sentence, measure_positions
+from two_manifold_ros.inspection.positions import (
+    FEWEST_LAPS,
+    left_out_sentence,
+    measure_positions,
+)
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
 
@@ -26,9 +30,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
-
-FEWEST_LAPS = 3
-"""Fewer leave no lap to choose settings on beside those to learn from."""
 
 TWICE = (
     'most windows occur twice with the same samples, so nothing can be validated; name each '

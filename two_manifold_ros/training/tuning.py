@@ -21,6 +21,7 @@ from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.positions import FEWEST_LAPS
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.container import replace_file
 from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
@@ -36,7 +37,7 @@ from two_manifold_ros.training.held_out import (
     surely_lower,
 )
 from two_manifold_ros.training.route import RouteFold, usual_tuning
-from two_manifold_ros.training.summary import FEWEST_LAPS, measure_drives, median_lap_s
+from two_manifold_ros.training.summary import measure_drives, median_lap_s
 from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
@@ -418,7 +419,6 @@ def tune(
     scaled = with_time_scales(recordings, settings)
     if settings.method != 'route':
         settings = scaled
-    # As every trial does.
     dataset = driving_dataset(recordings, scaled)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
