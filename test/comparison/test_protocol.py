@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.method import TrainSplit
-from two_manifold_ros.comparison.protocol import cut_tests, plan_bags, plan_share, plan_slot_car
+from two_manifold_ros.comparison.method import StatelessFilter, TrainSplit
+from two_manifold_ros.comparison.protocol import (
+    cut_tests,
+    held_out_error,
+    plan_bags,
+    plan_share,
+    plan_slot_car,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.recordings.reading import read_recording
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
 
     Drive: TypeAlias = Callable[..., Recording]
@@ -43,6 +50,32 @@ def train(drive: Drive) -> TrainSplit:
 
 def with_samples(recording: Recording, samples: Floats) -> Recording:
     return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_not(
+    train: TrainSplit,
+) -> None:
+    (segment,) = train.dataset.segments
+    spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
+
+    def error_m(wrong: slice, away_m: float, unknown: slice) -> float:
+        def predict(_: Segment) -> Floats:
+            found = train.targets_of(segment)
+            found[wrong, :, 0] += away_m
+            return found
+
+        places = segment.positions.copy()
+        places[unknown] = np.nan
+        seen = replace(segment, positions=places)
+        return held_out_error(StatelessFilter(predict), [seen], train)
+
+    everywhere, none = slice(None), slice(0)
+    assert error_m(everywhere, 0.3, none) == pytest.approx(0.3)
+    assert error_m(everywhere, np.nan, none) == pytest.approx(spread_m)
+    # The first window does not count, nor does where the truth is unknown.
+    assert error_m(slice(20), 9.0, none) == 0.0
+    assert error_m(slice(100, 120), np.nan, slice(90, 150)) == 0.0
+    assert error_m(everywhere, 0.3, everywhere) == spread_m
 
 
 def test_the_truth_is_that_of_the_positions(train: TrainSplit, drive: Drive) -> None:

@@ -144,6 +144,10 @@ def test_only_the_start_of_each_part_of_a_long_drive_is_followed(
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
         # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
+    short = [Circuit().laps(3, seed=seed) for seed in range(6)]
+    observations, tracks = [each.observations for each in short], [each.track for each in short]
+    for blocks, _ in parts_to_follow(laid(*short), observations, tracks, LEAD):
+        assert 0 < sum(len(seen) for seen, _ in blocks) <= 200
 
 
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(

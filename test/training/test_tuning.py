@@ -262,6 +262,17 @@ def test_the_key_is_of_data_settings_and_what_is_given(drive: Callable[..., Reco
     assert len({key, *others}) == len(others) + 1
 
 
+def test_the_key_is_of_the_program(
+    drive: Callable[..., Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, '__file__', str(tmp_path / 'training' / 'tuning.py'))
+    keys = []
+    for text in ('one', 'other', 'one'):
+        (tmp_path / 'any.py').write_text(text)
+        keys.append(key_of([drive(4.0)], USUAL, ()))
+    assert keys[0] == keys[2] != keys[1]
+
+
 SETTINGS = TrainingSettings(window=20, horizons=(0, 6))
 GIVEN = frozenset[str]()
 
