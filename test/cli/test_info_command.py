@@ -49,13 +49,12 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
         ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
-        'log score persistence sharpness mean error (m)',
+        'persistence sharpness mean error (m)',
         ' 0.25 0.2 0.0',
-        '-> the best log score of the true position',
     ):
         assert words in text
     assert 'origin' not in text
-    assert text.count('->') == 3
+    assert text.count('->') == 2
 
 
 def test_what_was_chosen_of_the_spectral_filter(

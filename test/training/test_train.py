@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
@@ -91,6 +91,19 @@ def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: R
         'horizon 0', 'horizon 5', 'horizon 20', 'velocity'
     }  # fmt: skip
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
+
+
+def test_ellipses_are_as_calibrated(
+    slot_car_model: RouteModel, spectral_model: Model, tpsr_model: Model
+) -> None:
+    for readout, model in (
+        (slot_car_model.route.readout, slot_car_model),
+        (spectral_model.readout, spectral_model),
+        (tpsr_model.readout, tpsr_model),
+    ):
+        factors = list(model.summary['covariance_factors'].values())
+        np.testing.assert_allclose(readout.factors, factors, atol=1e-4)
+        assert not np.allclose(factors, 1.0, atol=1e-2)
 
 
 @pytest.fixture(scope='module')

@@ -23,19 +23,11 @@ if TYPE_CHECKING:
 MOST_NAMES = len(IMU_CHANNELS)
 """Channels that are named; a camera has hundreds, all named alike."""
 
-_RULES = {
-    'route': '-> the best log score of the true position',
-    'spectral': '-> the narrowest bandwidth among those within 5 % of the best',
-    'tpsr': '-> the narrowest bandwidth among those within 5 % of the best',
-}
-"""By which rule each method chooses among what is compared."""
-
 HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
 
 _TITLES = {
     'bandwidth_factor': 'bandwidth (medians)',
     'ridge': 'observation',
-    'log_score': 'log score',
 }
 """Choices that need other words than their names."""
 
@@ -163,7 +155,8 @@ def _print_validation(model: TrainedModel) -> None:
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
     print_table(title, ['', *(_TITLES.get(name, name) for name in names), 'mean error (m)'], rows)
-    print(_RULES[model.summary['method']])
+    if model.summary['method'] != 'route':
+        print('-> the narrowest bandwidth among those within 5 % of the best')
 
 
 def _choice(name: str, value: float | bool | None) -> str:
