@@ -5,9 +5,9 @@ The papers' experiments, held to the figures and pictures that their pages publi
 
 `./run bench reproduce` runs every experiment in full and compares its claims with
 docs/reproduce.json and its picture with that of its page. The status is 1 where a claim fails or
-differs in a digit that is printed, where a picture differs by more than rounding, or where a page
-does not have the figures of the file. `python benchmarks/bench_reproduce.py --write` puts what it
-finds into file, pages and pictures; names of experiments choose some of them.
+differs in a digit that is printed, or where a picture differs by more than rounding. `python
+benchmarks/bench_reproduce.py --write` puts what it finds into file, pages and pictures; names of
+experiments choose some of them. `./run lint` compares the pages with the file.
 
 slot-car-online also takes f1tenth_ipz10, which is looked for in `shared/recordings` beside the
 checkout. Where it is absent, its claims and the picture are passed over.
@@ -309,16 +309,10 @@ def main() -> int:
     )
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'some of {", ".join(RESULTS)}')
     parser.add_argument('--write', action='store_true', help='publish what is found')
-    parser.add_argument(
-        '--pages', action='store_true', help='run nothing, write the pages of the file'
-    )
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in RESULTS]
     if unknown:
         parser.error(f'there is no experiment {unknown[0]!r}; choose some of {", ".join(RESULTS)}')
-    if args.pages:
-        write(read())
-        return 0
     wrong = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -326,10 +320,6 @@ def main() -> int:
             found = run(name, folder)
             lines = examine(found, read().get(name), folder)
             wrong += publish(found, folder) if args.write else lines
-    for path, block in pages(read()).items():
-        if with_block(path.read_text(), block) != path.read_text():
-            wrong.append(f'{path.name} has other figures than {FILE.name}: write it')
-            print(wrong[-1])
     return 1 if wrong else 0
 
 

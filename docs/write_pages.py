@@ -2,20 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: INP001 - a script beside the pages that it writes
 """
-Write what pages of this folder take from the code; with ``--check`` only compare.
+Write what pages take from the code and from results; with ``--check`` only compare.
 
 ``parameters.md`` is written whole. In tables of other pages the first cells of each row are
 written, and what follows them is kept; a row that the code does not have goes, and a new one has
-to be described by hand. Run by ``./run format``, and by ``./run lint`` to compare.
+to be described by hand. Figures of README.md and of the papers' pages are those of the JSON files
+beside them. Run by ``./run format``, and by ``./run lint`` to compare.
 """
 
 from __future__ import annotations
 
+import ast
+from contextlib import redirect_stdout
+from io import StringIO
 import json
 from pathlib import Path
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
+
+import bench_reproduce
+from gauntlet_tables import show_all
 
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
@@ -38,7 +45,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.parameters import Parameter
 
 HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
+
+AHEAD = {
+    'f1tenth_ipz10': (50, 20.0),
+    'f1tenth_ipz20': (50, 25.0),
+    'f1tenth_ipz8': (50, 25.0),
+    'ridge_car': (10, 5.0),
+    'frictionmaps_ds1': (50, 20.0),
+}
+"""Cases of README.md: ticks ahead that are nearest to 2 s, and ticks per second."""
 
 
 class PageError(Exception):
@@ -107,8 +124,7 @@ def states(page: str) -> str:
         (r'\| [\d.]+ times that of', f'| {InputLimits.least_rate_share:g} times that of'),
         (r'better after \w+ ticks', f'better after {steady} ticks'),
     ):
-        page, found = re.subn(pattern, words, page)
-        require(found == 1, f'states.md: no words like {pattern}')
+        page = substitute(page, pattern, words)
     return page
 
 
@@ -141,6 +157,91 @@ def promises(page: str) -> str:
     return page
 
 
+def readme(page: str) -> str:
+    """Return README.md with the accuracy of the gauntlet, the states and the measured cost."""
+    cases = gauntlet()
+    for name, (ticks, rate_hz) in AHEAD.items():
+        accuracy = cases[name]['route']['accuracy']
+        errors = {row['ticks_ahead']: row['rmse_m'] for row in accuracy['horizons']}
+        row = (
+            _metres(errors[0]),
+            f'{_metres(errors[ticks])} in {ticks / rate_hz:g} s',
+            f'{100.0 * accuracy["published"]:.0f} %',
+            _metres(accuracy['mean_m']),
+        )
+        page = substitute(page, rf'(\| `{name}`) \|.*', rf'\1 | {" | ".join(row)} |')
+    error_m = cases['f1tenth_ipz8']['route']['accuracy']['published_rmse_m']
+    page = substitute(page, r'(row 3 have\s+an\s+RMSE of) [\d.]+ m', rf'\1 {_metres(error_m)}')
+    for status in Status:
+        page = cells(page, status.value, 'yes' if status in USABLE else 'no')
+    results = (HERE / 'results.md').read_text()
+    start = {
+        (program, cache): seconds
+        for program, cache, seconds in re.findall(
+            r'^ +(\w+) +(cold|warm) +([\d.]+) ', results, re.MULTILINE
+        )
+    }
+    (share,) = re.findall(r'^ +filter_node +100 +\d+ +0 +([\d.]+) ', results, re.MULTILINE)
+    (memory,) = re.findall(r'filter_node without subscribers, warm: (\d+) MB', results)
+    for pattern, figure in (
+        (r'(`filter_node` takes) [\d.]+ %', f'{share} %'),
+        (r'(at 100 Hz\s+and) \d+ MB', f'{memory} MB'),
+        (r'(and starts in) [\d.]+ s', f'{start["filter_node", "warm"]} s'),
+        (r'(`train` takes) [\d.]+ s', f'{start["train", "warm"]} s'),
+        (r'(cache these are) [\d.]+ s', f'{start["filter_node", "cold"]} s'),
+        (r'(cache these are [\d.]+ s and) [\d.]+ s', f'{start["train", "cold"]} s'),
+    ):
+        page = substitute(page, pattern, rf'\1 {figure}')
+    return page
+
+
+def gauntlet() -> dict[str, Any]:
+    """Return what `./run bench gauntlet --json docs/gauntlet.json` found of each case."""
+    cases: dict[str, Any] = json.loads((HERE / 'gauntlet.json').read_text())['cases']
+    return cases
+
+
+def _metres(error: float) -> str:
+    """Return an error with two digits, or with all those before the point."""
+    return f'{error:.{2 if error < 1.0 else 1 if error < 10.0 else 0}f} m'
+
+
+def results(page: str) -> str:
+    """Return the page of results with the tables that the gauntlet prints."""
+    with redirect_stdout(StringIO()) as printed:
+        show_all(gauntlet())
+    lines = [f'    {line}' if line else '' for line in printed.getvalue().strip('\n').splitlines()]
+    first = page.index(f'{lines[0]}\n')
+    block = re.match(r'(?: {4}.*\n|\n)*', page[first:])
+    require(block, 'results.md: no tables of the gauntlet')
+    rest = page[first:].removeprefix(block[0] if block else '')
+    return page[:first] + '\n'.join(lines) + '\n\n' + rest
+
+
+def architecture(page: str) -> str:
+    """Return the page with the first lines of all folders and files."""
+    lines = []
+    for folder in sorted(path.parent for path in PACKAGE.glob('*/__init__.py')):
+        lines.append(f'\n`{folder.name}/`: {_first_line(folder / "__init__.py")}\n')
+        files = (path for path in sorted(folder.glob('*.py')) if path.name != '__init__.py')
+        lines += [f'- `{path.name}`: {_first_line(path)}' for path in files]
+    before, rest = page.split('<!-- files -->\n')
+    after = rest.split('<!-- end of files -->\n')[1]
+    block = '\n'.join(lines).lstrip('\n')
+    return f'{before}<!-- files -->\n{block}\n<!-- end of files -->\n{after}'
+
+
+def _first_line(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text())) or '').split('\n')[0]
+
+
+def substitute(page: str, pattern: str, words: str) -> str:
+    """Return the page with other words in the one place that has a pattern."""
+    page, found = re.subn(pattern, words, page)
+    require(found == 1, f'{found} places with words like {pattern}')
+    return page
+
+
 def cells(page: str, name: str, *written: str) -> str:
     """Return the page with the cells after the name, in the first row about it, as given."""
     row = re.search(rf'^\| `{re.escape(name)}`[^|]*(\|.*)$', page, re.MULTILINE)
@@ -170,20 +271,32 @@ def only(page: str, heading: str, names: Iterable[str]) -> str:
 def main() -> int:
     """Write or compare all pages; return how many differ."""
     pages = {
-        'parameters.md': lambda _: parameters(),
-        'states.md': states,
-        'topics.md': topics,
-        'promises.md': promises,
+        HERE / 'parameters.md': lambda _: parameters(),
+        HERE / 'states.md': states,
+        HERE / 'topics.md': topics,
+        HERE / 'promises.md': promises,
+        HERE / 'architecture.md': architecture,
+        HERE / 'results.md': results,
+        HERE.parent / 'README.md': readme,
     }
     wrong = 0
-    for name, made in pages.items():
-        before = (HERE / name).read_text()
+    for path, made in pages.items():
+        before = path.read_text()
         after = made(before)
-        if UNDESCRIBED in after or ('--check' in sys.argv and after != before):
-            wrong += 1
-            sys.stderr.write(f'docs/{name} is not what docs/write_pages.py makes of the code\n')
-        if '--check' not in sys.argv:
-            (HERE / name).write_text(after)
+        wrong += put(path, before, after)
+    for path, block in bench_reproduce.pages(bench_reproduce.read()).items():
+        before = path.read_text()
+        wrong += put(path, before, bench_reproduce.with_block(before, block))
+    return wrong
+
+
+def put(path: Path, before: str, after: str) -> bool:
+    """Write a page, unless it is only compared; return whether a person has to look at it."""
+    if '--check' not in sys.argv:
+        path.write_text(after)
+    wrong = UNDESCRIBED in after or ('--check' in sys.argv and after != before)
+    if wrong:
+        sys.stderr.write(f'{path.name} is not what docs/write_pages.py makes: ./run format\n')
     return wrong
 
 
