@@ -69,7 +69,7 @@ setup(
     description='Where a lapping vehicle is, and where it will be, from its IMU alone',
     long_description=(
         'Learns a predictive model of one route from a recording with an IMU and positions '
-        '(two-manifold HSE-HMM), then tells from the IMU alone where the vehicle is and will be: '
+        '(two-manifold HSE-HMM), then estimates from the IMU where the vehicle is and will be: '
         'a typed core without ROS, a command line, and ROS 2 nodes.'
     ),
     author='The two_manifold_ros developers',

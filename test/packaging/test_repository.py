@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules for every file of the repository."""
 
+from collections import Counter
 from pathlib import Path
 import re
 import subprocess
@@ -14,6 +15,29 @@ HEADER = (
 )
 # In pieces, or this file would hold what it looks for.
 MACHINE_PATHS = re.compile('|'.join(['/' + name for name in ('root/', 'work/', 'opt/pypi')]))
+
+MOST_FOLDERS, MOST_MODULES, MOST_LINES, MOST_README_LINES = 18, 12, 560, 130
+"""Of the package, of a folder, of a file, and of README.md."""
+
+WORDS = (
+    'told', 'tell', 'tells', 'telling', 'foretell', 'foretells', 'foretold', 'anew', 'seldom',
+    'somebody', 'familiar', 'familiarity', 'unfamiliar', 'astray', 'strange', 'surprise', 'hop',
+    'hops', 'dear', 'pace', 'paces', 'paced',
+)  # fmt: skip
+"""What CONTRIBUTING.md replaces by the terms of the field, and what may not come back."""
+
+# Parts of identifiers count, such as those of LEAST_TOLD; parts of longer words do not, nor does
+# the method of files `stream.tell()`.
+REPLACED = re.compile(rf'(?<![a-z.])({"|".join(WORDS)})(?![a-z])', re.IGNORECASE)
+
+FILE = re.compile(r'(?<![\w/.<>*{}-])[\w-][\w.-]*(?:/[\w.-]+)*\.(?:py|md)\b(?!\w)')
+"""The name of a program or a page, with or without its folder, in a page or a program."""
+
+INVENTED = {'own.py', 'benchmarks/bench_NAME.py'}
+"""What FILE finds and what is the name of no file: in shell, and where a name is to be put in."""
+
+IDENTIFIER = re.compile(r'`([A-Z]\w*(?:\.\w+)*)(?:\([^`]*\))?`')
+"""A class, one of its members, or a constant in a page."""
 
 
 @pytest.fixture(scope='module')
@@ -66,24 +90,54 @@ def test_every_shell_script_parses_and_is_executable(
         assert script.stat().st_mode & 0o111 == 0o111, script
 
 
-def test_text_files_are_tidy(texts: dict[str, str]) -> None:
-    for name, text in texts.items():
-        assert '\r' not in text, name
-        assert not re.search(r'[ \t]+$', text, re.MULTILINE), name
-        assert text == '' or (text.endswith('\n') and not text.endswith('\n\n')), name
+def test_folders_and_files_have_a_size_to_live_in(texts: dict[str, str]) -> None:
+    modules = [Path(name) for name in texts if re.match(r'two_manifold_ros/\w+/\w+\.py', name)]
+    folders = Counter(path.parent for path in modules if path.name != '__init__.py')
+    assert len(folders) <= MOST_FOLDERS
+    assert {folder: count for folder, count in folders.items() if count > MOST_MODULES} == {}
+    lines = {path: len(texts[str(path)].splitlines()) for path in modules}
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
+    assert len(texts['README.md'].splitlines()) <= MOST_README_LINES
 
 
 def test_every_link_inside_the_repository_leads_somewhere(
     texts: dict[str, str], checkout: Path
 ) -> None:
-    pages = {name: text for name, text in texts.items() if name.endswith('.md')}
     links = [
         (name, target)
-        for name, text in pages.items()
+        for name, text in texts.items()
         for target in re.findall(r'\]\(([^)#]+)', text)
-        if '://' not in target
+        if name.endswith('.md') and '://' not in target
     ]
     assert links
-    assert [
-        each for each in links if not (checkout / each[0]).parent.joinpath(each[1]).exists()
-    ] == []
+    lost = [each for each in links if not (checkout / each[0]).parent.joinpath(each[1]).exists()]
+    assert lost == []
+
+
+def test_files_and_classes_that_texts_name_exist(texts: dict[str, str]) -> None:
+    """Tests may name what is not there; a folder may be left out, as in architecture.md."""
+    there = {name.split('/', start)[-1] for name in texts for start in range(name.count('/') + 1)}
+    sources = (text for name, text in texts.items() if name.endswith('.py'))
+    words = set(re.findall(r'\w+', ' '.join(sources)))
+    lost = []
+    for name, text in texts.items():
+        if not name.startswith('test/'):
+            lost += [(name, file) for file in set(FILE.findall(text)) - there - INVENTED]
+        if name.endswith('.md'):
+            named = set(IDENTIFIER.findall(text))
+            lost += [
+                (name, each) for each in named - there if not words.issuperset(each.split('.'))
+            ]
+    assert sorted(lost) == []
+
+
+def test_no_word_that_contributing_replaces_comes_back(texts: dict[str, str]) -> None:
+    found = [
+        f'{name}:{number}: {line}'
+        for name, text in texts.items()
+        if not name.startswith(('test/', 'requirements/', 'CHANGELOG.rst'))
+        for number, line in enumerate(text.splitlines(), 1)
+        # The table of what is replaced has them.
+        if REPLACED.search(line) and not (name == 'CONTRIBUTING.md' and line.startswith('|'))
+    ]
+    assert found == [], '\n'.join(found)
