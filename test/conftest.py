@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that several tests read."""
+"""Recordings and models that several tests read, and which tests stay in one process."""
 
 from __future__ import annotations
 
@@ -16,10 +16,6 @@ import hypothesis
 import numpy as np
 from other_models import small_tpsr
 import pytest
-from sharing_out import (  # noqa: F401 - hooks, which pytest finds here
-    pytest_collection_modifyitems,
-    pytest_xdist_make_scheduler,
-)
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -39,6 +35,22 @@ hypothesis.settings.load_profile('repeatable')
 IMU_TYPE = 'sensor_msgs/msg/Imu'
 POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
 START_NS = 1_700_000_000_000_000_000
+
+TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
+"""Folders that one process takes as a whole: what their files share is expensive."""
+
+FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
+"""What has to start early, or it would be left over at the end, when no other process has work."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each of several processes a file at a time, under `--dist loadgroup`."""
+    if hasattr(config, 'workerinput'):
+        items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+        for item in items:
+            whole = (folder for folder in TOGETHER if item.nodeid.startswith(folder))
+            item.add_marker(pytest.mark.xdist_group(next(whole, item.nodeid.split('::')[0])))
 
 
 @pytest.fixture(scope='session')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decisions of `run`, with a stand-in for Python that only notes its calls."""
 
-import os
 from pathlib import Path
 import platform
 import re
@@ -39,6 +38,8 @@ case $* in
 esac
 """
 BEGUN = {'PATH': '/usr/bin:/bin', 'LC_ALL': 'C'}
+INSTALLED = ['build', 'runtime', 'source']
+PAGES = '--faults-page=docs/faults.md --positions-page=docs/position_faults.md'
 
 
 class Machine:
@@ -81,162 +82,138 @@ class Machine:
         )
         return [re.split(r'[ /]', step)[-1] for step in said]
 
+    def asked(self) -> list[str]:
+        """Return what Python was asked to do, in order."""
+        return self.notes.read_text().splitlines()
+
 
 @pytest.fixture
 def machine(tmp_path: Path, checkout: Path) -> Machine:
     return Machine(tmp_path, checkout)
 
 
-def test_help_names_the_verbs(machine: Machine) -> None:
-    for arguments in ([], ['help'], ['--help']):
-        done = machine.run(*arguments)
-        assert done.returncode == 0
-        verbs = re.findall(r'^  ([\w-]+)  ', done.stdout, re.MULTILINE)
-        assert verbs == [
-            'demo',
-            'test',
-            'oldest',
-            'lint',
-            'format',
-            'faults',
-            'bench',
-            'check-release',
-        ]
+@pytest.mark.parametrize(
+    ('arguments', 'status'), [([], 0), (['help'], 0), (['--help'], 0), (['fly'], 2)]
+)
+def test_help_and_an_unknown_verb_name_the_verbs(
+    machine: Machine, arguments: list[str], status: int
+) -> None:
+    done = machine.run(*arguments)
+    assert done.returncode == status
+    verbs = re.findall(r'^  ([\w-]+)  ', done.stderr if status else done.stdout, re.MULTILINE)
+    assert ' '.join(verbs) == 'demo test oldest lint format faults bench check-release'
 
 
-def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
-    done = machine.run('fly')
-    assert done.returncode == 2
-    assert 'usage' in done.stderr
-
-
-def test_progress_is_reported_in_words(machine: Machine) -> None:
+def test_locks_are_installed_whole_and_as_they_are(machine: Machine) -> None:
+    """Otherwise pip would fetch a newer release that a locked package asks for."""
     said = machine.run('demo').stdout
     for line in ('Making an environment', 'Installing requirements/runtime.txt', '2 packages'):
         assert line in said
+    assert machine.steps() == ['venv', *INSTALLED]
+    locks = [line for line in machine.asked() if '-r requirements/' in line]
+    assert len(locks) == 2
+    for line in locks:
+        assert {'--no-deps', '--require-hashes', '--no-build-isolation'} <= set(line.split())
 
 
-def test_second_call_reuses_everything(machine: Machine) -> None:
-    assert machine.run('demo').returncode == 0
-    assert machine.steps() == ['venv', 'build', 'runtime', 'source']
-    assert machine.run('demo').returncode == 0
-    assert machine.steps() == []
-
-
-def test_lint_and_tests_need_the_tools_too(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    ('changed', 'variables', 'steps'),
+    [
+        ('else', {}, []),
+        ('two_manifold_ros/file.py', {}, ['source']),
+        ('config/new.yaml', {}, ['source']),
+        ('requirements/runtime.txt', {}, ['runtime']),
+        ('else', {'VERSION': '3.12.1'}, ['venv', *INSTALLED]),
+        ('moved', {}, ['venv', *INSTALLED]),
+    ],
+)
+def test_a_second_call_does_what_changed_and_no_more(
+    machine: Machine, changed: str, variables: dict[str, str], steps: list[str]
+) -> None:
     machine.run('demo')
-    assert machine.run('test', '-k', 'one two').returncode == 0
-    assert machine.steps() == ['tools']
-    asked = machine.notes.read_text().splitlines()
-    words = [line.split()[1] for line in asked[-6:]]
-    assert words == ['ruff', 'ruff', 'mypy', 'from', '--check', 'pytest']
-    assert asked[-1].endswith('-k one two')
+    with (machine.checkout / changed).open('a') as file:
+        file.write('# changed\n')
+    if changed == 'moved':
+        machine.checkout = machine.checkout.rename(machine.checkout.with_name(changed))
+    assert machine.run('demo', **variables).returncode == 0
+    assert machine.steps() == steps
+    assert ('-m pip check' in machine.asked()) == ('runtime' in steps)
+
+
+LINT = ['-m ruff check .', '-m ruff format --check .', '-m mypy', '-c from', 'docs/write_pages.py']
+TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
+
+
+@pytest.mark.parametrize(
+    ('verb', 'steps', 'asked'),
+    [
+        ('test', ['tools'], [*LINT, '-m pytest --timeout 300 -k one two']),
+        ('faults', ['tools'], [f'-m pytest --timeout 600 {PAGES} -k one two test/faults']),
+        ('oldest', ['venv', 'oldest-3.11'],
+         [f'-m pytest --timeout 300 -m not long {TWO} -k one two test/model']),
+    ],
+)  # fmt: skip
+def test_each_verb_installs_what_it_needs(
+    machine: Machine, verb: str, steps: list[str], asked: list[str]
+) -> None:
+    machine.run('demo')
+    assert machine.run(verb, '-k', 'one two').returncode == 0
+    assert machine.steps() == steps
+    last = machine.asked()[-len(asked) :]
+    assert all(line.startswith(start) for line, start in zip(last, asked, strict=True)), last
+    machine.run(verb)
+    assert 'source' not in machine.steps()
 
 
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine: Machine) -> None:
-    machine.run('demo')
+    machine.run('lint')
     assert machine.run('test').returncode == 0
-    assert machine.steps() == ['tools', 'venv', 'oldest-3.11']
-    *_, most, one, other = machine.notes.read_text().splitlines()
-    assert most == '-m pytest --timeout 300 -n 2 --dist loadfile --ignore test/faults'
+    assert machine.steps() == ['venv', 'oldest-3.11']
+    *_, most, one, other = machine.asked()
+    assert most == f'-m pytest --timeout 300 {TWO} --ignore test/faults'
     # At the same time.
     again, faults = sorted((one, other), key=lambda line: line.endswith('test/faults'))
     assert faults == '-m pytest --timeout 300 test/faults'
     assert '-m not long test/ticks' in again
     checkout = Path(__file__).parents[2]
     assert all((checkout / path).exists() for path in again.split() if path.startswith('test/'))
-    machine.run('test')
-    assert machine.steps() == []
 
 
-def test_a_failure_among_all_tests_is_what_it_ends_with(machine: Machine) -> None:
-    assert machine.run('test', FAILING='3').returncode == 3
-    assert machine.notes.read_text().count('-m pytest') == 1
+@pytest.mark.parametrize(
+    ('arguments', 'variables', 'status', 'pytests'),
+    [
+        (['test'], {'FAILING': '3'}, 3, 1),
+        (['oldest'], {'FAILING': '1'}, 1, 1),
+        (['test'], {'BAD_STYLE': '1'}, 1, 0),
+        (['lint'], {'BAD_STYLE': '1'}, 1, 0),
+    ],
+)
+def test_the_first_failure_is_what_it_ends_with(
+    machine: Machine, arguments: list[str], variables: dict[str, str], status: int, pytests: int
+) -> None:
+    assert machine.run(*arguments, **variables).returncode == status
+    assert machine.notes.read_text().count('-m pytest') == pytests
 
 
-def test_the_oldest_libraries_have_an_environment_of_their_own(machine: Machine) -> None:
-    assert machine.run('oldest', '-k', 'one two', VERSION='3.14.0rc1').returncode == 0
-    assert machine.steps() == ['venv', 'build', 'runtime', 'source', 'venv', 'oldest-3.14']
-    assert (machine.checkout / '.venv' / 'oldest' / 'bin' / 'python').is_file()
-    last = machine.notes.read_text().splitlines()[-1]
-    assert '-m not long -n 2 --dist loadfile -k one two test/model' in last
-    assert machine.run('oldest', FAILING='1', VERSION='3.14.0rc1').returncode == 1
-    assert machine.steps() == []
-
-
-def test_an_interrupted_install_of_the_oldest_is_taken_up_again(machine: Machine) -> None:
-    machine.run('test', '-k', 'one')
-    done = machine.run('test', NO_NETWORK='1')
-    assert done.returncode == 2
-    assert 'pip could not install requirements/oldest-3.11.txt' in done.stderr
-    assert '-m pytest' not in machine.notes.read_text()
-    assert machine.run('test').returncode == 0
-    assert machine.steps() == ['oldest-3.11']
-
-
-def test_the_faults_need_no_lint_and_write_their_page(machine: Machine) -> None:
-    machine.run('demo')
-    assert machine.run('faults', '-k', 'one two').returncode == 0
-    assert machine.steps() == ['tools']
-    asked = machine.notes.read_text().splitlines()[-1]
-    pages = '--faults-page=docs/faults.md --positions-page=docs/position_faults.md'
-    assert asked.endswith(f'{pages} -k one two test/faults test/positions')
-
-
-def test_no_test_runs_before_lint_is_content(machine: Machine) -> None:
-    assert machine.run('test', BAD_STYLE='1').returncode == 1
-    assert '-m pytest' not in machine.notes.read_text()
-
-
-def test_an_edit_installs_the_package_again(machine: Machine) -> None:
-    machine.run('demo')
-    (machine.checkout / 'two_manifold_ros' / 'file.py').write_text('edited = True')
-    machine.run('demo')
-    assert machine.steps() == ['source']
-    (machine.checkout / 'config' / 'new.yaml').write_text('')
-    machine.run('demo')
-    assert machine.steps() == ['source']
-
-
-def test_a_changed_lock_is_installed(machine: Machine) -> None:
-    machine.run('demo')
-    with (machine.checkout / 'requirements' / 'runtime.txt').open('a') as lock:
-        lock.write('# changed\n')
-    machine.run('demo')
-    assert machine.steps() == ['runtime']
-
-
-def test_a_moved_checkout_gets_a_new_environment(machine: Machine) -> None:
-    machine.run('demo')
-    machine.checkout = machine.checkout.rename(machine.checkout.with_name('moved'))
-    assert machine.run('demo').returncode == 0
-    assert machine.steps() == ['venv', 'build', 'runtime', 'source']
-
-
-def test_an_upgraded_python_gets_a_new_environment(machine: Machine) -> None:
-    machine.run('demo')
-    assert machine.run('demo', VERSION='3.12.1').returncode == 0
-    assert machine.steps() == ['venv', 'build', 'runtime', 'source']
-
-
-def test_an_interrupted_install_is_taken_up_again(machine: Machine) -> None:
-    done = machine.run('demo', NO_NETWORK='1')
+@pytest.mark.parametrize(
+    ('verb', 'before', 'lock', 'left'),
+    [
+        ('demo', [], 'build', INSTALLED),
+        ('test', ['test', '-k', 'one'], 'oldest-3.11', ['oldest-3.11']),
+    ],
+)
+def test_an_interrupted_install_is_taken_up_again(
+    machine: Machine, verb: str, before: list[str], lock: str, left: list[str]
+) -> None:
+    machine.run(*before)
+    done = machine.run(verb, NO_NETWORK='1')
     assert done.returncode == 2
     assert 'ERROR: no such host' in done.stderr
     assert 'It stopped at one==1.0.' in done.stderr
-    assert 'pip could not install requirements/build.txt' in done.stderr
-    assert machine.run('demo').returncode == 0
-    assert machine.steps() == ['build', 'runtime', 'source']
-
-
-def test_packages_that_do_not_go_with_each_other_are_refused(machine: Machine) -> None:
-    done = machine.run('demo', BROKEN='1')
-    assert done.returncode == 2
-    assert 'do not go with each other' in done.stderr
-    assert machine.run('demo').returncode == 0
-    assert '-m pip check' in machine.notes.read_text()
-    machine.run('demo')
-    assert '-m pip check' not in machine.notes.read_text()
+    assert f'pip could not install requirements/{lock}.txt' in done.stderr
+    assert '-m pytest' not in machine.notes.read_text()
+    assert machine.run(verb).returncode == 0
+    assert machine.steps() == left
 
 
 def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machine) -> None:
@@ -249,51 +226,36 @@ def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machin
         'ROS_DISTRO': 'jazzy',
         '_ROS_WHEELS_BOOTSTRAP_COMPLETE': '1',
     }
-    done = machine.run('demo', '--out', 'a b', **leaks)
-    environment = machine.checkout / '.venv'
+    done = machine.run('demo', '--out', 'a b', TWO_MANIFOLD_VENV='an environment', **leaks)
+    environment = machine.elsewhere / 'an environment'
+    assert (environment / 'bin' / 'python').is_file()
+    assert not (machine.checkout / '.venv').exists()
     assert str(machine.elsewhere) in done.stdout.splitlines()
     assert f'AMENT_PREFIX_PATH={environment}' in done.stdout.splitlines()
     assert not [name for name in leaks if f'{name}={leaks[name]}' in done.stdout]
-    assert 'Leaving the sourced ROS 2 jazzy aside' in done.stdout
-    assert machine.notes.read_text().endswith('-m two_manifold_ros.demo --out a b\n')
-
-
-def test_environment_can_be_elsewhere(machine: Machine) -> None:
-    assert machine.run('demo', TWO_MANIFOLD_VENV='an environment').returncode == 0
-    assert (machine.elsewhere / 'an environment' / 'bin' / 'python').is_file()
-    assert not (machine.checkout / '.venv').exists()
-
-
-def test_a_folder_of_another_user_is_left_alone(machine: Machine) -> None:
-    (machine.checkout / '.venv').mkdir()
-    done = machine.run('demo')
-    assert done.returncode == 2
-    assert 'was not made by this script' in done.stderr
-    assert list((machine.checkout / '.venv').iterdir()) == []
+    assert machine.asked()[-1] == '-m two_manifold_ros.demo --out a b'
 
 
 @pytest.mark.parametrize(
     ('variables', 'said'),
     [
-        (
-            {'TOO_OLD': '1', 'VERSION': '3.9.1'},
-            'Python 3.9.1 does not do; set PYTHON to a Python 3.11 to 3.14',
-        ),
+        ({'TOO_OLD': '1', 'VERSION': '3.9.1'}, 'Python 3.9.1 does not do; set PYTHON to'),
         ({'NO_ENSUREPIP': '1'}, 'apt install python3-venv'),
         ({'PYTHON': 'no-such-python'}, 'there is no no-such-python; install Python 3.11'),
+        ({'BROKEN': '1'}, 'do not go with each other'),
+        ({'PATH': '{elsewhere}:/usr/bin:/bin'}, 'on aarch64; install ROS 2 with apt and build'),
+        ({'TWO_MANIFOLD_VENV': '{elsewhere}'}, 'was not made by this script'),
     ],
 )
-def test_what_is_missing_is_named(machine: Machine, variables: dict[str, str], said: str) -> None:
-    done = machine.run('demo', **variables)
-    assert done.returncode == 2
-    assert said in done.stderr
-
-
-def test_another_platform_is_sent_to_apt(machine: Machine, tmp_path: Path) -> None:
-    uname = tmp_path / 'bin' / 'uname'
-    uname.parent.mkdir()
+def test_what_cannot_be_is_refused_by_name(
+    machine: Machine, variables: dict[str, str], said: str
+) -> None:
+    uname = machine.elsewhere / 'uname'
     uname.write_text('#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo aarch64\n')
     uname.chmod(0o755)
-    done = machine.run('demo', PATH=f'{uname.parent}{os.pathsep}{BEGUN["PATH"]}')
+    given = {name: value.format(elsewhere=machine.elsewhere) for name, value in variables.items()}
+    done = machine.run('demo', **given)
     assert done.returncode == 2
-    assert 'Linux on aarch64; install ROS 2 with apt and build with colcon' in done.stderr
+    assert said in done.stderr
+    assert list(machine.elsewhere.iterdir()) == [uname]
+    assert machine.run('demo').returncode == 0
