@@ -65,12 +65,14 @@ def colcon(workspace: Path, *arguments: str) -> str:
     return run(sys.executable, '-c', main, *arguments, cwd=workspace, AMENT_PREFIX_PATH=underlay)
 
 
-def test_pip_installs_the_data_files(pip_prefix: Path, data_files: list[str]) -> None:
+def test_pip_installs_all_sources_all_data_files_and_the_command(
+    pip_prefix: Path, checkout: Path, data_files: list[str]
+) -> None:
     assert [name for name in data_files if not (pip_prefix / name).is_file()] == []
-    assert (site_packages(pip_prefix) / 'two_manifold_ros' / 'py.typed').is_file()
-
-
-def test_pip_installs_the_command(pip_prefix: Path) -> None:
+    packages = site_packages(pip_prefix)
+    sources = [*checkout.glob('two_manifold_ros/**/*.py'), checkout / 'two_manifold_ros/py.typed']
+    names = [path.relative_to(checkout) for path in sources]
+    assert [name for name in names if not (packages / name).is_file()] == []
     command = pip_prefix / 'bin' / 'two-manifold'
     text = run(command, '--help', cwd=pip_prefix, PYTHONPATH=str(site_packages(pip_prefix)))
     assert 'train' in text
