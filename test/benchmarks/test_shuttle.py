@@ -24,28 +24,22 @@ BARE = replace(
 FLAT = Line(grade=0.0)
 
 
-def test_same_seed_same_bytes() -> None:
-    first, again, other = (shuttle(3, seed=seed) for seed in (1, 1, 2))
-    samples = [each.recording.imu.samples.tobytes() for each in (first, again, other)]
+def test_it_drives_from_end_to_end_exactly_on_the_line_by_its_seed() -> None:
+    drive, again, other = (shuttle(6, seed=seed) for seed in (1, 1, 2))
+    samples = [each.recording.imu.samples.tobytes() for each in (drive, again, other)]
     assert samples[0] == samples[1] != samples[2]
-    assert first.truth.tobytes() == again.truth.tobytes()
-
-
-def test_it_drives_from_end_to_end_exactly_on_the_line() -> None:
-    drive = shuttle(6)
+    assert drive.truth.tobytes() == again.truth.tobytes()
     along, across = drive.truth.T
     assert (across == 0.0).all()
-    assert drive.recording.positions is not None
     assert (drive.recording.positions.positions[:, 1] == 0.0).all()
     assert np.diff(along > 6.0).sum() == 6
     assert np.ptp(along) == pytest.approx(12.0, abs=0.2)
 
 
-def test_a_bend_is_as_deep_as_it_is_said_to_be() -> None:
+def test_a_bend_is_as_deep_as_stated() -> None:
     drive = shuttle(3, Line(sagitta_m=1.0))
-    begin, end = drive.truth[0], drive.truth[np.abs(drive.truth[:, 0]).argmax()]
-    chord = (end - begin) / np.linalg.norm(end - begin)
-    across = (drive.truth - begin) @ [-chord[1], chord[0]]
+    chord = drive.truth[np.abs(drive.truth[:, 0]).argmax()] - drive.truth[0]
+    across = (drive.truth - drive.truth[0]) @ [-chord[1], chord[0]] / np.linalg.norm(chord)
     assert np.abs(across).max() == pytest.approx(1.0, abs=0.05)
 
 

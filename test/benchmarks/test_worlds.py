@@ -1,28 +1,286 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The table of worlds."""
+"""Simulated worlds obey physics, differ from lap to lap, and give the same bytes twice."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+import math
+from typing import Any
+
+import numpy as np
 import pytest
-from worlds.table import World, world_named, WORLDS
+from scipy.spatial.transform import Rotation
+from worlds.course import Course, plan, Ride, ride, route
+from worlds.drive import drive, ideal_imu, mounting, received_positions
+from worlds.table import ImuGrade, World, world_named, WORLDS
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import GRAVITY
+
+NONE = (0.0, 0.0)
+FAULTLESS = ImuGrade(NONE, NONE, NONE, 0.0, NONE, (math.inf, math.inf))
+
+every_world = pytest.mark.parametrize('world', WORLDS, ids=lambda world: world.name)
 
 
-def test_worlds_are_found_by_names_of_their_own() -> None:
+def bare(world: World) -> World:
+    """Return a world whose IMU is exact and fixed to a body that does not sway or shake."""
+    return replace(
+        world,
+        sway=(0.0, 0.0, 0.0),
+        imu=FAULTLESS,
+        mounting_deg=(0.0, 0.0, 0.0),
+        shift_deg=0.0,
+        vibration=NONE,
+        live=(True,) * 6,
+    )
+
+
+def ridden(world: World, step_s: float = 0.01, laps: int = 2) -> Ride:
+    random = np.random.default_rng(3)
+    return ride(world, plan(world, 'route', laps, random), step_s, random)
+
+
+def test_worlds_have_names_and_random_streams_of_their_own() -> None:
     assert [world_named(world.name) for world in WORLDS] == list(WORLDS)
     assert len({world.name for world in WORLDS}) == len(WORLDS) >= 8
-    with pytest.raises(InputError, match='choose one of slot_car'):
-        world_named('moon')
-
-
-@pytest.mark.parametrize('world', WORLDS, ids=lambda world: world.name)
-def test_each_purpose_has_a_random_stream_of_its_own(world: World) -> None:
     draws = [
-        each.generator(purpose, number).standard_normal()
-        for each in (world, WORLDS[0] if world is not WORLDS[0] else WORLDS[1])
+        world.generator(purpose, number).standard_normal()
+        for world in WORLDS
         for purpose in ('imu', 'grip')
         for number in (0, 1)
     ]
-    assert len(set(draws)) == 8
+    assert len(set(draws)) == len(draws)
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'words'),
+    [
+        ({}, 'asked for'),
+        ({'laps': 1, 'seconds': 1.0}, 'asked for'),
+        ({'laps': 0}, 'asked for'),
+        ({'seconds': math.nan}, 'asked for'),
+        ({'laps': 1, 'day': -1}, 'asked for'),
+        ({'laps': 2, 'course': 'pit_lane'}, 'too few'),
+        ({'laps': 2, 'course': 'off_route'}, 'too few'),
+        ({'name': 'moon'}, 'choose one of slot_car'),
+    ],
+)
+def test_nonsense_is_refused(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        drive(world_named(wrong.pop('name', 'car')), **wrong)
+
+
+@pytest.mark.parametrize('course', ['route', 'reverse'])
+def test_bends_are_banked_inwards(course: Course) -> None:
+    way = plan(world_named('car'), course, 1, np.random.default_rng(0))
+    turning = way.curve.turning(way.distances)[:, 2]
+    sharp = np.abs(turning) > 0.5 * np.abs(turning).max()
+    # The left side is down in a bend to the left.
+    assert (np.sign(way.curve.bank(way.distances))[sharp] == -np.sign(turning[sharp])).all()
+
+
+@every_world
+def test_speed_obeys_the_vehicle(world: World) -> None:
+    run = ridden(world, laps=6)
+    frame, bend = run.way.curve.frame(run.distances), run.way.curve.curvature(run.distances)
+    pull = run.speeds[:, None] ** 2 * bend + [0.0, 0.0, GRAVITY]
+    across = np.einsum('ni,ni->n', frame[:, :, 1], pull)
+    assert 0.0 <= run.speeds.min() <= run.speeds.max() < 1.4 * world.top_speed
+    assert run.accelerations.max() < 1.5 * world.thrust
+    assert run.accelerations.min() > -1.5 * world.brake
+    assert np.abs(across).max() < 2.2 * world.lateral + GRAVITY * world.bank
+    assert (np.diff(run.distances) >= -1e-9).all()
+
+
+@every_world
+def test_laps_differ_in_line_and_speed_ratio(world: World) -> None:
+    line = route(world)[:, :2]
+    ahead = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
+    left = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    way = plan(world, 'route', 6, np.random.default_rng(0))
+    nodes = way.curve.position(way.distances)[:-1, :2].reshape(6, len(line), 2)
+    offsets = np.einsum('lnc,nc->ln', nodes - line, left)
+    # What all laps have in common is how bends are eased.
+    own = offsets - offsets.mean(axis=0)
+    assert own.std() == pytest.approx(world.line_m, rel=0.3)
+    between = np.abs(np.diff(offsets, axis=0)).mean()
+    assert between > 0.7 * world.line_m
+    # Smooth: nothing changes in a hundredth of a lap.
+    assert np.abs(own[:, 20:] - own[:, :-20]).mean() < between
+    run = ridden(replace(world, stations=(), blocked=0.0), 0.02, laps=12)
+    lap = run.way.distances[-1] / 12.0
+    took = np.diff(np.interp(lap * np.arange(1, 12), run.distances, run.times))
+    assert 0.015 < took.std() / took.mean() < 0.2
+
+
+@every_world
+def test_same_seed_same_bytes_and_streams_fit_together(world: World) -> None:
+    first, again, *others = (
+        drive(world, day=day, laps=1, seed=seed) for day, seed in ((1, 2), (1, 2), (1, 3), (2, 2))
+    )
+    imu, positions, truth = first.recording.imu, first.recording.positions, first.truth
+    assert imu.samples.tobytes() == again.recording.imu.samples.tobytes()
+    assert imu.stamps.tobytes() == again.recording.imu.stamps.tobytes()
+    assert positions.positions.tobytes() == again.recording.positions.positions.tobytes()
+    assert truth.tobytes() == again.truth.tobytes()
+    for other in others:
+        count = min(len(truth), len(other.truth))
+        assert not np.allclose(truth[:count], other.truth[:count])
+    assert len(drive(world, seconds=4.0).truth) == 4 * world.rate_hz
+    assert imu.samples.shape == (len(imu.stamps), 6) == (len(truth), 6)
+    assert first.on_route.all()
+    np.testing.assert_allclose(np.diff(imu.stamps), 1e9 / world.rate_hz, atol=1.0)
+    assert (np.diff(positions.stamps) > 0).all()
+    assert np.isfinite(imu.samples).all()
+    assert ((imu.samples.std(axis=0) > 0.0) == world.live).all()
+
+
+@every_world
+def test_specific_force_is_that_of_the_path(world: World) -> None:
+    world = bare(world)
+    run = ridden(world)
+    places = run.positions
+    step_s = run.times[1] - run.times[0]
+    pull = np.gradient(np.gradient(places, step_s, axis=0), step_s, axis=0)
+    pull[:, 2] += GRAVITY
+    imu = ideal_imu(world, run)
+    inner = slice(5, -5)
+    size = np.linalg.norm(pull, axis=1)[inner]
+    np.testing.assert_allclose(np.linalg.norm(imu[inner, :3], axis=1), size, atol=0.25)
+    velocity = np.gradient(places, step_s, axis=0)
+    moving = np.linalg.norm(velocity, axis=1) > 0.1 * world.top_speed
+    moving[:5] = moving[-5:] = False
+    ahead = velocity[moving] / np.linalg.norm(velocity[moving], axis=1, keepdims=True)
+    np.testing.assert_allclose(imu[moving, 0], (pull[moving] * ahead).sum(axis=1), atol=0.15)
+
+
+def test_rates_are_those_of_the_swaying_body() -> None:
+    world = replace(world_named('rc_car'), hills_m=0.1, bank=0.2)
+    run = ridden(world, 0.002)
+    imu = ideal_imu(world, run)
+    still = ideal_imu(replace(world, sway=(0.0, 0.0, 0.0)), run)
+    # The naive way: axes of the body at each time, and the rotation from one to the next.
+    roll, pitch, slip = world.sway
+    kernel = np.exp(-0.5 * (np.arange(-300, 301) * 0.002 / 0.12) ** 2)
+    angles = np.stack([roll * still[:, 1], -pitch * still[:, 0], slip * still[:, 1]])
+    smooth = [np.convolve(row, kernel / kernel.sum(), 'same') for row in angles]
+    body = Rotation.from_matrix(run.way.curve.frame(run.distances))
+    body = body * Rotation.from_rotvec(np.stack(smooth, axis=1))
+    naive = (body[:-2].inv() * body[2:]).as_rotvec() / 0.004
+    inner = slice(400, -400)
+    np.testing.assert_allclose(imu[1:-1, 3:][inner], naive[inner], atol=0.02)
+    np.testing.assert_allclose(
+        np.linalg.norm(imu[:, :3], axis=1), np.linalg.norm(still[:, :3], axis=1), rtol=1e-9
+    )
+
+
+@every_world
+def test_standing_it_feels_gravity_alone_as_it_is_mounted(world: World) -> None:
+    # Rolled to the right by a quarter turn, the left axis of the IMU points upwards.
+    for roll_deg, gravity in ((0.0, [0.0, 0.0, GRAVITY]), (90.0, [0.0, GRAVITY, 0.0])):
+        fixed = replace(bare(world), mounting_deg=(roll_deg, 0.0, 0.0), bank=0.0, hills_m=0.0)
+        samples = drive(fixed, laps=1).recording.imu.samples[: int(2.0 * world.rate_hz)]
+        np.testing.assert_allclose(samples[:, :3].mean(axis=0), gravity, atol=0.1)
+        assert np.abs(samples[:, 3:]).max() < 0.01
+
+
+@every_world
+@pytest.mark.parametrize(('course', 'laps'), [('pit_lane', 5), ('off_route', 4)])
+def test_another_road_leaves_once_and_comes_back(world: World, course: Course, laps: int) -> None:
+    made = drive(world, laps=laps, course=course)
+    first, last = np.flatnonzero(np.diff(made.on_route.astype(int)))
+    assert made.on_route[[0, -1]].all()
+    line = route(world)[:, :2]
+    steps = np.linalg.norm(np.diff(made.truth, axis=0), axis=1)
+    # Without a jump or a kink anywhere.
+    assert steps.max() < 1.5 * world.top_speed / world.rate_hz
+    if course == 'off_route':
+        lap = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+        assert steps[first:last].sum() > 1.5 * lap
+        return
+    off = made.truth[~made.on_route]
+    apart = np.linalg.norm(off[:: max(1, len(off) // 300), None] - line[None], axis=2).min(axis=1)
+    assert apart.max() == pytest.approx(world.lane_m, abs=5.0 * world.line_m + 0.05 * world.lane_m)
+    speeds = steps * world.rate_hz
+    assert np.count_nonzero(speeds[first:last] < 0.01) > 5.0 * world.rate_hz
+    assert np.median(speeds[first:last]) < np.median(speeds[:first])
+
+
+@every_world
+def test_reverse_turns_the_other_way(world: World) -> None:
+    there, back = (drive(bare(world), laps=1, course=each) for each in ('route', 'reverse'))
+    assert not back.on_route.any()
+    turned = [each.recording.imu.samples[:, 5].sum() / world.rate_hz for each in (there, back)]
+    assert turned[0] == pytest.approx(-turned[1], abs=0.5)
+
+
+@every_world
+def test_it_stands_where_it_is_reported_to(world: World) -> None:
+    stands, rolls = (drive(world, laps=3, halts=halts) for halts in (((1.5, 60.0),), ()))
+    longer = len(stands.truth) - len(rolls.truth)
+    assert longer / world.rate_hz == pytest.approx(60.0, abs=12.0 + 60.0 * world.lateral**-1)
+    still = np.linalg.norm(np.diff(stands.truth, axis=0), axis=1) < 1e-4 * world.top_speed
+    runs = np.diff(np.flatnonzero(~still))
+    assert runs.max() == pytest.approx(60.0 * world.rate_hz, abs=2.0 + 3.0 * world.rate_hz)
+
+
+@every_world
+def test_positions_are_late_and_noisy_as_stated(world: World) -> None:
+    grade = replace(world.positions, jumps=0.0, outages=0.0)
+    run = ridden(world, 0.02, laps=4)
+    times, places = received_positions(replace(world, positions=grade), run, 0, 0)
+    true = run.positions[:, :2]
+
+    def misses(late_s: float) -> np.ndarray:
+        then = times - late_s
+        return places - np.stack([np.interp(then, run.times, each) for each in true.T], axis=1)
+
+    spread = math.hypot(grade.white_m, grade.wander_m)
+    assert misses(grade.late_s).std() < 2.0 * spread
+    assert misses(grade.late_s).std() > 0.3 * spread
+    assert misses(grade.late_s).std() < misses(grade.late_s + 1.0).std()
+
+
+def test_positions_jump_and_stay_away_and_a_cheap_imu_rails_and_counts_in_steps() -> None:
+    world = world_named('car_5hz')
+    recording = drive(world, seconds=3600.0).recording
+    steps = np.linalg.norm(np.diff(recording.positions.positions, axis=0), axis=1)
+    pauses = np.diff(recording.positions.stamps) * 1e-9
+    assert np.count_nonzero((steps > 30.0) & (pauses < 0.3)) >= 4
+    assert np.count_nonzero(pauses > 1.0) >= 4
+    samples = recording.imu.samples
+    assert np.abs(samples[:, :3]).max() <= world.imu.rail[0] + world.imu.quantum[0] / 2.0
+    counts = samples[:, 2] / world.imu.quantum[0]
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+
+
+def test_vibration_grows_with_speed() -> None:
+    world = bare(world_named('car'))
+    shaken = drive(replace(world, vibration=(2.0, 0.06)), laps=2).recording.imu.samples
+    smooth = drive(world, laps=2)
+    extra = np.abs(shaken - smooth.recording.imu.samples)[:, 2]
+    speeds = np.linalg.norm(np.gradient(smooth.truth, axis=0), axis=1) * world.rate_hz
+    assert extra[speeds > 40.0].mean() > 2.0 * extra[(speeds > 1.0) & (speeds < 20.0)].mean()
+    assert 0.0 < extra[speeds < 0.1].mean() < 0.3 * extra[speeds > 40.0].mean()
+
+
+def test_biases_drift_over_a_drive() -> None:
+    world = bare(world_named('car_5hz'))
+    drifting = replace(world, imu=replace(FAULTLESS, drift=(0.2, 0.02)))
+    moved, exact = (
+        drive(each, seconds=2400.0).recording.imu.samples for each in (drifting, world)
+    )
+    drifts = np.abs(moved - exact)
+    assert (drifts[-500:].mean(axis=0) > drifts[:20].mean(axis=0)).sum() >= 4
+    assert drifts[-500:, :3].mean() == pytest.approx(0.2, rel=0.8)
+
+
+def test_mountings_of_two_days_are_two_degrees_apart() -> None:
+    world = world_named('kart')
+    angles = [
+        (mounting(world, day).inv() * mounting(world, day + 1)).magnitude() for day in range(200)
+    ]
+    assert np.degrees(np.sqrt(np.mean(np.square(angles)))) == pytest.approx(2.0, rel=0.15)
