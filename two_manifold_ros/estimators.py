@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.hse_hmm.two_manifold import couple
+from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
@@ -99,21 +100,16 @@ class LearnedRows:
         for note in self.embedding.notes:
             warnings.warn(f'{name}: {note}', stacklevel=3)
 
-    def transform(self, rows: Floats, at_once: int = 256) -> Floats:
-        """
-        Return the coordinates (k, m) of (k, D) rows, each of which must resemble a training row.
-
-        The distances of ``at_once`` rows to all training rows are held at the same time.
-        """
+    def transform(self, rows: Floats) -> Floats:
+        """Return the coordinates (k, m) of (k, D) rows, each of which resembles a training row."""
         embedded = np.empty((len(rows), self.coordinates.shape[1]))
-        for begin in range(0, len(rows), at_once):
-            squared = self.points.distances_from(rows[begin : begin + at_once])
-            for index, column in enumerate(squared.T, start=begin):
-                coordinates = self.embedding.extension.transform(column)
-                if coordinates is None:
-                    msg = f'row {index} of {self.name} resembles no training row; leave it out'
-                    raise InputError(msg)
-                embedded[index] = coordinates
+        for index in range(len(rows)):
+            squared = self.points.distances_from(rows[index : index + 1])[:, 0]
+            coordinates = self.embedding.extension.transform(squared)
+            if coordinates is None:
+                msg = f'row {index} of {self.name} resembles no training row; leave it out'
+                raise InputError(msg)
+            embedded[index] = coordinates
         return embedded
 
 
@@ -304,7 +300,7 @@ class ManifoldKernelReduction(Estimator):
 
     """
 
-    def __init__(self, learner: ManifoldLearner | None = None, *, penalty: float = 1e-3) -> None:
+    def __init__(self, learner: ManifoldLearner | None = None, *, penalty: float = RIDGE) -> None:
         self.learner = learner
         self.penalty = penalty
 

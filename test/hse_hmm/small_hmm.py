@@ -4,11 +4,18 @@
 
 from dataclasses import dataclass
 
+import naive
 import numpy as np
 
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.readout import training_targets
-from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel, Tables
+from two_manifold_ros.hse_hmm.tables import (
+    build_tables,
+    make_ridge_kernel,
+    ObservationOperator,
+    RawKernel,
+    Tables,
+)
 from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
@@ -24,6 +31,14 @@ def drive(ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     clean = np.stack([np.cos(angle), np.sin(2.0 * angle), np.sin(angle + 1.0)], axis=1)
     positions = np.stack([3.0 * np.cos(angle), 2.0 * np.sin(angle)], axis=1)
     return clean + 0.2 * rng.normal(size=clean.shape), positions
+
+
+def factors_of(operator: ObservationOperator, observation: np.ndarray) -> np.ndarray:
+    """Return the factor of each training tick for an observation, in plain NumPy."""
+    kernel = naive.gaussian(observation[None], operator.kernel_points, operator.bandwidth)[0]
+    if isinstance(operator, RawKernel):
+        return kernel
+    return operator.features @ (kernel @ operator.responses)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from small_hmm import drive, learn, Small
+from small_hmm import drive, factors_of, learn, Small
 
 from two_manifold_ros.hse_hmm.belief import (
     Belief,
@@ -72,7 +72,7 @@ def test_update(operator: ObservationOperator) -> None:
     state = np.eye(K)[0]
     for observation in np.random.default_rng(2).normal(size=(100, D)):
         # As in mathematics (6.2).
-        v = operator.factors(observation) * (tables.weights @ state)
+        v = factors_of(operator, observation) * (tables.weights @ state)
         state = tables.states.T @ v / v.sum()
         evidence = belief.update(observation)
         assert evidence == pytest.approx(v.sum() / np.abs(v).sum(), rel=1e-9)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import Limits
 from two_manifold_ros.manifold.laplacian_eigenmap import (
     LaplacianEigenmap,
     LARGEST_GAIN,
     NearModes,
-    SMALLEST_EIGENVALUE,
 )
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
@@ -86,7 +86,7 @@ def test_pieces_that_hardly_hang_together(normalised: bool) -> None:
     windows = WindowSet(values[None], np.arange(65), 1)
     embedding = LaplacianEigenmap(3, KAPPA, normalised).fit(windows)
     assert embedding.notes == ()
-    assert embedding.eigenvalues[0] >= SMALLEST_EIGENVALUE
+    assert embedding.eigenvalues[0] >= Limits.eigenvalue
     assert np.isfinite(embedding.coordinates).all()
     assert (np.diff(np.sign(embedding.coordinates[:, 0])) != 0).sum() == 1
 

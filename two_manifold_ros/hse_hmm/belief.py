@@ -14,6 +14,7 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.tables import RawKernel, transition
+from two_manifold_ros.manifold.affinity import Limits
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
@@ -115,12 +116,6 @@ section 6.5).
 Dividing by so little blows the state up, by orders of magnitude where a thousandth is let pass.
 """
 
-SMALLEST_SUPPORT = 1e-12
-"""
-Sum of weight magnitudes after the observation below which it resembles none in training: with the
-raw kernel, none within seven bandwidths.
-"""
-
 
 class Recollection:
     """Regression from the newest window to the state, whose constant ``warm_start`` leaves out."""
@@ -205,7 +200,7 @@ class Belief:
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))
-        evidence = total / absolute if absolute > SMALLEST_SUPPORT else 0.0
+        evidence = total / absolute if absolute > Limits.degree else 0.0
         self.accepted = evidence > SMALLEST_EVIDENCE
         if not self.accepted:
             implied_weights(self._weight_table, self.state, self.weights)

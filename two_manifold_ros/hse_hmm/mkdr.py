@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import fix_signs
+from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +160,7 @@ def find_predictive_directions(
     eigenvectors: Floats,
     responses: Floats,
     *,
-    penalty: float = 1e-3,
+    penalty: float = RIDGE,
     tolerance: float = 1e-6,
     most_steps: int = 500,
 ) -> PredictiveDirections:

@@ -9,6 +9,7 @@ from typing import Protocol, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.manifold.affinity import RIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +24,20 @@ No covariance is singular then, whatever the size of the route: half a millimetr
 a quarter of a metre on a circuit of 4 km. Calibration takes back what it adds on the whole.
 """
 
-LEAST_VARIANCE = 1e-12
-"""Of a target that is the same all over training, m^2: a micrometre, which no position knows."""
+
+class Limits:
+    """Limits of arithmetic."""
+
+    # Of a target that is the same all over training, m^2: a micrometre, which no position knows.
+    variance = 1e-12
+
 
 LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
 """Squared radii of the 68 % and 95 % ellipses of a plane Gaussian."""
+
+FEWEST = round(1.0 / (1.0 - max(LEVELS)))
+"""Errors of which one lies outside of the largest ellipse: fewer show nothing of its size."""
 
 
 def velocities(positions: Floats, period_s: float) -> Floats:
@@ -98,7 +107,7 @@ def floors(values: Floats) -> Floats:
         velocity = 0 < column == values.shape[1] - 1
         centre = known.mean(axis=0) if len(known) and not velocity else 0.0
         spreads[column] = np.square(known - centre).sum() / max(2 * len(known), 1)
-    return np.maximum(FLOOR_SHARE**2 * spreads, LEAST_VARIANCE)
+    return np.maximum(FLOOR_SHARE**2 * spreads, Limits.variance)
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
@@ -145,9 +154,9 @@ class RidgeReadout:
         return RidgeReadout(self.coefficients, self.covariances * factors[:, None, None])
 
 
-def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeReadout:
+def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     """
-    Fit one regression per target.
+    Fit one regression per target, with a penalty of `RIDGE` over the mean square of the states.
 
     Parameters
     ----------
@@ -155,15 +164,13 @@ def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeRead
         Filtered states of the training run: the belief after the observation of each tick.
     targets : (n, c, 2)
         NaN where unknown; a target that is never known keeps the prior of ``second_moments``.
-    ridge
-        Penalty over the mean square of the states: small against them, large against rounding.
 
     """
     means, covariances = second_moments(targets)
     least = floors(targets)
     coefficients = np.zeros((*means.shape, states.shape[1]))
     coefficients[:, :, 0] = means
-    penalty = ridge * float(np.square(states[:, 1:]).mean()) * np.eye(states.shape[1])
+    penalty = RIDGE * float(np.square(states[:, 1:]).mean()) * np.eye(states.shape[1])
     penalty[0, 0] = 0.0
     for column in range(targets.shape[1]):
         known = np.isfinite(targets[:, column]).all(axis=1)
@@ -301,9 +308,7 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
     return squared
 
 
-def calibration_factors(
-    errors: Floats, covariances: Floats, fewest: int = 20
-) -> tuple[Floats, Floats]:
+def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """
     Choose a factor for the covariance of each target (mathematics, section 7.3).
 
@@ -313,11 +318,9 @@ def calibration_factors(
     Parameters
     ----------
     errors : (n, c, 2)
-        Held-out errors, NaN where unknown.
+        Held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is one.
     covariances : (n, c, 2, 2)
         Uncalibrated.
-    fewest
-        Errors below which a factor is one: they say nothing about a 95 % ellipse.
 
     Returns
     -------
@@ -330,7 +333,7 @@ def calibration_factors(
     for column in range(errors.shape[1]):
         known = np.isfinite(errors[:, column]).all(axis=1)
         counts[column] = np.count_nonzero(known)
-        if counts[column] < fewest:
+        if counts[column] < FEWEST:
             continue
         squared = squared_mahalanobis(errors[known, column], covariances[known, column])
         ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
@@ -338,14 +341,14 @@ def calibration_factors(
     return factors, counts
 
 
-def tempered(factors: Floats, independent: float, doubt: float = 20.0) -> Floats:
+def tempered(factors: Floats, independent: float) -> Floats:
     """
     Trust factors (c,) below 1 only as far as the held-out errors are independent.
 
     A block between two training laps is easier than what comes after the training, and errors of
     overlapping windows are alike, so a few windows of them must not shrink an ellipse. Factors
     above 1 stay. ``independent`` is the held-out ticks divided by the ticks of a window; where it
-    is ``doubt``, half of a shrinking is believed (of its logarithm).
+    is `FEWEST`, half of a shrinking is believed (of its logarithm).
     """
-    trust = independent / (independent + doubt)
+    trust = independent / (independent + FEWEST)
     return np.where(factors < 1.0, factors**trust, factors)

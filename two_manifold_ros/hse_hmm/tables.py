@@ -138,11 +138,6 @@ class RawKernel:
         """Observations that a new one is compared with: (l, d)."""
         return self.observations
 
-    def factors(self, observation: Floats) -> Floats:
-        """Return the (n,) factors of a (d,) observation."""
-        factors: Floats = gaussian_kernel(observation[None], self.observations, self.bandwidth)[0]
-        return factors
-
 
 @dataclass(frozen=True)
 class RidgeKernel:
@@ -173,12 +168,6 @@ class RidgeKernel:
     def kernel_points(self) -> Floats:
         """Observations that a new one is compared with: (l, d)."""
         return self.landmarks
-
-    def factors(self, observation: Floats) -> Floats:
-        """Return the (n,) factors of a (d,) observation; they can be negative."""
-        kernel = gaussian_kernel(observation[None], self.landmarks, self.bandwidth)[0]
-        factors: Floats = self.features @ (kernel @ self.responses)
-        return factors
 
 
 ObservationOperator = RawKernel | RidgeKernel

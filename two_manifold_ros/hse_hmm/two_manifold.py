@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import fix_signs
+from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
 from two_manifold_ros.names import COUPLINGS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-
-RIDGE = 1e-3
-"""Of the covariances that are whitened, relative to their mean variance."""
 
 SMALLEST_RATIO = 1e-3
 """Directions with a smaller singular value, relative to the first, are left out."""

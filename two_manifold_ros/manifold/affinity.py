@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
-SMALLEST_DEGREE = 1e-12
+RIDGE = 1e-3
 """
-Total affinity below which a point resembles nothing in training (mathematics, section 8).
+What is added to the diagonal of a system of equations, relative to what stands there.
 
-It is reached 7.4 bandwidths from the nearest point; halving or doubling it moves that by 1 %.
+Small against what is known, large against rounding: a half or a double of it changes nothing that
+was measured.
 """
+
+
+class Limits:
+    """Limits of arithmetic."""
+
+    # Total affinity below which a point resembles nothing in training (mathematics, section 8):
+    # it is reached 7.4 bandwidths from the nearest point.
+    degree = 1e-12
+    # Smallest eigenvalue of a Laplacian whose inverse is taken: rounding may make one of a nearly
+    # split graph 0. A point then lies 3e4 spreads away at the most.
+    eigenvalue = 1e-9
 
 
 def affinity(squared: Floats, bandwidth: float) -> Floats:
@@ -106,6 +118,20 @@ def require_spread(between: Floats, typical: float) -> None:
             'ask for more landmarks'
         )
         raise InputError(msg)
+
+
+def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats | None:
+    """
+    Return (n,) weights that sum to one and are proportional to affinities times factors.
+
+    ``near`` and ``factors`` are those of some ``places``; ``None`` if all are out of reach.
+    """
+    if not near.sum() > Limits.degree:
+        return None
+    weighted = near * factors
+    weights = np.zeros(count)
+    weights[places] = weighted / weighted.sum()
+    return weights
 
 
 def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:

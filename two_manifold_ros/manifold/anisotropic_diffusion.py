@@ -15,9 +15,10 @@ from two_manifold_ros.manifold.affinity import (
     check_bandwidth,
     check_indices,
     check_shapes,
+    Limits,
     require,
     require_scale,
-    SMALLEST_DEGREE,
+    shares_of,
 )
 from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, local_bandwidth
 from two_manifold_ros.manifold.graph import connect, notes_on_pieces
@@ -251,19 +252,17 @@ def power_mean(first: Floats, second: Floats, power: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class AnisotropicTransition:
+class AnisotropicTransition(LocalMetric):
     r"""
     Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
 
     A new point has no covariance of its own: it takes that of the nearest training point, in
-    the ordinary distance, and may step where that one may.
+    the ordinary distance, and may step where that one may. The metric is that of the points.
 
     Parameters
     ----------
     bandwidth, power
         :math:`\sigma`, and the power of the mean of the two squared distances.
-    members, coefficients, offsets
-        Fields of the `LocalMetric`.
     begins : (n + 1,) int64, targets : (e,) int64, places : (e, r)
         See ``Steps``: where each training point may step to, itself among them.
     factors : (n,)
@@ -277,9 +276,6 @@ class AnisotropicTransition:
 
     bandwidth: float
     power: float
-    members: Ints
-    coefficients: Floats
-    offsets: Floats
     begins: Ints
     targets: Ints
     places: Floats
@@ -288,24 +284,18 @@ class AnisotropicTransition:
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
-        metric = LocalMetric(self.members, self.coefficients, self.offsets)
         nearest = int(squared.argmin())
-        if not affinity(squared[nearest], self.reach) > SMALLEST_DEGREE:
+        if not affinity(squared[nearest], self.reach) > Limits.degree:
             return None
         steps = slice(self.begins[nearest], self.begins[nearest + 1])
         targets = self.targets[steps]
-        away = self.places[steps] - metric.frame(nearest, squared)
-        back = metric.frames(targets, squared)
+        away = self.places[steps] - self.frame(nearest, squared)
+        back = self.frames(targets, squared)
         distances = power_mean(
             np.square(away).sum(axis=1), np.square(back).sum(axis=1), self.power
         )
         near = affinity(distances, self.bandwidth)
-        if not near.sum() > SMALLEST_DEGREE:
-            return None
-        near *= self.factors[targets]
-        weights = np.zeros(len(squared))
-        weights[targets] = near / near.sum()
-        return weights
+        return shares_of(near, self.factors[targets], targets, len(squared))
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
@@ -486,11 +476,10 @@ class AnisotropicDiffusion:
         graph, components = connect(steps.matrix(weights), samples, typical)
 
         def respond(factors: Floats) -> AnisotropicTransition:
-            near = (steps.begins, steps.targets, steps.places)
             frames = (metric.members, metric.coefficients, metric.offsets)
-            return AnisotropicTransition(
-                bandwidth, self.power, *frames, *near, factors, reach=typical
-            )
+            near = (steps.begins, steps.targets, steps.places)
+            numbers = (bandwidth, self.power)
+            return AnisotropicTransition(*frames, *numbers, *near, factors, typical)
 
         notes = notes_on_pieces(components, self.neighbours)
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)

@@ -18,7 +18,7 @@ from two_manifold_ros.manifold.affinity import (
     near_points,
     require,
     require_scale,
-    SMALLEST_DEGREE,
+    shares_of,
 )
 from two_manifold_ros.manifold.graph import affinity_graph, connect, notes_on_pieces, walk_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
@@ -59,12 +59,7 @@ class Transition:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
         close = near_points(squared, self.neighbours, self.radii)
         near = affinity(squared[close], self.bandwidth)
-        if not near.sum() > SMALLEST_DEGREE:
-            return None
-        near *= self.factors[close]
-        weights = np.zeros(len(squared))
-        weights[close] = near / near.sum()
-        return weights
+        return shares_of(near, self.factors[close], close, len(squared))
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""

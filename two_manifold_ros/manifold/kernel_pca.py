@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
+LANDMARKS = 2_000
+"""Points whose kernel matrix is decomposed: its dense solver takes seconds, of twice as many a
+minute."""
+
+
 @dataclass(frozen=True)
 class MemberAffinity:
     """Affinities of a ``bandwidth`` to some ``members`` (l,) of the training points."""
@@ -158,7 +163,7 @@ class PolynomialKernel:
 
     dimension: int
     degree: int = 3
-    landmarks: int = 2_000
+    landmarks: int = LANDMARKS
 
     def __post_init__(self) -> None:
         """Check the degree."""
@@ -186,7 +191,7 @@ class LinearKernel:
     """
 
     dimension: int
-    landmarks: int = 2_000
+    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
@@ -205,7 +210,7 @@ class GaussianKernel:
     """
 
     dimension: int
-    landmarks: int = 2_000
+    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""

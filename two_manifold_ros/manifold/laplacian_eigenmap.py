@@ -15,10 +15,10 @@ from two_manifold_ros.manifold.affinity import (
     check_indices,
     check_neighbourhood,
     check_shapes,
+    Limits,
     near_points,
     require,
     require_scale,
-    SMALLEST_DEGREE,
 )
 from two_manifold_ros.manifold.graph import (
     affinity_graph,
@@ -93,7 +93,7 @@ class NearModes:
         near = near_points(squared, self.neighbours, self.radii)
         near_weights = affinity(squared[near], self.bandwidth)
         total = near_weights.sum()
-        if not total > SMALLEST_DEGREE:
+        if not total > Limits.degree:
             return None
         summed = near_weights @ self.modes[near]
         for end, weight in self._bridged(squared):
@@ -131,14 +131,6 @@ class NearModes:
         if bridges:
             check_indices('bridges', self.bridges.ravel(), count)
         return int(self.eigenvalues.size)
-
-
-SMALLEST_EIGENVALUE = 1e-9
-"""
-Rounding may make one of a nearly split graph 0, where its inverse is infinite.
-
-A point then lies 3e4 spreads away at the most; the size of it matters to nothing else.
-"""
 
 
 @dataclass(frozen=True)
@@ -200,14 +192,14 @@ class LaplacianEigenmap:
             # The modes of the random walk D^-1 W are D^-1/2 v.
             values, functions = walk_modes(graph, self.dimension)
             vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
-            eigenvalues = np.maximum(1.0 - values, SMALLEST_EIGENVALUE)
+            eigenvalues = np.maximum(1.0 - values, Limits.eigenvalue)
         else:
             from scipy.sparse import diags
 
             null = np.full(count, 1.0 / np.sqrt(count))
             laplacian = (diags(degrees) - graph).tocsc()
             values, vectors = smallest_modes(laplacian, null, self.dimension)
-            eigenvalues = np.maximum(values, SMALLEST_EIGENVALUE * degrees.mean())
+            eigenvalues = np.maximum(values, Limits.eigenvalue * degrees.mean())
         scale = np.sqrt(count / (eigenvalues if self.scaled else np.ones(self.dimension)))
         coordinates = vectors * scale
         mean = coordinates.mean(axis=0)

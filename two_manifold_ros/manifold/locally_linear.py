@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.manifold.affinity import check_indices, check_shapes, require, require_scale
+from two_manifold_ros.manifold.affinity import (
+    check_indices,
+    check_shapes,
+    require,
+    require_scale,
+    RIDGE,
+)
 from two_manifold_ros.manifold.graph import find_bridges, smallest_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
 
@@ -121,13 +127,13 @@ def usual_weights(gram: Floats) -> Floats:
     ``gram`` (k, k) holds inner products of the differences between the neighbours and the point.
     """
     # Where all neighbours are copies of the point there is no trace, and they share evenly.
-    penalty = 1e-3 * (np.trace(gram) or 1.0)
+    penalty = RIDGE * (np.trace(gram) or 1.0)
     weights = np.linalg.solve(gram + penalty * np.eye(len(gram)), np.ones(len(gram)))
     normalised: Floats = weights / weights.sum()
     return normalised
 
 
-def relative_weights(squared: Floats, apart: Floats, penalty: float = 1e-3) -> Floats:
+def relative_weights(squared: Floats, apart: Floats, penalty: float = RIDGE) -> Floats:
     r"""
     Return (k,) weights that make a point of its neighbours, regularised by their distances.
 
