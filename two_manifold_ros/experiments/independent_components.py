@@ -177,7 +177,7 @@ def _draw_all(settings: SquareSettings, observe: Map, progress: Progress, then: 
         x, embedding = _embed(seed, settings, observe, local_covariances, 0.5, 0.0)
         pair = independent_pair(embedding.coordinates, embedding.eigenvalues)
         lines = lines_of(embedding.eigenvalues, settings.epsilon)
-        draws.append(Draw(x, pair.coordinates, lines))
+        draws.append(Draw(x, pair, lines))
     progress(then, settings.draws / (settings.draws + 1))
     return draws
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, l
 from two_manifold_ros.manifold.graph import connect, notes_on_pieces
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from two_manifold_ros.manifold.learner import Embedding, Samples
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -314,29 +312,14 @@ class AnisotropicTransition(LocalMetric):
         return count
 
 
-@dataclass(frozen=True)
-class Steps:
-    """
-    Pairs of near points, each pair both ways, and each point with itself.
+class Steps(NamedTuple):
+    """Pairs of near points, each pair both ways, and each point with itself."""
 
-    ``begins`` (n + 1,) is where the pairs of each point start, ``targets`` (e,) are the other
-    points, increasing; ``places`` (e, r) their coordinates in the frame of the point, ``squared``
-    (e,) the mean of the squared distances that the two see, and ``radii`` (n,) the squared
-    distances of the points to the last of their neighbours.
-    """
-
-    begins: Ints
-    targets: Ints
-    places: Floats
-    squared: Floats
-    radii: Floats
-
-    def matrix(self, values: Floats) -> csr_matrix:
-        """Return the (n, n) matrix with these values, one a pair."""
-        from scipy.sparse import csr_matrix
-
-        count = len(self.begins) - 1
-        return csr_matrix((values, self.targets, self.begins), shape=(count, count))
+    begins: Ints  # (n + 1,), where the pairs of each point start
+    targets: Ints  # (e,), the other points, increasing
+    places: Floats  # (e, r), their coordinates in the frame of the point
+    squared: Floats  # (e,), the mean of the squared distances that the two see
+    radii: Floats  # (n,), squared distances of the points to the last of their neighbours
 
 
 def anisotropic_graph(
@@ -468,18 +451,30 @@ class AnisotropicDiffusion:
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, which the metric must fit; no n x n dense matrix is formed."""
+        from scipy.sparse import csr_matrix
+
         typical = require_scale(samples, self.dimension, self.neighbours)
         metric = self.metric.measure(samples)
         steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
         bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(steps.radii)
         weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
-        graph, components = connect(steps.matrix(weights), samples, typical)
+        count = len(samples)
+        near = csr_matrix((weights, steps.targets, steps.begins), shape=(count, count))
+        graph, components = connect(near, samples, typical)
 
         def respond(factors: Floats) -> AnisotropicTransition:
-            frames = (metric.members, metric.coefficients, metric.offsets)
-            near = (steps.begins, steps.targets, steps.places)
-            numbers = (bandwidth, self.power)
-            return AnisotropicTransition(*frames, *numbers, *near, factors, typical)
+            return AnisotropicTransition(
+                metric.members,
+                metric.coefficients,
+                metric.offsets,
+                bandwidth,
+                self.power,
+                steps.begins,
+                steps.targets,
+                steps.places,
+                factors,
+                typical,
+            )
 
         notes = notes_on_pieces(components, self.neighbours)
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)

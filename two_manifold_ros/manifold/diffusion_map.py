@@ -184,25 +184,12 @@ def check_density(density: float) -> None:
         raise InputError(msg)
 
 
-@dataclass(frozen=True)
-class IndependentPair:
-    """
-    Two (n, 2) coordinates, each a function of one independent variable only.
-
-    They have mean square one; which variable comes first, and the signs, are not determined.
-    ``rotation`` (2, 2) turns the first two eigenfunctions, scaled alike, into them; their product
-    is the eigenfunction in the column ``partner``, with a correlation of ``match`` in [0, 1].
-    """
-
-    coordinates: Floats
-    rotation: Floats
-    partner: int
-    match: float
-
-
-def independent_pair(functions: Floats, eigenvalues: Floats) -> IndependentPair:
+def independent_pair(functions: Floats, eigenvalues: Floats) -> Floats:
     r"""
     Turn the first two eigenfunctions of a diffusion until their product is an eigenfunction too.
+
+    Returned are two (n, 2) coordinates of mean square one, each a function of one independent
+    variable only; which variable comes first, and the signs, are not determined.
 
     Of independent variables the diffusion separates: eigenfunctions are products of functions
     of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
@@ -237,9 +224,8 @@ def independent_pair(functions: Floats, eigenvalues: Floats) -> IndependentPair:
         0.5 * np.mean((second**2 - first**2) * other), np.mean(first * second * other)
     )
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    coordinates = scaled[:, :2] @ rotation
-    match = abs(float(np.corrcoef(coordinates.prod(axis=1), other)[0, 1]))
-    return IndependentPair(coordinates, rotation, partner, match)
+    coordinates: Floats = scaled[:, :2] @ rotation
+    return coordinates
 
 
 def place_on_interval(coordinate: Floats) -> Floats:
