@@ -308,14 +308,3 @@ def test_order_of_training_ticks_does_not_matter(small: Small, ridge: float | No
     )
     for expected, found in zip(read_along(small, ridge), read_along(mixed, ridge), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_turned_positions_turn_the_answers(small: Small) -> None:
-    cosine, sine = np.cos(0.7), np.sin(0.7)
-    turn = np.array([[cosine, -sine], [sine, cosine]])
-    turned = replace(small, targets=small.targets @ turn.T)
-    means, covariances, states = read_along(small, None)
-    turned_means, turned_covariances, turned_states = read_along(turned, None)
-    np.testing.assert_allclose(turned_means, means @ turn.T, atol=1e-12)
-    np.testing.assert_allclose(turned_covariances, turn @ covariances @ turn.T, atol=1e-12)
-    np.testing.assert_array_equal(turned_states, states)

@@ -51,25 +51,6 @@ def test_first_row_of_the_transition(growth: float, coupling: str) -> None:
     assert spectral_radius(matrix) <= 1.0 + 1e-12
 
 
-def test_stable_tables_are_those_of_the_equation() -> None:
-    past, own, shifted = make_features(0.6)
-    tables = build_tables(past, shifted, shared_directions(own, past, 3))
-    weights, states = naive.with_constant(*naive.feature_tables(past, own, shifted, 3))
-    signs = naive.align(tables.weights, weights)
-    np.testing.assert_allclose(tables.weights, weights * signs, atol=1e-10)
-    np.testing.assert_allclose(tables.states, states * signs, atol=1e-10)
-
-
-def test_growing_modes_are_shrunk() -> None:
-    past, own, shifted = make_features(1.4)
-    tables = build_tables(past, shifted, shared_directions(own, past, 3))
-    weights, states = naive.feature_tables(past, own, shifted, 3)
-    before = np.abs(np.linalg.eigvals(states.T @ weights))
-    after = np.abs(np.linalg.eigvals(transition(tables.weights, tables.states)[1:, 1:]))
-    assert before.max() > 1.2
-    np.testing.assert_allclose(np.sort(after), np.sort(np.minimum(before, 1.0)), atol=1e-10)
-
-
 def test_no_direction_leaves_the_constant() -> None:
     past, own, shifted = make_features(0.6)
     tables = build_tables(past, shifted, shared_directions(own, past, 0))
@@ -100,14 +81,9 @@ def states_with(inner: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(WEIGHTS).T @ matrix.T
 
 
-def test_radius() -> None:
-    matrix = transition(WEIGHTS, states_with(inner_matrix(0.9 * TURN, 0.5, -1.2, 0.1)))
-    assert spectral_radius(matrix) == pytest.approx(1.2, rel=1e-9)
-    assert spectral_radius(np.eye(1)) == 0.0
-
-
 def test_only_growing_modes_shrink() -> None:
     states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
+    assert spectral_radius(transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
     found = transition(WEIGHTS, stabilised(WEIGHTS, states))
     expected = inner_matrix(TURN, 0.5, -1.0, 0.9)
     np.testing.assert_allclose(found[0], np.eye(6)[0], atol=1e-12)
@@ -120,29 +96,14 @@ def test_only_growing_modes_shrink() -> None:
 def test_stable_tables_are_left_alone() -> None:
     states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
     assert stabilised(WEIGHTS, states) is states
+    matrix = transition(WEIGHTS, states)
+    np.testing.assert_array_equal(shrink_growing_modes(matrix), matrix)
 
 
 def test_tables_whose_modes_are_nearly_parallel_do_not_grow() -> None:
     jordan = 1.1 * np.eye(5) + np.eye(5, k=1)
     states = stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
     assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9
-
-
-def with_modes(*values: complex) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    blocks = np.zeros((2 * len(values), 2 * len(values)))
-    for place, value in enumerate(map(complex, values)):
-        blocks[2 * place : 2 * place + 2, 2 * place : 2 * place + 2] = [
-            [value.real, value.imag],
-            [-value.imag, value.real],
-        ]
-    turn = rng.normal(size=blocks.shape)
-    return turn @ blocks @ np.linalg.inv(turn)
-
-
-def test_a_stable_transition_stays_as_it_is() -> None:
-    matrix = with_modes(0.6 + 0.7j, 0.9)
-    np.testing.assert_array_equal(shrink_growing_modes(matrix), matrix)
 
 
 def test_modes_that_cannot_be_separated_are_all_scaled() -> None:
@@ -186,15 +147,6 @@ def test_ridge_of_leading_features() -> None:
         feature = projection.T @ naive.gaussian(OBSERVATIONS, new[None], 1.0)[:, 0]
         c = np.linalg.solve(features.T @ features / 70 + 0.2 * np.eye(9), feature)
         np.testing.assert_allclose(factors_of(operator, new), features @ c, atol=1e-10)
-
-
-def test_large_ridge_is_the_raw_kernel() -> None:
-    operator = make_ridge_kernel(OBSERVATIONS, 1.0, 1e6, features=70)
-    raw = RawKernel(OBSERVATIONS, 1.0)
-    for new in NEW:
-        np.testing.assert_allclose(
-            1e6 * factors_of(operator, new), factors_of(raw, new), atol=1e-5
-        )
 
 
 def test_identical_observations_are_one_feature() -> None:
@@ -246,6 +198,13 @@ def triples() -> np.ndarray:
     return np.array(rows)
 
 
+def learned_from_triples() -> tuple[Tables, np.ndarray]:
+    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    past, mean = past - past.mean(axis=0), observed.mean(axis=0)
+    directions = shared_directions(observed - mean, past, rank=2)
+    return build_tables(past, following - mean, directions), observed
+
+
 def emitted(length: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     state, symbols = 0, []
@@ -256,12 +215,8 @@ def emitted(length: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize('ridge', [None, 1e-3, 10.0])
-def test_with_the_constant(ridge: float | None) -> None:
-    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
-    directions = shared_directions(
-        observed - observed.mean(axis=0), past - past.mean(axis=0), rank=2
-    )
-    tables = build_tables(past - past.mean(axis=0), following - observed.mean(axis=0), directions)
+def test_predicts_as_bayes_does(ridge: float | None) -> None:
+    tables, observed = learned_from_triples()
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
     operator = (
         RawKernel(observed, 0.01) if ridge is None else make_ridge_kernel(observed, 0.01, ridge)
@@ -275,26 +230,8 @@ def test_with_the_constant(ridge: float | None) -> None:
         np.testing.assert_allclose(tables.weights @ belief.state @ observed, prediction, atol=1e-9)
 
 
-def test_without_a_constant() -> None:
-    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
-    directions = shared_directions(observed, past, rank=3)
-    weights = past @ directions.past_map / len(past)
-    states = following @ directions.future_map
-    belief = directions.future_map.T @ observed.mean(axis=0)
-    symbols = emitted(300)
-    expected = naive.bayes_predictions(TRANSITION, EMISSION, symbols)
-    for symbol, prediction in zip(symbols, expected[1:], strict=True):
-        matrix = states.T @ (observed[:, symbol, None] * weights)
-        belief = naive.update(belief, matrix, weights.sum(axis=0))
-        np.testing.assert_allclose(weights @ belief @ observed, prediction, atol=1e-9)
-
-
 def test_missing_symbols_are_predicted_through() -> None:
-    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
-    directions = shared_directions(
-        observed - observed.mean(axis=0), past - past.mean(axis=0), rank=2
-    )
-    tables = build_tables(past - past.mean(axis=0), following - observed.mean(axis=0), directions)
+    tables, observed = learned_from_triples()
     belief = Belief(tables, RawKernel(observed, 0.01))
     believed = np.full(3, 1 / 3)
     for symbol, gap in zip(emitted(50), itertools.cycle([0, 1, 3]), strict=False):
@@ -327,7 +264,7 @@ class Problem:
     new: np.ndarray
 
 
-def make_problem(*, centred: bool) -> Problem:
+def make_problem() -> Problem:
     rng = np.random.default_rng(3)
     angle = 0.3 * np.arange(N + 30)
     signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(size=(N + 30, 2))
@@ -338,12 +275,11 @@ def make_problem(*, centred: bool) -> Problem:
     futures = np.concatenate([own, shifted[-1:]])
     pasts = naive.gaussian(past, past, 2.0)
     every = naive.gaussian(futures, futures, 2.0)
-    if centred:
-        middle = np.eye(N) - 1.0 / N
-        pasts = middle @ pasts @ middle
-        mean = np.append(np.full(N, 1.0 / N), 0.0)
-        move = np.eye(N + 1) - mean[:, None]
-        every = move.T @ every @ move
+    middle = np.eye(N) - 1.0 / N
+    pasts = middle @ pasts @ middle
+    mean = np.append(np.full(N, 1.0 / N), 0.0)
+    move = np.eye(N + 1) - mean[:, None]
+    every = move.T @ every @ move
     past_features, future_features = root(pasts), root(every)
     return Problem(
         pasts,
@@ -376,20 +312,8 @@ def feature_and_gram_tables(problem: Problem) -> tuple[Tables, np.ndarray, np.nd
     return tables, weights * signs, states * signs
 
 
-def test_plain_tables() -> None:
-    problem = make_problem(centred=False)
-    found = shared_directions(problem.own, problem.past, RANK)
-    weights, states, omega = naive.gram_tables(
-        problem.pasts, problem.futures, problem.shifted_futures, RANK
-    )
-    signs = naive.align(states, problem.shifted @ found.future_map)
-    np.testing.assert_allclose(omega, (N * found.singular_values) ** 2, rtol=1e-8)
-    np.testing.assert_allclose(problem.past @ found.past_map / N * signs, weights, atol=1e-8)
-    np.testing.assert_allclose(problem.shifted @ found.future_map * signs, states, atol=1e-8)
-
-
 def test_tables_with_the_constant() -> None:
-    problem = make_problem(centred=True)
+    problem = make_problem()
     tables, weights, states = feature_and_gram_tables(problem)
     np.testing.assert_allclose(tables.weights, weights, atol=1e-8)
     np.testing.assert_allclose(tables.states, states, atol=1e-8)
@@ -403,7 +327,7 @@ def test_tables_with_the_constant() -> None:
 
 
 def test_operators() -> None:
-    problem = make_problem(centred=True)
+    problem = make_problem()
     tables, weights, states = feature_and_gram_tables(problem)
     ridge = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
     features = root(naive.gaussian(problem.observations, problem.observations, BANDWIDTH))
@@ -420,14 +344,10 @@ def test_operators() -> None:
 
 @pytest.mark.parametrize('raw', [False, True])
 def test_filter(*, raw: bool) -> None:
-    problem = make_problem(centred=True)
+    problem = make_problem()
     tables, weights, states = feature_and_gram_tables(problem)
-    if raw:
-        belief = Belief(tables, RawKernel(problem.observations, BANDWIDTH))
-    else:
-        belief = Belief(
-            tables, make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
-        )
+    operator = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
+    belief = Belief(tables, RawKernel(problem.observations, BANDWIDTH) if raw else operator)
     expected = np.eye(RANK + 1)[0]
     for new in problem.new:
         if raw:
