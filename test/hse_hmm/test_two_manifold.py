@@ -86,16 +86,6 @@ def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
     np.testing.assert_allclose(ours, best, atol=1e-9)
 
 
-def test_couplings_span_the_same_at_full_rank() -> None:
-    first, second = coupled_features()
-    exact, product, canonical, reduced = (
-        couple(first, second, coupling).first_map for coupling in COUPLINGS
-    )
-    assert exact.shape == product.shape == canonical.shape == reduced.shape == (7, 5)
-    np.testing.assert_allclose(cosines(exact, product), 1.0, atol=1e-12)
-    np.testing.assert_allclose(cosines(exact, reduced), 1.0, atol=1e-12)
-
-
 def test_what_each_coupling_does_with_loudness() -> None:
     """Of two hidden signals the first is predicted well, the second is loud in both views."""
     rng = np.random.default_rng(4)
@@ -139,16 +129,6 @@ def test_noise_of_one_side_averages_out(coupling: str) -> None:
     assert loudness[0] > 5.0 * loudness[1]
     loudness = np.abs(found.second_map[:, 0]) * second.std(axis=0)
     assert loudness[1] > 5.0 * loudness[0]
-
-
-@pytest.mark.parametrize('coupling', COUPLINGS)
-def test_spectral_regression_inverts_the_cross_covariance(coupling: str) -> None:
-    future, past = coupled_features()
-    found = shared_directions(future, past, 4, coupling)
-    weights = past @ found.past_map / len(past)
-    # As in mathematics (3.2).
-    state_of_weights = found.future_map.T @ future.T @ weights
-    np.testing.assert_allclose(state_of_weights, np.eye(4), atol=1e-10)
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
