@@ -71,7 +71,6 @@ LIMITS = {
         cli/status.py _JSON_S
         compilation.py GENERATIONS
         demo.py ENDING_TIMEOUT_S
-        estimators.py LearnedRows.transform.at_once
         interface/model_swap.py ModelSwap.__init__.patience
         interface/session.py Durations.__init__.kept Session.__init__.kept
             Session.__init__.most_waiting
@@ -99,22 +98,17 @@ LIMITS = {
         """,
     'arithmetic: floors of divisions, ends of iterations, initial values of searches': """
         filtering/hypothesis_search.py HypothesisSearch._look.never
-        hse_hmm/belief.py SMALLEST_SUPPORT
         hse_hmm/mkdr.py find_predictive_directions.tolerance find_predictive_directions.most_steps
-        hse_hmm/readout.py LEAST_VARIANCE
         hse_hmm/two_manifold.py SMALLEST_RATIO
         inspection/lag.py _share.constant
         interface/messages.py UNKNOWN_VARIANCE
-        manifold/affinity.py SMALLEST_DEGREE
         manifold/graph.py connect.probes walk_modes.few
-        manifold/laplacian_eigenmap.py LARGEST_GAIN SMALLEST_EIGENVALUE
-        manifold/locally_linear.py relative_weights.penalty
+        manifold/laplacian_eigenmap.py LARGEST_GAIN
         ticks/novelty.py SMALLEST_RATIO NoveltyScore.__init__.far
         ticks/rest.py ROUNDING
         ticks/sliding.py SlidingWindow.__init__.slack
         ticks/windows.py WindowSet.distance_rows.previous
         tpsr/features.py LARGEST_SIZE LARGEST_SQUARE
-        training/cross_validation.py _run_left_out.(last,begun)
         """,
     'simulated things: the film of a room, the slot car and its track, the demo': """
         demo.py LAPS TEST_LAPS_S SPEED STAGES
