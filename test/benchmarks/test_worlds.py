@@ -129,6 +129,7 @@ def test_same_seed_same_bytes_and_streams_fit_together(world: World) -> None:
     for other in others:
         count = min(len(truth), len(other.truth))
         assert not np.allclose(truth[:count], other.truth[:count])
+    assert others[1].recording.imu.stamps[0] - imu.stamps[0] == 86_400_000_000_000
     assert len(drive(world, seconds=4.0).truth) == 4 * world.rate_hz
     assert imu.samples.shape == (len(imu.stamps), 6) == (len(truth), 6)
     assert first.on_route.all()
