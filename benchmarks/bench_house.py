@@ -36,8 +36,8 @@ MOST = {
     'sample': 14, 'bag': 7, 'training': 20, 'model file': 4,
 }  # fmt: skip
 OFFLINE = (
-    'adapting', 'cli', 'comparison', 'demo.py', 'estimators.py', 'evaluation', 'experiments',
-    'inspection', 'simulation', 'training',
+    'adapting', 'cli', 'comparison', 'demo.py', 'domains.py', 'estimators.py', 'evaluation',
+    'experiments', 'inspection', 'simulation', 'training',
 )  # fmt: skip
 """Folders and files that no robot needs to filter."""
 
@@ -46,7 +46,7 @@ CLASSES_OF_LIMITS = frozenset({'BOUNDS', 'Bounds', 'FASTMATH', 'LIMITS', 'Limits
 
 LIMITS = {
     'formats, exit codes and enumerations': """
-
+        domains.py HIGHEST
         interface/messages.py Topic.depth
         model/model_file.py VERSION
         names.py HORIZONS
@@ -115,15 +115,11 @@ LIMITS = {
         simulation/room_video.py Canvas.texels_per_metre Canvas.frame.rim _surfaces.wide Room.size
             Room.table Room._put_table.surface[hidden] RoomWalk.frame_rate_hz
             RoomWalk.frames_per_circuit RoomWalk.turn_frames RoomWalk.circuits_one_way
-
         simulation/slot_car.py SlotCarSettings.rate_hz Throttle.mean Throttle.hand Throttle.supply
             Motion.stall Motion.free_speed Motion.rolling Motion.slot_friction Motion.air_drag
             ImuNoise.typical_speed
         """,
     'experiments: what the papers settle, sizes of runs, and what claims are judged by': """
-
-
-
         experiments/independent_components.py *
         experiments/mkdr.py *
         experiments/mkdr_images.py *

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-import os
 from pathlib import Path
-import random
 from struct import unpack_from
 import subprocess
 import sys
@@ -227,8 +225,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.relay:
         return relay()
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(1, 200))
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    # Before the package is found it cannot be imported.
+    from two_manifold_ros.domains import isolate  # noqa: PLC0415
+
+    isolate()
     print(ROW.format('node', 'Hz', 'sent', 'lost', 'CPU %', 'CPU us', 'p50 us', 'p99 us'))
     with TemporaryDirectory() as folder:
         model = Path(folder) / 'model.npz'

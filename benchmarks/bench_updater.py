@@ -13,7 +13,6 @@ import argparse
 from itertools import product
 import os
 from pathlib import Path
-import random
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -120,8 +119,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--seconds', type=float, default=30.0, help='seconds per row')
     options = parser.parse_args()
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(1, 200))
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    # Before the package is found it cannot be imported.
+    from two_manifold_ros.domains import isolate  # noqa: PLC0415
+
+    isolate()
     print(ROW.format(*HEAD, 'MB'))
     for imu_hz, learner in product((100.0, 1000.0), ('map', 'tpsr')):
         measure(imu_hz, learner, options.seconds)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-import random
 from struct import pack_into, unpack_from
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
+from two_manifold_ros.domains import isolate
 from two_manifold_ros.nodes.running import make_executor
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ class Ground:
     """A ROS domain of its own with robots in it."""
 
     def __init__(self) -> None:
-        os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(1, 200))
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        isolate()
         rclpy.init()
         self.node = rclpy.create_node('bench')
         self._executor = make_executor()

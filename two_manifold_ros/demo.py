@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import sys
@@ -21,6 +19,7 @@ import numpy as np
 
 from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder, Progress
+from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, run_filter
 from two_manifold_ros.evaluation.figures import draw_evaluation
@@ -173,7 +172,7 @@ def run_tour(folder_name: str) -> None:
 
     """
     folder = make_folder(Path(folder_name).resolve(), MARKER)
-    _isolate()
+    isolate()
     with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
@@ -213,12 +212,6 @@ def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
     with Progress(title) as progress:
         yield lambda share: progress(title, share)
     print(f'      {time.monotonic() - began:.1f} s', flush=True)
-
-
-def _isolate() -> None:
-    """Keep our topics to this machine and off the domains of others."""
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(1, 230))
 
 
 def _filter_live(

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from checks import judge
 from fault import Outcome
-from free_domain import free_domains, is_free
 from served_node import ServedNode
 from trial import play
+
+from two_manifold_ros.domains import free_domains, is_free
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,7 +9,6 @@ import signal
 import traceback
 from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
-from free_domain import free_domains
 from healthy_drive import RATE_HZ
 from machine import Machine, NotAllowedError
 import machine_disk as disk
@@ -18,6 +17,7 @@ import machine_surroundings as surroundings
 import machine_wire as wire
 from rows_machine import TRIALS
 
+from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 

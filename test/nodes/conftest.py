@@ -8,8 +8,9 @@ import os
 from typing import TYPE_CHECKING
 
 import driven_model
-from free_domain import free_domains
 import pytest
+
+from two_manifold_ros.domains import free_domains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

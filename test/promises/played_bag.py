@@ -12,11 +12,12 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
-from free_domain import free_domains
 from ros_talk import CHECKOUT, KINDS, NodeProcess, Talk
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
+
+from two_manifold_ros.domains import free_domains
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,11 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""ROS domains without participants, claimed until this process ends."""
+"""Choose ROS domains without participants, claimed until this process ends."""
 
 from __future__ import annotations
 
+import os
 import random
 import socket
+
+from two_manifold_ros.errors import InputError
 
 HIGHEST = 101
 """Above it the ports are among those that Linux gives to anybody."""
@@ -15,10 +18,11 @@ _claims: list[socket.socket] = []
 
 def free_domains(count: int) -> list[int]:
     """
-    Return different domains, at random, so that no other robot is driven by a test.
+    Return different domains, at random, in which no robot of this machine is.
 
-    They are claimed: no call returns one again, in this process or in another one that runs tests
-    on this machine, whether it has participants at the moment or not.
+    They are claimed: no call returns one again, in this process or in another one on this
+    machine, whether it has participants at the moment or not. An ``InputError`` says that there
+    are too few.
     """
     drawn = random.SystemRandom().sample(range(1, HIGHEST + 1), HIGHEST)
     found: list[int] = []
@@ -27,8 +31,19 @@ def free_domains(count: int) -> list[int]:
             break
         if is_free(domain) and _claim(domain):
             found.append(domain)
-    assert len(found) == count, 'too many ROS domains are in use on this machine'
+    if len(found) < count:
+        msg = (
+            f'only {len(found)} of {count} ROS domains are free on this machine: end the programs '
+            'that use the others'
+        )
+        raise InputError(msg)
     return found
+
+
+def isolate() -> None:
+    """Keep the topics of this process to this machine and off the domains of others."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['ROS_DOMAIN_ID'] = str(free_domains(1)[0])
 
 
 def is_free(domain: int) -> bool:
@@ -45,7 +60,7 @@ def _claim(domain: int) -> bool:
     """Take a name that Linux gives to one process at a time, and back when that ends."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        claim.bind(f'\0two_manifold_ros tests in ROS domain {domain}')
+        claim.bind(f'\0two_manifold_ros in ROS domain {domain}')
     except OSError:
         claim.close()
         return False
