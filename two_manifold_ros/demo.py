@@ -15,6 +15,11 @@ import time
 from time import sleep
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.threads import one_blas_thread
+
+# As in every program of the package, and before anything imports NumPy.
+one_blas_thread()
+
 import numpy as np
 
 from two_manifold_ros.cli.evaluate import print_scores
@@ -33,7 +38,6 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.stopping import Stopping
-from two_manifold_ros.threads import one_blas_thread
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -260,10 +264,7 @@ def _explain(folder: Path) -> None:
 
 def main() -> int:
     """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
-    one_blas_thread()
     with Stopping() as stop:
-        # NumPy reads the number of threads when it is imported, which this module does.
-
         try:
             run_tour(sys.argv[1] if len(sys.argv) > 1 else 'demo_output')
         except InputError as error:
