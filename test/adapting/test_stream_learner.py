@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import stream_learner
+from two_manifold_ros.adapting import training_material
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import Trainer
@@ -395,7 +395,7 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
     """Time without positions counts for nothing, nor does the pause between two drives."""
     trainer = Recorder()
     trained_on = trainer.trained_on
-    monkeypatch.setattr(stream_learner, 'NEWEST_LAPS', 4.0)
+    monkeypatch.setattr(training_material, 'NEWEST_LAPS', 4.0)
     learner = restored(kept, trainer=trainer)
     lap_s = learner.lap_s
     lap = round(20.0 * lap_s)

@@ -20,11 +20,7 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import (
-    Candidate,
-    lap_seconds,
-    Training,
-)
+from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
@@ -48,15 +44,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
-
-NEWEST_LAPS = 16.0
-"""
-Newest laps that a model is trained on, so that later trainings of a route cost the same.
-
-On f1tenth_ipz20 and two seeds each of slot_car, rc_car, kart and figure_eight, driven for 20 to 27
-laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all laps; of 12 laps up to
-1.4 times, and of 10 one of the kart's is lost for a while (9 times).
-"""
 
 JUDGED_LAPS = 2.0
 """Newest laps over which the error is reported, and estimates are withheld by."""
@@ -348,7 +335,7 @@ class StreamLearner:
         schedule.ended = True
 
     def _end_part(self) -> None:
-        """Judge the model and the candidate by the last half of a lap."""
+        """Judge the model by the last part of a lap."""
         score = self.score
         # Less than a lap is too little to judge by.
         if score.seconds >= self.lap_s:
@@ -369,21 +356,24 @@ class StreamLearner:
             return False
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
-        training = self._training(self.lap_s if self.models else math.nan)
-        training.counts_laps = not self.has_model
-        if lately:
-            error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s)
-            training.lately_below_m = BETTER * error_m
-        self._begin(training)
+        error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
+        self._begin(
+            Training(
+                # Copies of the newest drives.
+                self.memory.recordings(self.head),
+                self._trainer,
+                self._settings,
+                self._position_lag,
+                lap_s=self.lap_s if self.models else math.nan,
+                longest_step_ns=self._longest_step_ns,
+                since_ns=schedule.since_ns,
+                epoch_ns=schedule.epoch_ns,
+                outliers=list(schedule.outliers),
+                counts_laps=not self.has_model,
+                lately_below_m=BETTER * error_m,
+            )
+        )
         return True
-
-    def _training(self, lap_s: float) -> Training:
-        """Return a training from copies of the newest drives, of so many laps if known."""
-        drives, step_ns = self.memory.recordings(self.head), self._longest_step_ns
-        schedule = self.schedule
-        trained = (drives, self._trainer, self._settings, self._position_lag, lap_s, step_ns)
-        times = schedule.since_ns, schedule.epoch_ns, list(schedule.outliers)
-        return Training(*trained, *times, NEWEST_LAPS)
 
     def _begin(self, training: Training) -> None:
         def make() -> tuple[ModelHead, Filter]:
