@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -376,8 +377,13 @@ class StreamLearner:
         return True
 
     def _begin(self, training: Training) -> None:
+        beside_given = self._runs_given
+
         def make() -> tuple[ModelHead, Filter]:
             model = training.run()
+            if beside_given:
+                # For the test of their contest: no sample waits for that.
+                import_module('scipy.stats')
             return model, self._caught_up(model, training.drives[-1])
 
         self.failure = self.details = ''

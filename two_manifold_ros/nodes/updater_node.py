@@ -439,5 +439,5 @@ class Promoter:
         return {cause: f'Nothing is handed over: {why}' for cause, why in found.items() if why}
 
     def close(self) -> None:
-        """Finish the checkpoint that is being written."""
+        """Finish the file that is being written."""
         self._promotion.close()
