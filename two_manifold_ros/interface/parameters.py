@@ -131,6 +131,9 @@ class NodeParameters:
 class FilteringParameters(NodeParameters):
     """Parameters that every node with a filter has."""
 
+    use_receive_time: bool = parameter(
+        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
+    )
     input_timeout_s: float = parameter(
         'Silence of the sensor after which the status is no data.', 1.0, (0.05, 60.0), units='s'
     )
@@ -157,6 +160,11 @@ class FilteringParameters(NodeParameters):
     )
     status_rate_hz: float = parameter(
         'Rate of the topic status.', 10.0, (1.0, 100.0), units='Hz', settable=Settable.NEVER
+    )
+    child_frame: str = parameter(
+        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
+        'empty means base_link.',
+        BASE_FRAME,
     )
     publish_tf: bool = parameter(
         'Also publish the transform from track frame to child frame (needs tf2_msgs).', False
@@ -187,14 +195,6 @@ class FilterParameters(FilteringParameters):
         'or map where they had none.',
         '',
     )
-    child_frame: str = parameter(
-        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
-        'empty means base_link.',
-        BASE_FRAME,
-    )
-    use_receive_time: bool = parameter(
-        'Stamp IMU messages on arrival, for drivers that leave their stamps zero.', False
-    )
     particles_rate_hz: float = parameter(
         'Rate of the topic particles, which shows the places where the vehicle may be; 0 '
         'means never.',
@@ -221,9 +221,6 @@ class UpdaterParameters(FilteringParameters):
         'Type of the topic reference; empty means the type it is published with.',
         '',
         choices=('', *POSITION_TYPES),
-    )
-    use_receive_time: bool = parameter(
-        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
     )
     learner: str = parameter(
         'Kind of model: a map of the route or a tpsr, as train learns with --method route and '
@@ -269,11 +266,6 @@ class UpdaterParameters(FilteringParameters):
     )
     track_frame: str = parameter(
         'Frame of the published positions; empty means that of the given model, or map.', ''
-    )
-    child_frame: str = parameter(
-        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
-        'empty means base_link.',
-        BASE_FRAME,
     )
 
 
