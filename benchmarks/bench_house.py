@@ -51,7 +51,7 @@ LIMITS = {
         model/model_file.py VERSION
         names.py HORIZONS
         nodes/running.py network_trouble.(get_flags,up)
-        recordings/decoding.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
+        recordings/reading.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
         """,
     'sizes of tables and pictures, and counts of what is named in a sentence': """
         cli/compare.py MOST_COLUMNS MOST_NAMED
@@ -59,9 +59,8 @@ LIMITS = {
         cli/options.py _PIPED_WIDTH
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points
-        recordings/bag.py _LONGEST_NAME
-        recordings/decoding.py _PROGRESS_EVERY _MOST_FRAMES
-        recordings/reading.py _LONGEST_LIST
+        recordings/bag.py _LONGEST_NAME _LONGEST_LIST
+        recordings/reading.py _PROGRESS_EVERY _MOST_FRAMES
         """,
     'memory and time of the machine: bounds of queues, blocks, caches and waits': """
         adapting/promotion.py PATIENCE_S AWAY_S

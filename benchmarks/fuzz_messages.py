@@ -37,7 +37,7 @@ def imu_target() -> tuple[One, Iterable[bytes]]:
 
     with instrumented():
         from two_manifold_ros.errors import InputError  # noqa: PLC0415
-        from two_manifold_ros.recordings.decoding import decode_imu_cdr  # noqa: PLC0415
+        from two_manifold_ros.recordings.reading import decode_imu_cdr  # noqa: PLC0415
 
     def one(content: bytes) -> None:
         try:
@@ -118,11 +118,11 @@ def reference_target() -> tuple[One, Iterable[bytes]]:
     from updater_feed import small_session  # noqa: PLC0415
 
     with instrumented():
+        from two_manifold_ros.names import POSITION_TYPES  # noqa: PLC0415
         from two_manifold_ros.nodes.live_input import ReferenceInput  # noqa: PLC0415
         from two_manifold_ros.nodes.publishing import to_message  # noqa: PLC0415
-        from two_manifold_ros.recordings.reading import POSITION  # noqa: PLC0415
     inputs = []
-    for msgtype in POSITION.msgtypes:
+    for msgtype in POSITION_TYPES:
         session = small_session()
         session.on_position.append(lambda _, x, y: _check(x, y))
         inputs.append(ReferenceInput(session))
@@ -137,7 +137,7 @@ def reference_target() -> tuple[One, Iterable[bytes]]:
         expect(sum(counts.values()) - counts['jumps_back'] == received[kind], counts)
 
     corpus = []
-    for kind, msgtype in enumerate(POSITION.msgtypes):
+    for kind, msgtype in enumerate(POSITION_TYPES):
         header = {'header': {'stamp': {'sec': 7, 'nanosec': 5}, 'frame_id': 'map'}}
         corpus.append(bytes([kind]) + serialize_message(to_message(msgtype, header)))
     return one, corpus

@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from position_changes import streams, with_positions
 
-from two_manifold_ros.recordings.decoding import MessageColumns
+from two_manifold_ros.recordings.reading import MessageColumns
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north, positions_of_fixes
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.decoding import decode_imu_cdr
+from two_manifold_ros.recordings.reading import decode_imu_cdr
 
 pytest.importorskip('rosbags')
 

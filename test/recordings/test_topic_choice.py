@@ -10,18 +10,11 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import (
-    choose_topic,
-    IMU,
-    POSITION,
-    read_recording,
-    ReadingOptions,
-    TopicRole,
-)
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
 
-from two_manifold_ros.recordings.bag import Topic
+from two_manifold_ros.recordings.bag import choose_topic, IMU, POSITION, Topic, TopicRole
 
 BAG = Path('drive')
 FIRST = Topic('/imu/data', 'sensor_msgs/msg/Imu', 100, 'cdr')

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, Interruption
-from two_manifold_ros.recordings.decoding import decode_imu_cdr
+from two_manifold_ros.recordings.reading import decode_imu_cdr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,8 +26,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
 from two_manifold_ros.interface.messages import Topic
 from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
+from two_manifold_ros.names import POSITION_TYPES
 from two_manifold_ros.nodes.publishing import message_class, qos
-from two_manifold_ros.recordings.reading import POSITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -381,7 +381,7 @@ class LiveReference:
             return
         found = self._node.get_publishers_info_by_topic(self.topic)
         types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
-        usable = [kind for kind in types if kind in POSITION.msgtypes]
+        usable = [kind for kind in types if kind in POSITION_TYPES]
         self.problem = ''
         if len(usable) == 1:
             (self.msgtype,) = usable
@@ -399,7 +399,7 @@ class LiveReference:
         elif types:
             self.problem = (
                 f'{self.topic} is published as {", ".join(types)}: set reference_type '
-                f'to one of {", ".join(POSITION.msgtypes)} or remap reference'
+                f'to one of {", ".join(POSITION_TYPES)} or remap reference'
             )
 
     def close(self) -> None:

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 import math
-from pathlib import Path
 from time import monotonic
-from typing import Any, cast, NamedTuple, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -21,13 +20,13 @@ from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import LiveReference, SensorTopic
 from two_manifold_ros.nodes.publishing import message_class
-from two_manifold_ros.recordings.decoding import (
+from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
     position_decoder,
+    time_base,
 )
-from two_manifold_ros.recordings.reading import time_base
-from two_manifold_ros.recordings.recording import ImuStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
     fixes_agree,
@@ -42,16 +41,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.nodes.callbacks import GuardedNode
-    from two_manifold_ros.recordings.decoding import Decode
+    from two_manifold_ros.recordings.reading import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
-
-
-class LiveTopic(NamedTuple):
-    """Name and type of a topic that is subscribed."""
-
-    name: str
-    msgtype: str
 
 
 def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated class
@@ -84,9 +76,7 @@ class LiveRecording:
         self._silence_s = silence_s
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
         self._reference = LiveReference(node, reference_type)
-        self._samples = MessageColumns(
-            Path('live'), LiveTopic(self._imu.name, Topics.IMU.msgtype), decode_imu_cdr
-        )
+        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
         self._positions: MessageColumns | None = None
         self.imu_count = self.reference_count = self.malformed = 0
         self._first_s: float | None = None
@@ -151,23 +141,16 @@ class LiveRecording:
         """
         imu, reference = self._samples, self._positions
         if not self.imu_count:
-            msg = f'No IMU message came on {imu.topic.name} yet: remap imu to the driver.'
+            msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
             raise InputError(msg)
         if reference is None or not self.reference_count:
             msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
             raise InputError(msg)
         (imu_stamps, stamps), notes = time_base([imu, reference], use_receive_time)
         notes += [*imu.notes, *reference.notes]
-        stream = ImuStream(
-            topic=imu.topic.name,
-            frame_id=imu.frames[0],
-            stamps=imu_stamps,
-            samples=imu.numbers,
-            receive_stamps=imu.received,
-        )
         positions, more = reference.positions(stamps, None)
         notes += more
-        return Recording('live topics', stream, positions, tuple(notes))
+        return Recording('live topics', imu.imu(imu_stamps), positions, tuple(notes))
 
     def close(self) -> None:
         """Stop recording; the recording is freed with this object."""
@@ -184,10 +167,8 @@ class LiveRecording:
         self._log.update(causes, monotonic())
 
     def _start_reference(self, msgtype: str) -> None:
-        topic = LiveTopic(self._reference.topic, msgtype)
-        self._positions = MessageColumns(
-            Path('live'), topic, position_decoder(deserialise, msgtype)
-        )
+        decode = position_decoder(deserialise, msgtype)
+        self._positions = MessageColumns('live', self._reference.topic, msgtype, decode)
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:

@@ -46,7 +46,7 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import image_decoder, ReferenceInput
 from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers, qos, to_message
-from two_manifold_ros.recordings.decoding import decode_imu_cdr
+from two_manifold_ros.recordings.reading import decode_imu_cdr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

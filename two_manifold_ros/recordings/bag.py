@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Open bags of every kind."""
+"""Open bags of every kind, and choose topics of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from rosbags.interfaces import ConnectionExtRosbag2
 from rosbags.typesys import get_typestore, Stores
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.damaged_files import loss_notes, Reader, SalvagedFile
+from two_manifold_ros.names import POSITION_TYPES
+from two_manifold_ros.recordings.damaged_files import Reader, SalvagedFile
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
@@ -29,11 +30,13 @@ from two_manifold_ros.recordings.storage_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from types import TracebackType
 
     from rosbags.interfaces import Connection
     from typing_extensions import Self
+
+    from two_manifold_ros.recordings.storage_files import Metadata
 
 _CURES = {
     '.mcap': 'copy it again, or read what is left of it with --salvage',
@@ -167,6 +170,105 @@ class Topic:
         return f'{self.name} ({self.msgtype}, {self.count} messages)'
 
 
+_LONGEST_LIST = 12
+
+
+@dataclass(frozen=True)
+class TopicRole:
+    """Role of a topic in a recording: its name in sentences, its types and its option."""
+
+    word: str
+    msgtypes: tuple[str, ...]
+    option: str
+
+
+IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
+POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
+
+
+def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
+    """Return the topics of a fitting type that hold messages."""
+    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
+
+
+def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
+    """
+    Return the topic of that name, or the only one that fits.
+
+    Raises
+    ------
+    InputError
+        If none fits, several do and none is named, or the named one is absent, empty, of
+        another type or serialised by other means than CDR.
+
+    """
+    fitting = candidates(topics, role)
+    chosen = fitting if name is None else _named(fitting, name)
+    if not chosen:
+        raise InputError(_nothing_fits(path, topics, role, name))
+    if len(chosen) > 1:
+        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: ' + (
+            f'name one with {role.option}.'
+            if name is None
+            else 'keep one of them in a copy of the bag.'
+        )
+        raise InputError(msg)
+    if chosen[0].serialisation not in {'cdr', 'ros1'}:
+        msg = (
+            f'{chosen[0].name} in {path} is serialised as {chosen[0].serialisation!r}, which '
+            f'cannot be read: record it again with a middleware that uses CDR.'
+        )
+        raise InputError(msg)
+    return chosen[0]
+
+
+def choose_position_topic(
+    path: Path, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
+) -> tuple[Topic | None, list[str]]:
+    """Return the topic of positions, ``None`` if none has to be read, and notes on those left."""
+    if not (needed or find) and name is None:
+        return None, []
+    fitting = candidates(topics, POSITION)
+    if needed or name is not None or len(fitting) == 1:
+        return choose_topic(path, topics, POSITION, name), []
+    if not fitting:
+        return None, []
+    listed = ', '.join(map(str, fitting))
+    note = (
+        f'{path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
+        f'with {POSITION.option}.'
+    )
+    return None, [note]
+
+
+def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
+    return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
+
+
+def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
+    held = [topic for topic in topics if topic.count]
+    if not held:
+        return f'{path} holds no messages at all: choose another recording.'
+    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
+    if name is None:
+        return (
+            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
+            f'or choose another recording.'
+        )
+    same = _named(topics, name)
+    cause = f'is there as {_listed(same)}' if same else 'is not there'
+    return (
+        f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
+        f'{types} with {role.option}; the bag holds {_listed(held)}.'
+    )
+
+
+def _listed(topics: Sequence[Topic]) -> str:
+    text = ', '.join(str(topic) for topic in topics[:_LONGEST_LIST])
+    more = len(topics) - _LONGEST_LIST
+    return f'{text} and {more} more' if more > 0 else text
+
+
 class Bag:
     """
     A context manager over the storage files of one bag, in the order of recording.
@@ -201,7 +303,7 @@ class Bag:
             opening = open_or_salvage if self._salvage else open_file
             self._readers = [(file, opening(file, stack)) for file in files]
             self._stack = stack.pop_all()
-        self.notes += loss_notes(self.path, self._readers, metadata)
+        self.notes += _loss_notes(self.path, self._readers, metadata)
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
         self._types = _types(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
         return self
@@ -243,6 +345,52 @@ class Bag:
         if self.is_ros1:
             return self._types.deserialize_ros1(raw, msgtype)
         return self._types.deserialize_cdr(raw, msgtype)
+
+
+def _loss_notes(
+    path: Path, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
+) -> list[str]:
+    """
+    Return a sentence for each damaged file, and one on what the whole bag lacks.
+
+    Fewer messages than the metadata count are no damage: some recorders count what they drop.
+
+    Raises
+    ------
+    InputError
+        If all is lost.
+
+    """
+    notes = [
+        f'{file} is damaged ({reader.reason}): {reader.lost} of its {reader.size} bytes cannot be '
+        f'read, and {reader.message_count} messages of '
+        f'{(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
+        for file, reader in readers
+        if isinstance(reader, SalvagedFile)
+    ]
+    filled = [reader for _, reader in readers if reader.message_count]
+    if notes and not filled:
+        msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
+        raise InputError(msg)
+    found = sum(reader.message_count for reader in filled)
+    said, lasted_s = (metadata.messages, metadata.seconds) if metadata else (None, None)
+    if notes and (said is None or lasted_s is None or said < found):
+        # Metadata that count too few know nothing of what else there was.
+        notes.append(f'{path}: how many messages are lost is not known.')
+    elif notes and said and lasted_s is not None:
+        begin = min(reader.start_time for reader in filled)
+        end = max(reader.end_time for reader in filled)
+        gone_s = max(lasted_s - (end - begin) / 1e9, 0.0)
+        lost = said - found
+        notes.append(
+            f'{path}: {lost} of {said} messages and {gone_s:.1f} of {lasted_s:.1f} s are lost.'
+        )
+    elif said is not None and said > found:
+        notes.append(
+            f'{path} holds {found} messages, and its metadata count {said}: the others were '
+            f'dropped by its recorder or lost since; copy it again if that is new.'
+        )
+    return notes
 
 
 def _printable(name: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import (
@@ -22,16 +22,14 @@ from rosbags.interfaces import (
     MessageDefinitionFormat,
 )
 
-from two_manifold_ros.errors import InputError, rosbags_wanted
+from two_manifold_ros.errors import rosbags_wanted
 from two_manifold_ros.recordings.storage_files import LARGEST_PART, largest_unpacked, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from mcap.records import Chunk, McapRecord
-
-    from two_manifold_ros.recordings.storage_files import Metadata
 
 
 class SalvagedFile:
@@ -142,49 +140,3 @@ def _records_of(chunk: Chunk, most: int) -> list[McapRecord]:
             plain = replace(chunk, compression='', data=content)
             return breakup_chunk(plain, validate_crc=True)
     return []
-
-
-def loss_notes(
-    path: Path, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
-) -> list[str]:
-    """
-    Return a sentence for each damaged file, and one on what the whole bag lacks.
-
-    Fewer messages than the metadata count are no damage: some recorders count what they drop.
-
-    Raises
-    ------
-    InputError
-        If all is lost.
-
-    """
-    notes = [
-        f'{file} is damaged ({reader.reason}): {reader.lost} of its {reader.size} bytes cannot be '
-        f'read, and {reader.message_count} messages of '
-        f'{(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
-        for file, reader in readers
-        if isinstance(reader, SalvagedFile)
-    ]
-    filled = [reader for _, reader in readers if reader.message_count]
-    if notes and not filled:
-        msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
-        raise InputError(msg)
-    found = sum(reader.message_count for reader in filled)
-    said, lasted_s = (metadata.messages, metadata.seconds) if metadata else (None, None)
-    if notes and (said is None or lasted_s is None or said < found):
-        # Metadata that count too few know nothing of what else there was.
-        notes.append(f'{path}: how many messages are lost is not known.')
-    elif notes and said and lasted_s is not None:
-        begin = min(reader.start_time for reader in filled)
-        end = max(reader.end_time for reader in filled)
-        gone_s = max(lasted_s - (end - begin) / 1e9, 0.0)
-        lost = said - found
-        notes.append(
-            f'{path}: {lost} of {said} messages and {gone_s:.1f} of {lasted_s:.1f} s are lost.'
-        )
-    elif said is not None and said > found:
-        notes.append(
-            f'{path} holds {found} messages, and its metadata count {said}: the others were '
-            f'dropped by its recorder or lost since; copy it again if that is new.'
-        )
-    return notes

@@ -1,131 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Read a bag of any kind into a `Recording`."""
+"""Read a bag of any kind into a `Recording`: decode its messages, on one time base."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from struct import Struct
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
-from two_manifold_ros.names import POSITION_TYPES
-from two_manifold_ros.recordings.decoding import (
-    imu_decoder,
-    position_decoder,
-)
-from two_manifold_ros.recordings.recording import ImuStream, Recording
-from two_manifold_ros.recordings.satellite_fixes import NoFixError
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
-    from two_manifold_ros.recordings.decoding import MessageColumns
-    from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
-    from two_manifold_ros.typing import Ints
-
-
-def time_base(
-    collected: Sequence[MessageColumns],
-    use_receive_time: bool,
-) -> tuple[list[Ints], list[str]]:
-    """
-    Return the stamps of each topic in nanoseconds, and what has to be said about them.
-
-    All topics share one base: if one has no header stamps, receive times are taken for all, for
-    the clock of another topic's header need not be the recorder's.
-    """
-    unstamped = [each.topic.name for each in collected if not each.stamps.any()]
-    if use_receive_time:
-        return [each.received for each in collected], ['Receive times are used, as asked.']
-    if unstamped:
-        note = (
-            f'Receive times are used because all header stamps of {" and ".join(unstamped)} are '
-            f'zero: have the driver stamp its messages.'
-        )
-        return [each.received for each in collected], [note]
-    return [each.stamps for each in collected], []
-
-
-_LONGEST_LIST = 12
-
-
-@dataclass(frozen=True)
-class TopicRole:
-    """Role of a topic in a recording: its name in sentences, its types and its option."""
-
-    word: str
-    msgtypes: tuple[str, ...]
-    option: str
-
-
-IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
-POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
-
-
-def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
-    """Return the topics of a fitting type that hold messages."""
-    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
-
-
-def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
-    """
-    Return the topic of that name, or the only one that fits.
-
-    Raises
-    ------
-    InputError
-        If none fits, several do and none is named, or the named one is absent, empty, of
-        another type or serialised by other means than CDR.
-
-    """
-    fitting = candidates(topics, role)
-    chosen = fitting if name is None else _named(fitting, name)
-    if not chosen:
-        raise InputError(_nothing_fits(path, topics, role, name))
-    if len(chosen) > 1:
-        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: ' + (
-            f'name one with {role.option}.'
-            if name is None
-            else 'keep one of them in a copy of the bag.'
-        )
-        raise InputError(msg)
-    if chosen[0].serialisation not in {'cdr', 'ros1'}:
-        msg = (
-            f'{chosen[0].name} in {path} is serialised as {chosen[0].serialisation!r}, which '
-            f'cannot be read: record it again with a middleware that uses CDR.'
-        )
-        raise InputError(msg)
-    return chosen[0]
-
-
-def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
-    return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
-
-
-def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
-    held = [topic for topic in topics if topic.count]
-    if not held:
-        return f'{path} holds no messages at all: choose another recording.'
-    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
-    if name is None:
-        return (
-            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
-            f'or choose another recording.'
-        )
-    same = _named(topics, name)
-    cause = f'is there as {_listed(same)}' if same else 'is not there'
-    return (
-        f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
-        f'{types} with {role.option}; the bag holds {_listed(held)}.'
-    )
-
-
-def _listed(topics: Sequence[Topic]) -> str:
-    text = ', '.join(str(topic) for topic in topics[:_LONGEST_LIST])
-    more = len(topics) - _LONGEST_LIST
-    return f'{text} and {more} more' if more > 0 else text
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -195,13 +93,23 @@ def read_recording(
     """
     with rosbags_wanted():
         # A robot has no rosbags: reading this module must not need it.
-        from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
-        from two_manifold_ros.recordings.decoding import collect  # noqa: PLC0415
+        from two_manifold_ros.recordings.bag import (  # noqa: PLC0415
+            Bag,
+            choose_position_topic,
+            choose_topic,
+            IMU,
+        )
 
     with Bag(path, salvage=options.salvage) as bag:
         imu_choice = choose_topic(bag.path, bag.topics, IMU, options.imu_topic)
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
-        position_choice, notes = _position_choice(bag, options)
+        position_choice, notes = choose_position_topic(
+            bag.path,
+            bag.topics,
+            options.position_topic,
+            needed=options.need_positions,
+            find=options.find_positions,
+        )
         if position_choice is not None:
             decoders[position_choice] = position_decoder(bag.decode, position_choice.msgtype)
         collected = collect(bag, decoders, progress, salvage=options.salvage)
@@ -214,7 +122,7 @@ def read_recording(
     if position_choice is not None:
         positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
-    return Recording(str(path), _imu_stream(collected[0], times[0]), positions, tuple(notes))
+    return Recording(str(path), collected[0].imu(times[0]), positions, tuple(notes))
 
 
 def read_recordings(
@@ -239,33 +147,6 @@ def read_recordings(
         yield recording
 
 
-def _position_choice(bag: Bag, options: ReadingOptions) -> tuple[Topic | None, list[str]]:
-    name, needed = options.position_topic, options.need_positions
-    if not (needed or options.find_positions) and name is None:
-        return None, []
-    fitting = candidates(bag.topics, POSITION)
-    if needed or name is not None or len(fitting) == 1:
-        return choose_topic(bag.path, bag.topics, POSITION, name), []
-    if not fitting:
-        return None, []
-    listed = ', '.join(str(topic) for topic in fitting)
-    note = (
-        f'{bag.path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
-        f'with {POSITION.option}.'
-    )
-    return None, [note]
-
-
-def _imu_stream(collected: MessageColumns, stamps: Ints) -> ImuStream:
-    return ImuStream(
-        topic=collected.topic.name,
-        frame_id=collected.frames[0],
-        stamps=stamps,
-        samples=collected.numbers,
-        receive_stamps=collected.received,
-    )
-
-
 def _position_stream(
     collected: MessageColumns, stamps: Ints, options: ReadingOptions
 ) -> tuple[PositionStream | None, list[str]]:
@@ -275,3 +156,282 @@ def _position_stream(
         if options.need_positions:
             raise
         return None, [str(error)]
+
+
+# From serialised bytes to the stamp in ns, the frame_id and the numbers.
+Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
+# From serialised bytes and their type to a message with fields.
+Deserialise: TypeAlias = Callable[[bytes, str], Any]
+
+
+_POSITION_FIELD = {
+    'geometry_msgs/msg/PoseStamped': 'pose.position',
+    'geometry_msgs/msg/PoseWithCovarianceStamped': 'pose.pose.position',
+    'geometry_msgs/msg/PointStamped': 'point',
+    'geometry_msgs/msg/TransformStamped': 'transform.translation',
+    'nav_msgs/msg/Odometry': 'pose.pose.position',
+}
+_ENCAPSULATION = 4
+# Doubles of an Imu before each vector: orientation 4, covariance 9; then 3 and 9 more.
+_ANGULAR_VELOCITY = 8 * 13
+_LINEAR_ACCELERATION = 8 * 25
+# stamp and length of frame_id, one vector; by the byte order in the encapsulation.
+_CDR = {
+    b'\x00\x00': (Struct('>iII'), Struct('>ddd')),
+    b'\x00\x01': (Struct('<iII'), Struct('<ddd')),
+}
+
+
+def imu_decoder(bag: Bag, topic: Topic) -> Decode:
+    """Return the decoder of ``sensor_msgs/Imu``: specific force, then angular rate."""
+    if topic.serialisation == 'cdr':
+        return decode_imu_cdr
+
+    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        message = bag.decode(raw, topic.msgtype)
+        force, rate = message.linear_acceleration, message.angular_velocity
+        return *_header(message), (force.x, force.y, force.z, rate.x, rate.y, rate.z)
+
+    return decode
+
+
+def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+    """
+    Decode a ``sensor_msgs/Imu`` in CDR, five times faster than a general decoder.
+
+    The layout has one variable part, ``frame_id``; the doubles behind it are aligned to eight
+    bytes counted from the end of the encapsulation.
+
+    Raises
+    ------
+    InputError
+        If the encapsulation is not plain CDR.
+
+    """
+    layout = _CDR.get(raw[:2])
+    if layout is None:
+        msg = (
+            f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
+            f'again with a middleware that uses CDR.'
+        )
+        raise InputError(msg)
+    header, vector = layout
+    seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
+    text = _ENCAPSULATION + header.size
+    doubles = text + length + -(header.size + length) % 8
+    frame_id = raw[text : text + length - 1].decode('utf-8', 'replace')
+    force = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
+    rate = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
+    return seconds * 1_000_000_000 + nanoseconds, frame_id, force + rate
+
+
+def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
+    """
+    Return the decoder of a type with positions.
+
+    They are x and y in metres; of ``NavSatFix`` latitude, longitude, altitude and status.
+    """
+    position_of = attrgetter(_POSITION_FIELD.get(msgtype, 'status'))
+
+    def decode_fix(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        fix = deserialise(raw, msgtype)
+        numbers = (fix.latitude, fix.longitude, fix.altitude, float(fix.status.status))
+        return *_header(fix), numbers
+
+    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        message = deserialise(raw, msgtype)
+        position = position_of(message)
+        return *_header(message), (position.x, position.y)
+
+    return decode_fix if msgtype == GEODETIC else decode
+
+
+def _header(message: object) -> tuple[int, str]:
+    header = message.header  # type: ignore[attr-defined]  # every type here is stamped
+    return header.stamp.sec * 1_000_000_000 + header.stamp.nanosec, header.frame_id
+
+
+_PROGRESS_EVERY = 5000
+_MOST_FRAMES = 10
+
+
+class MessageColumns:
+    """Messages gathered from one topic."""
+
+    def __init__(self, place: Path | str, name: str, msgtype: str, decode: Decode) -> None:
+        self.place, self.name, self.msgtype = place, name, msgtype
+        self.frames: list[str] = []
+        self.passed_over = 0
+        self._decode = decode
+        self._frame_of = array('B')
+        self._stamps = array('q')
+        self._received = array('q')
+        self._numbers = array('d')
+
+    def add(self, received: int, raw: bytes) -> None:
+        """Decode one message that the bag received at that time, in nanoseconds."""
+        try:
+            stamp, frame_id, numbers = self._decode(raw)
+            # Neither has taken it yet if the other cannot.
+            times = array('q', (stamp, received))
+        except InputError:
+            raise
+        # Damaged bytes make a decoder raise almost anything.
+        except Exception as error:
+            msg = (
+                f'A message on {self.name} in {self.place} cannot be decoded ({error}): '
+                f'the bag is damaged, copy it again or read what is left of it with --salvage.'
+            )
+            raise InputError(msg) from error
+        self._stamps.append(times[0])
+        self._received.append(times[1])
+        self._numbers.extend(numbers)
+        # A longer list would take time and say no more.
+        if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:
+            self.frames.append(frame_id)
+        named = frame_id in self.frames
+        self._frame_of.append(self.frames.index(frame_id) if named else _MOST_FRAMES)
+
+    @property
+    def stamps(self) -> Ints:
+        """Header stamps (N,), nanoseconds."""
+        return np.array(self._stamps, dtype=np.int64)
+
+    @property
+    def received(self) -> Ints:
+        """Receive times (N,), nanoseconds."""
+        return np.array(self._received, dtype=np.int64)
+
+    @property
+    def numbers(self) -> Floats:
+        """Decoded numbers (N, c)."""
+        return np.array(self._numbers, dtype=np.float64).reshape(len(self._stamps), -1)
+
+    def in_main_frame(self) -> tuple[str, Bools]:
+        """Return the frame that most messages are in, the first of several, and which are (N,)."""
+        frame_of = np.array(self._frame_of, dtype=np.int64)
+        main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
+        return self.frames[main], frame_of == main
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on skipped messages, and on frames of an IMU that changed."""
+        notes = []
+        if self.passed_over:
+            note = f'{self.passed_over} messages on {self.name} are damaged and left out.'
+            notes.append(note)
+        if len(self.frames) < 2 or self.msgtype in _POSITION_FIELD:
+            return notes
+        note = (
+            f'{self.name} changes its frame_id ({self._listed_frames()}): its messages are '
+            f'read as if they were all in the first.'
+        )
+        return [*notes, note]
+
+    def _listed_frames(self) -> str:
+        return ', '.join(repr(frame) for frame in self.frames)
+
+    def imu(self, stamps: Ints) -> ImuStream:
+        """Return messages of an IMU with these stamps (N,), nanoseconds, as a stream."""
+        return ImuStream(self.name, self.frames[0], stamps, self.numbers, self.received)
+
+    def positions(
+        self, stamps: Ints, origin: GeodeticOrigin | None
+    ) -> tuple[PositionStream, list[str]]:
+        """
+        Return messages with positions, of any type, as positions in one plane, and notes.
+
+        Those in another frame than most are left out, as bags in different frames are not mixed.
+
+        Parameters
+        ----------
+        stamps : (N,) int64
+            Nanoseconds.
+        origin
+            Origin of the plane of satellite fixes, if another recording of the route has one.
+
+        Raises
+        ------
+        NoFixError
+            If the messages are satellite fixes, and none is valid.
+
+        """
+        name = self.name
+        if self.msgtype == GEODETIC:
+            place = f'{name} in {self.place}'
+            return positions_of_fixes(self.numbers, name, place, stamps, origin)
+        frame, mask = self.in_main_frame()
+        stream = PositionStream(name, frame, self.msgtype, stamps, self.numbers)
+        if mask.all():
+            return stream, []
+        others = len(mask) - int(mask.sum())
+        note = (
+            f'{name} changes its frame_id ({self._listed_frames()}): {others} of {len(mask)} '
+            f'messages are not in {frame!r} and are left out; record positions in one frame.'
+        )
+        return stream.select(mask), [note]
+
+
+def collect(
+    bag: Bag,
+    decoders: Mapping[Topic, Decode],
+    progress: Callable[[float], None],
+    *,
+    salvage: bool = False,
+) -> list[MessageColumns]:
+    """
+    Read the messages of these topics and no others; one result per topic, in their order.
+
+    ``progress`` is called now and then with the share of messages read, in [0, 1]. Where asked to
+    ``salvage``, messages that cannot be decoded are passed over and counted.
+
+    Raises
+    ------
+    InputError
+        If the bag is damaged, or nothing of a topic can be decoded.
+
+    """
+    collected = {
+        topic.name: MessageColumns(bag.path, topic.name, topic.msgtype, decode)
+        for topic, decode in decoders.items()
+    }
+    total = sum(topic.count for topic in decoders)
+    for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):
+        try:
+            collected[name].add(received, raw)
+        except InputError:
+            if not salvage:
+                raise
+            collected[name].passed_over += 1
+        if number % _PROGRESS_EVERY == 0:
+            progress(number / total)
+    for each in collected.values():
+        if not each.frames:
+            msg = (
+                f'{bag.path} holds no whole message on {each.name}: choose another topic or '
+                f'recording.'
+            )
+            raise InputError(msg)
+    return list(collected.values())
+
+
+def time_base(
+    collected: Sequence[MessageColumns],
+    use_receive_time: bool,
+) -> tuple[list[Ints], list[str]]:
+    """
+    Return the stamps of each topic in nanoseconds, and what has to be said about them.
+
+    All topics share one base: if one has no header stamps, receive times are taken for all, for
+    the clock of another topic's header need not be the recorder's.
+    """
+    unstamped = [each.name for each in collected if not each.stamps.any()]
+    if use_receive_time:
+        return [each.received for each in collected], ['Receive times are used, as asked.']
+    if unstamped:
+        note = (
+            f'Receive times are used because all header stamps of {" and ".join(unstamped)} are '
+            f'zero: have the driver stamp its messages.'
+        )
+        return [each.received for each in collected], [note]
+    return [each.stamps for each in collected], []
