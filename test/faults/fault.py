@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,6 +65,15 @@ def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
     return stretch
 
 
+def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a `Change` be made of the options that a function has after the arguments of one."""
+
+    def given(*options: Any, **named: Any) -> Callable[..., Any]:  # noqa: ANN401 - passed on
+        return lambda *arguments: function(*arguments, *options, **named)
+
+    return given
+
+
 @dataclass(frozen=True)
 class Fault:
     """
@@ -110,8 +119,8 @@ class StreamFault(Fault):
         How long the fault lasts on the drive.
     change
         Makes the faulty stretch out of the healthy one.
-    before, after
-        Change what comes before and what follows, where that is not as usual.
+    after
+        Changes what follows, where that is not as usual.
     counts
         How often something has to be counted, by counter; rejected messages go without saying.
     may_count
@@ -137,7 +146,6 @@ class StreamFault(Fault):
 
     seconds: float = 4.0
     change: Change = unchanged
-    before: Change = unchanged
     after: Change = unchanged
     counts: Mapping[str, int] = field(default_factory=dict)
     may_count: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ import machine_disk as disk
 import machine_signals as signals
 import machine_surroundings as surroundings
 import machine_wire as wire
-from rows_machine import TRIALS
+from rows import TRIALS
 
 from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

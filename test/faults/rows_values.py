@@ -1,30 +1,95 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the fault matrix: what an IMU measures."""
+"""What an IMU measures: faults, and rows of the matrix."""
 
 from __future__ import annotations
 
-from changing_values import (
-    clipped,
-    FORCE,
-    framed,
-    frozen,
-    garbled,
-    GRAVITY,
-    RATE,
-    rounded,
-    scaled,
-    set_to,
-    turned,
-    upside_down,
-    values_by,
-    without_gravity,
-    X,
-    Y,
-    YAW,
-)
-from fault import REFUSED, StreamFault, TRACKING, UNSURE
+from typing import TYPE_CHECKING
+
+from fault import REFUSED, StreamFault, TRACKING, UNSURE, with_options
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fault import Stretch
+    from healthy_drive import HealthyDrive
+
+GRAVITY = 9.80665
+FORCE, RATE = slice(0, 3), slice(3, 6)
+X, Y, YAW = 0, 1, 5
+
+
+@with_options
+def values_by(
+    stretch: Stretch, _: HealthyDrive, change: Callable[[np.ndarray], np.ndarray]
+) -> Stretch:
+    """Change the values of every sample."""
+    return [each._replace(values=change(each.values.copy())) for each in stretch]
+
+
+@with_options
+def scaled(stretch: Stretch, _: HealthyDrive, channels: slice | int, factor: float) -> Stretch:
+    """Give wrong units, or a wrong sign."""
+    factors = np.ones(6)
+    factors[channels] = factor
+    return [each._replace(values=each.values * factors) for each in stretch]
+
+
+@with_options
+def set_to(
+    stretch: Stretch,
+    _: HealthyDrive,
+    channels: slice | int,
+    value: float,
+    refused: str = '',
+    every: int = 1,
+) -> Stretch:
+    """Put a number in the place of what was measured, in each so-manieth message."""
+    changed = list(stretch)
+    for index in range(0, len(stretch), every):
+        values = stretch[index].values.copy()
+        values[channels] = value
+        changed[index] = stretch[index]._replace(values=values, refused=refused)
+    return changed
+
+
+@with_options
+def clipped(stretch: Stretch, _: HealthyDrive, channel: int, at: float) -> Stretch:
+    """Let a channel saturate."""
+    most = np.full(6, np.inf)
+    most[channel] = at
+    return [each._replace(values=np.clip(each.values, -most, most)) for each in stretch]
+
+
+def frozen(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Repeat the first values, with stamps that go on."""
+    return [each._replace(values=stretch[0].values) for each in stretch]
+
+
+@with_options
+def garbled(stretch: Stretch, _: HealthyDrive, every: int = 1) -> Stretch:
+    """Send bytes that are no message."""
+    return [
+        each if index % every else each._replace(raw=GARBAGE, refused='malformed')
+        for index, each in enumerate(stretch)
+    ]
+
+
+@with_options
+def framed(stretch: Stretch, _: HealthyDrive, name: str) -> Stretch:
+    """Name another frame in every header."""
+    return [each._replace(frame=name) for each in stretch]
+
+
+WITHOUT_GRAVITY = values_by(lambda values: values - [0.0, 0.0, GRAVITY, 0.0, 0.0, 0.0])
+HALF_ROUND = values_by(lambda values: values * [-1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+"""What an IMU that is mounted half round about z measures."""
+
+UPSIDE_DOWN = values_by(lambda values: values * [1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
+"""What axes x forward, y right, z down (NED) measure."""
+
+COARSE = values_by(lambda values: np.round(values / 0.5) * 0.5)
 
 WITHIN_S = 10.0
 """Of driving, until wrong units, axes or signs are named."""
@@ -66,7 +131,7 @@ SINGLE = (
     ),
     StreamFault(
         name='malformed bytes now and then', seen='', rule=DROPPED, **SOON, counter='malformed',
-        change=garbled(GARBAGE, every=10),
+        change=garbled(every=10),
     ),
     StreamFault(
         name='nothing but NaN', seen='rosbot_hardware_interfaces PR#4, inertial-sense-ros-old#22',
@@ -79,7 +144,7 @@ SINGLE = (
     ),
     StreamFault(
         name='nothing but malformed bytes', seen='', rule=NOTHING, says=(REFUSED, 'malformed'),
-        **ALL, change=garbled(GARBAGE),
+        **ALL, change=garbled(),
     ),
 )  # fmt: skip
 
@@ -99,16 +164,16 @@ UNITS_AND_AXES = (
     ),
     StreamFault(
         name='gravity removed', seen='imu_tools#88', rule=UNITS, says=(REFUSED, 'gravity_removed'),
-        words='gravity', **NAMED, change=values_by(without_gravity),
+        words='gravity', **NAMED, change=WITHOUT_GRAVITY,
     ),
     StreamFault(
         name='axes forward, right, down (NED)', seen='', rule=UNITS,
-        says=(REFUSED, 'turned_about_x'), **NAMED, change=values_by(upside_down),
+        says=(REFUSED, 'turned_about_x'), **NAMED, change=UPSIDE_DOWN,
     ),
     StreamFault(
         # For half a second it may be another place of the route.
         name='IMU turned half round', seen='', rule=UNITS, says=(REFUSED, 'turned_about_z'),
-        **NAMED | {'blind': 6}, change=values_by(turned),
+        **NAMED | {'blind': 6}, change=HALF_ROUND,
     ),
     StreamFault(
         name='wrong frame_id', seen='',
@@ -135,7 +200,7 @@ SENSOR = (
     ),
     StreamFault(
         name='quantised coarsely', seen='PX4-ECL#219', rule=WORN, says=(UNSURE, 'coarse'),
-        **SENSED, change=rounded(0.5),
+        **SENSED, change=COARSE,
     ),
 )  # fmt: skip
 

@@ -1,12 +1,84 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the fault matrix: what happens to the vehicle."""
+"""What happens to the car rather than to its IMU: faults, and rows of the matrix."""
 
 from __future__ import annotations
 
-from changing_vehicle import backwards, elsewhere, in_the_hand, on_another_track, onwards
-from fault import ANY, LOST, REFUSED, StreamFault
+from typing import TYPE_CHECKING
+
+from fault import ANY, LOST, REFUSED, StreamFault, with_options
+from healthy_drive import RATE_HZ
+import numpy as np
 from rows_values import AFTER_LOOKS
+
+from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
+from two_manifold_ros.simulation.track import Track
+
+if TYPE_CHECKING:
+    from fault import Stretch
+    from healthy_drive import HealthyDrive
+
+OVAL = np.array(
+    [
+        (1.9 * np.cos(angle), 1.2 * np.sin(angle) + 0.3 * np.cos(3 * angle), 0.0, 0.0)
+        for angle in np.linspace(0.0, 2.0 * np.pi, 20, endpoint=False)
+    ]
+)
+"""Control points of another track, as long as that of the model and with as tight bends."""
+
+
+@with_options
+def elsewhere(stretch: Stretch, drive: HealthyDrive, seconds: float) -> Stretch:
+    """Lift the car off and put it down where it would have been later, driving."""
+    begin_s = (stretch[0].taken_ns - drive.begin_ns) / 1e9 + seconds
+    there = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
+    return [
+        here._replace(taken_ns=other.taken_ns, values=other.values)
+        for here, other in zip(stretch, there, strict=True)
+    ]
+
+
+def in_the_hand(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Carry the car: tilted, turned and shaken."""
+    random = np.random.default_rng(4)
+    time = np.arange(len(stretch)) / RATE_HZ
+    tilt = np.minimum(time, 1.0)
+    values = random.normal(scale=[1.0, 1.0, 1.0, 0.5, 0.5, 0.5], size=(len(stretch), 6))
+    values[:, 1] += 9.81 * np.sin(tilt)
+    values[:, 2] += 9.81 * np.cos(tilt)
+    values[:, 3] += tilt < 1.0
+    rows = zip(stretch, values, strict=True)
+    return [each._replace(taken_ns=None, values=row) for each, row in rows]
+
+
+def backwards(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+    """
+    Turn the car round and let it drive back the way it came, as quickly.
+
+    Turned round in time forces stay and rates turn; turned round in space x and y turn.
+    """
+    end = (stretch[0].taken_ns - drive.begin_ns) / 1e9
+    before = drive.between(end - len(stretch) / RATE_HZ, end)[::-1]
+    signs = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
+    return [
+        here._replace(taken_ns=there.taken_ns, values=there.values * signs)
+        for here, there in zip(stretch, before, strict=True)
+    ]
+
+
+def on_another_track(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+    """Put the car on another track and let it drive there as quickly."""
+    run = drive.run
+    rows = np.searchsorted(run.stamps_ns, [each.taken_ns for each in stretch])
+    speed = run.speeds
+    pull = np.gradient(speed, (run.stamps_ns - run.stamps_ns[0]) / 1e9)
+    felt = true_imu(Track(OVAL), run.distances[rows], speed[rows], pull[rows])
+    noisy = ImuNoise(run.settings).disturb(felt, speed[rows])
+    return [
+        each._replace(taken_ns=None, values=values)
+        for each, values in zip(stretch, noisy, strict=True)
+    ]
+
 
 WINDOW_S = 2.0
 
@@ -35,7 +107,8 @@ VEHICLE = (
         name='driven the wrong way round', seen='',
         rule='named; nothing is published once it is known', says=(REFUSED, 'wrong_way'),
         within_s=10.0, recovers=AFTER_LOOKS, blind=5, seconds=12.0, change=backwards,
-        after=onwards(24.0),
+        # On from where it was so long before this stretch.
+        after=elsewhere(-24.0),
     ),
     StreamFault(
         name='driven on another track', seen='', rule='lost; nothing is published',

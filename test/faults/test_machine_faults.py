@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fault import Outcome
 import pytest
-from rows_machine import MACHINE_FAULTS
+from rows import MACHINE_FAULTS
 
 if TYPE_CHECKING:
     from fault import Fault

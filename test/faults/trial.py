@@ -140,7 +140,7 @@ def _stretches(fault: StreamFault, drive: HealthyDrive, index: int) -> list[list
     times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
     lead, faulty, after = map(drive.between, times, times[1:])
     faulty = fault.change(faulty, drive) if faulty else faulty
-    parts = [fault.before(lead, drive), faulty, fault.after(after, drive)]
+    parts = [lead, faulty, fault.after(after, drive)]
     return [[_at_epoch(each, index * EPOCH_NS) for each in part] for part in parts]
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from position_rows import POSITION_FAULTS
 from position_trial import CleanDrive, drive_clean
 from positions_page import page
 import pytest
+from wrong_clocks import POSITION_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+from fault import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
 
     Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
+    Streams: TypeAlias = tuple[Ints, Floats]
 
 ALIKE = 1.1
 """Ratio to the clean drive up to which a size, a limit or an error counts as the same."""
@@ -25,6 +29,20 @@ LEAST_ERROR_M = 0.05
 
 WRONG_M = 0.5
 """Distance from the true position from which a position is wrong; rows move theirs by a metre."""
+
+
+def of_positions(function: Callable[..., Streams]) -> Callable[..., Change]:
+    """Let a function change copies of stamps (M,) and places (M, 2) of the positions alone."""
+
+    @with_options
+    def change(recording: Recording, rng: np.random.Generator, *options: Any) -> Recording:  # noqa: ANN401
+        positions = recording.positions
+        assert positions is not None
+        streams = positions.stamps.copy(), positions.positions.copy()
+        stamps, places = function(*streams, rng, *options)
+        return replace(recording, positions=replace(positions, stamps=stamps, positions=places))
+
+    return change
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clock_changes import unstamped
 from position_fault import PositionFault
-from position_rows import POSITION_FAULTS
 from position_trial import try_fault
 from positions_page import HEAD, stated
 import pytest
+from wrong_clocks import POSITION_FAULTS, unstamped
 
 if TYPE_CHECKING:
     from position_fault import Outcome
