@@ -11,9 +11,8 @@ from typing import Any, TYPE_CHECKING
 from launch_double import describe, named
 import numpy as np
 import pytest
+from snapshots import estimate_with
 
-from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import markers_message, PUBLISHED, Scene, Topic
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
@@ -85,32 +84,11 @@ def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str
 def test_track_position_ellipse_and_path_are_shown(displays: list[dict[str, Any]]) -> None:
     shown = {display['Topic']['Value']: display for display in displays if display['Enabled']}
     assert {'/markers', '/position', '/predicted_path'} <= set(shown)
-    drawn = {marker['ns'] for marker in all_markers()}
-    assert shown['/markers']['Namespaces'] == dict.fromkeys(sorted(drawn), True)
-
-
-def all_markers() -> list[dict[str, Any]]:
-    """Return the markers of a tick at which the track is drawn as well."""
-    estimate = Estimate(
-        stamp_ns=0,
-        tick=0,
-        status=Status.TRACKING,
-        cause='',
-        why='tracking',
-        state=np.zeros(2),
-        positions=np.zeros((2, 2)),
-        covariances=np.stack([np.eye(2)] * 2),
-        velocity=np.zeros(2),
-        velocity_covariance=np.eye(2),
-        evidence=1.0,
-        novelty=1.0,
-        ellipse_m=0.1,
-    )
+    # Those of a tick at which the track is drawn as well.
     model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
-    markers: list[dict[str, Any]] = markers_message(estimate, Scene(model, 'map', 'car'))[
-        'markers'
-    ]
-    return markers
+    message = markers_message(estimate_with(), Scene(model, 'map', 'car'))
+    drawn = {marker['ns'] for marker in message['markers']}
+    assert shown['/markers']['Namespaces'] == dict.fromkeys(sorted(drawn), True)
 
 
 def test_the_fixed_frame_is_that_of_the_launch_file(layout: dict[str, Any]) -> None:

@@ -16,10 +16,9 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import rclpy
 from rclpy.serialization import deserialize_message, serialize_message
+from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     choose_scene,
     odometry_message,
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ros_talk import Talk
+
+    from two_manifold_ros.filtering.estimate import Estimate
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> object:
@@ -90,20 +91,12 @@ BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message
 
 def estimate(seed: int) -> Estimate:
     generator = np.random.default_rng(seed)
-    return Estimate(
+    return estimate_with(
         stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
-        tick=seed,
-        status=Status.TRACKING,
-        cause='',
-        why='tracking',
-        state=np.ones(1),
         positions=generator.normal(size=(1, 2)),
         covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
-        evidence=1.0,
-        novelty=1.0,
-        ellipse_m=0.1,
     )
 
 
@@ -135,19 +128,14 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
     assert publishers.topics['odometry'] == '/adapting/odometry'
     paths = talk.listen(PathMessage, 'adapting/predicted_path')
     talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
-    numbers = np.zeros((3, 2)), np.stack([np.eye(2)] * 3)
-    estimate = Estimate(
-        10**9, 0, Status.TRACKING, '', 'tracking', np.ones(1), *numbers, np.ones(2), np.eye(2),
-        1.0, 1.0, 0.1
-    )  # fmt: skip
 
     def heard(poses: int) -> bool:
-        publishers.publish(estimate)
+        numbers = {'positions': np.zeros((poses, 2)), 'covariances': np.stack([np.eye(2)] * poses)}
+        publishers.publish(estimate_with(**numbers))
         return bool(paths) and len(paths[-1].poses) == poses
 
     talk.until(lambda: heard(3), 'a path')
     publishers.scene = choose_scene(replace(model, horizons=(0, 5)))
-    estimate = replace(estimate, positions=numbers[0][:2], covariances=numbers[1][:2])
     talk.until(lambda: heard(2), 'a path of the other model')
     publishers.destroy()
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
