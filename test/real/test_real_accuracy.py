@@ -7,31 +7,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 from scipy.stats import mannwhitneyu
 
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-pytest.importorskip('rosbags')
-
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
-
-def read(folder: Path) -> Recording:
-    if not folder.is_dir():
-        pytest.skip(f'the real recording {folder.name} is not beside the checkout')
-    return read_recording(str(folder))
+    Read = Callable[[str], Recording]
 
 
 def first_and_rest(recording: Recording, share: float) -> tuple[Recording, Recording]:
@@ -58,23 +50,22 @@ def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
         assert each.model.published_share >= 0.95
 
 
-def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
-    training, test = first_and_rest(read(recordings_folder / 'f1tenth_ipz10'), 0.7)
+def test_the_rest_of_a_drive(read_real: Read) -> None:
+    training, test = first_and_rest(read_real('f1tenth_ipz10'), 0.7)
     model = train_model([training], TrainingSettings())
     assert model.rate_hz == 20.0
     check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.25, 100: 0.33}, 200)
 
 
-def off_route_along(model: RouteModel, folder: Path) -> np.ndarray:
+def off_route_along(model: RouteModel, recording: Recording) -> np.ndarray:
     """Return the probability of being off the route at every tick with a full window."""
-    estimates = estimates_along(Filter(model), read(folder), lambda *_: None)
+    estimates = estimates_along(Filter(model), recording, lambda *_: None)
     return np.array([each.off_route for each, _ in estimates if np.isfinite(each.novelty)])
 
 
-def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: Path) -> None:
-    seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
+def test_another_run_of_the_same_track(six_runs: RouteModel, read_real: Read) -> None:
     assert six_runs.rate_hz == 25.0
-    evaluation = evaluate(six_runs, [seventh])
+    evaluation = evaluate(six_runs, [read_real('f1tenth_ipz20/run_7')])
     check(evaluation, {0: 0.31, 25: 0.44, 50: 0.62}, 700)
     for each in evaluation.scores:
         assert each.model.coverage68 is not None
@@ -84,12 +75,12 @@ def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: 
         assert each.model.coverage95 >= 0.88
 
 
-def test_another_track_is_off_the_route(six_runs: RouteModel, recordings_folder: Path) -> None:
+def test_another_track_is_off_the_route(six_runs: RouteModel, read_real: Read) -> None:
     """The area under the ROC curve of single ticks; on the own track it is never off."""
-    own = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
+    own = off_route_along(six_runs, read_real('f1tenth_ipz20/run_7'))
     assert (own < StateMachine.likely).all()
     for run in ('run_2', 'run_4'):
-        other = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
+        other = off_route_along(six_runs, read_real(f'f1tenth_ipz8/{run}'))
         wins = mannwhitneyu(other, own).statistic
         assert wins >= 0.95 * len(own) * len(other)
 
@@ -101,9 +92,9 @@ def test_dead_channels_of_a_real_car_are_named(six_runs: RouteModel) -> None:
     assert any('linear_acceleration.z' in note for note in six_runs.summary['notes'])
 
 
-def test_g_and_degrees_uneven_stamps_and_a_hole(recordings_folder: Path) -> None:
+def test_g_and_degrees_uneven_stamps_and_a_hole(read_real: Read) -> None:
     """It is warned of before training; training gets by with what is there."""
-    recording = read(recordings_folder / 'f1tenth_frictionmaps_ds2')
+    recording = read_real('f1tenth_frictionmaps_ds2')
     warnings = [
         finding.sentence
         for finding in inspect_recording(recording).findings
