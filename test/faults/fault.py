@@ -130,7 +130,7 @@ class StreamFault(Fault):
     counter
         Counter by which the fault shows, where it does no harm that would be reported.
     lane
-        Which kind of node serves it over DDS, see ``lanes.py``; empty for one in this process.
+        Which kind of node serves it over DDS, see `LANES`; empty for one in this process.
     reorder_s
         Parameter of the one in this process.
     pace_hz

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from machine import Machine, Process
+    from machine import Machine, WatchedProcess
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LOADED = 'librmw_fastrtps_cpp'
@@ -61,7 +61,7 @@ def while_working(machine: Machine) -> tuple[float, ...]:
     longest_s = 0.0
     for node, (name, numbers) in zip(nodes, cases, strict=True):
         talk.until(lambda name=name: name in talk.node.get_node_names(), name)
-        node.popen.send_signal(numbers[0])
+        node.process.send_signal(numbers[0])
         # As soon as a hand can press the keys again.
         talk.spin(0.03)
         longest_s = max(longest_s, _ends(node, numbers[1], _status(name, numbers[0])))
@@ -73,10 +73,9 @@ def _status(name: str, number: signal.Signals) -> int:
     return 128 + number if name == 'trainer_node' else 0
 
 
-def _ends(node: Process, number: signal.Signals, status: int) -> float:
+def _ends(node: WatchedProcess, number: signal.Signals, status: int) -> float:
     begin_s = monotonic()
-    node.popen.send_signal(number)
-    assert node.ended() == status, node.said
+    assert node.stop(number) == status, node.said
     assert 'Traceback' not in node.said, node.said
     assert 'rosout' not in node.said, node.said
     return monotonic() - begin_s
@@ -111,8 +110,7 @@ def commands_stopped(machine: Machine) -> tuple[float, ...]:
         command = machine.command(*arguments)
         command.until(lambda: list(_bags_in(folder)), 'the half-written bag')
         begin_s = monotonic()
-        command.popen.send_signal(TERM)
-        assert command.ended() == 128 + TERM, command.said
+        assert command.stop(TERM) == 128 + TERM, command.said
         longest_s = max(longest_s, monotonic() - begin_s)
         assert list(folder.iterdir()) == []
     return (longest_s,)

@@ -13,7 +13,6 @@ from healthy_drive import RATE_HZ
 from machine import Machine, NotAllowedError
 import machine_disk as disk
 import machine_signals as signals
-import machine_surroundings as surroundings
 import machine_wire as wire
 from rows import TRIALS
 
@@ -40,7 +39,7 @@ FUNCTIONS = (
     signals.commands_stopped,
     disk.updater_in_trouble,
     disk.on_a_full_disk,
-    surroundings.in_poor_surroundings,
+    disk.in_poor_surroundings,
     wire.on_the_wire,
     wire.clock_jumps,
 )

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from raw_imu import raw_imu
-from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from ros_talk import Health
 from sensor_msgs.msg import Imu
@@ -79,7 +77,7 @@ def _asks_for_more(served: ServedNode, talk: Talk) -> float:
         begin_s = monotonic()
         talk.node.create_subscription(PoseWithCovarianceStamped, 'position', _fail, quality)
         words = f'No messages will be sent to it. Last incompatible policy: {policy}'
-        talk.until(lambda words=words: words in served.said, words)
+        talk.until(lambda words=words: words in served.process.said, words)
         longest_s = max(longest_s, monotonic() - begin_s)
     return longest_s
 
@@ -95,7 +93,7 @@ def _hangs(served: ServedNode, talk: Talk, machine: Machine) -> None:
     hanging = machine.python(HANGING)
     talk.until(lambda: talk.node.count_subscribers('position') > before, 'the subscriber')
     _drive(served, machine, 5.0, 10.0)
-    hanging.popen.send_signal(signal.SIGSTOP)
+    hanging.process.send_signal(signal.SIGSTOP)
     before_kb, estimates = _resident_kb(served), len(served.estimates)
     _drive(served, machine, 10.0, 30.0)
     assert len(served.estimates) - estimates == 200
@@ -109,7 +107,7 @@ def _drive(served: ServedNode, machine: Machine, begin_s: float, end_s: float) -
 
 
 def _resident_kb(served: ServedNode) -> int:
-    status = Path(f'/proc/{served.process.pid}/status').read_text()
+    status = Path(f'/proc/{served.process.process.pid}/status').read_text()
     (line,) = (line for line in status.splitlines() if line.startswith('VmRSS:'))
     return int(line.split()[1])
 
@@ -117,8 +115,7 @@ def _resident_kb(served: ServedNode) -> int:
 def _changes_file(served: ServedNode, talk: Talk, machine: Machine, given: Path) -> None:
     """Overwrite, replace and delete the file of the model that runs."""
     health = Health(talk)
-    chosen = [Parameter('next_model', value=str(machine.model)).to_parameter_msg()]
-    talk.call(SetParameters, 'filter_node/set_parameters', parameters=chosen)
+    assert talk.change('filter_node', 'next_model', str(machine.model)).successful
 
     machine.model.write_bytes(b'overwritten')
     assert talk.call(Trigger, 'filter_node/swap_model').success
