@@ -23,10 +23,9 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fault import Outcome
-    from machine_trials import Result
 
 TRAINED_S, DRIVEN_S = 75.0, 50.0
 PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'speeds')
@@ -100,33 +99,14 @@ def _train_and_drive(path: Path) -> HealthyDrive:
 
 
 @pytest.fixture(scope='session')
-def stream_outcomes(
-    request: pytest.FixtureRequest, trained: tuple[Path, HealthyDrive]
-) -> dict[str, Outcome]:
-    """Run all rows over DDS that a selected test asks for at once; by name."""
-    from served_node import run_all  # noqa: PLC0415 - needs ROS, which may be missing
+def selected(request: pytest.FixtureRequest) -> Callable[[str, str], list[Any]]:
+    """Return a function that gives the parameters of all selected tests that want a fixture."""
 
-    path, drive = trained
-    return run_all(_selected(request, 'stream_outcomes'), drive, path)
+    def parameters(fixture: str, name: str) -> list[Any]:
+        return [
+            item.callspec.params[name]
+            for item in request.session.items
+            if fixture in getattr(item, 'fixturenames', ())
+        ]
 
-
-@pytest.fixture(scope='session')
-def machine_results(
-    request: pytest.FixtureRequest,
-    trained: tuple[Path, HealthyDrive],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Result]:
-    """Run all trials of a faulty machine that a selected test asks for at once; by name."""
-    from machine_trials import run_all  # noqa: PLC0415 - needs ROS, which may be missing
-
-    folder = tmp_path_factory.mktemp('machine')
-    return run_all(_selected(request, 'machine_results'), folder, *trained)
-
-
-def _selected(request: pytest.FixtureRequest, fixture: str) -> list[Any]:
-    """Return the rows whose tests were selected and want a fixture."""
-    return [
-        item.callspec.params['fault']
-        for item in request.session.items
-        if fixture in getattr(item, 'fixturenames', ())
-    ]
+    return parameters

@@ -76,85 +76,40 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Fault:
-    """
-    A fault, and what the page says of it.
+    """A fault, and what the page says of it."""
 
-    Parameters
-    ----------
-    name
-        What goes wrong, as the page calls it.
-    seen
-        Threads in which it was reported; may be empty.
-    rule
-        What our nodes do about it, in words.
-    says
-        Status and cause that have to be reported; either may be empty, which is any.
-    within_s
-        Time in which they have to be reported, seconds; 0 where there is nothing to report.
-    recovers
-        Ticks after the end of the fault in which the node has to track again, as well as before;
-        ``None`` where it cannot.
-    blind
-        Ticks in which a position may be published as sure and be wrong until the fault is noticed.
-
-    """
-
-    name: str
-    seen: str
-    rule: str
-    says: tuple[str, str]
-    within_s: float
+    name: str  # what goes wrong, as the page calls it
+    seen: str  # threads in which it was reported; may be empty
+    rule: str  # what our nodes do about it, in words
+    says: tuple[str, str]  # status and cause that have to be reported; empty is any
+    within_s: float  # in which they have to be reported; 0 where there is nothing to report
+    # Ticks after the end of the fault in which the node has to track again, as well as before;
+    # None where it cannot.
     recovers: int | None
+    # Ticks in which a position may be published as sure and be wrong until the fault is noticed.
     blind: int = 0
 
 
 @dataclass(frozen=True)
 class StreamFault(Fault):
-    """
-    A fault of the messages that a driver sends.
+    """A fault of the messages that a driver sends."""
 
-    Parameters
-    ----------
-    seconds
-        How long the fault lasts on the drive.
-    change
-        Makes the faulty stretch out of the healthy one.
-    after
-        Changes what follows, where that is not as usual.
-    counts
-        How often something has to be counted, by counter; rejected messages go without saying.
-    may_count
-        Counters of which it does not matter.
-    words
-        Part of the sentence that has to be reported.
-    counter
-        Counter by which the fault shows, where it does no harm that would be reported.
-    lane
-        Which kind of node serves it over DDS, see `LANES`; empty for one in this process.
-    reorder_s
-        Parameter of the one in this process.
-    pace_hz
-        Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
-        taken. What follows is then paced as well, at three times the rate of the drive.
-    batch
-        Messages that are sent at once, where they are paced.
-    silent_s
-        Real time after the faulty stretch in which nothing is sent, unless the fault is reported
-        sooner.
-
-    """
-
-    seconds: float = 4.0
-    change: Change = unchanged
-    after: Change = unchanged
+    seconds: float = 4.0  # how long the fault lasts on the drive
+    change: Change = unchanged  # makes the faulty stretch out of the healthy one
+    after: Change = unchanged  # changes what follows, where that is not as usual
+    # How often something has to be counted, by counter; rejected messages go without saying.
     counts: Mapping[str, int] = field(default_factory=dict)
-    may_count: tuple[str, ...] = ()
-    words: str = ''
-    counter: str = ''
-    lane: str = ''
-    reorder_s: float = 0.0
+    may_count: tuple[str, ...] = ()  # counters of which it does not matter
+    words: str = ''  # part of the sentence that has to be reported
+    counter: str = ''  # by which the fault shows, where it does no harm that would be reported
+    lane: str = ''  # which kind of node serves it over DDS, see `LANES`; empty for one in-process
+    reorder_s: float = 0.0  # parameter of the one in this process
+    # Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
+    # taken. What follows is then paced as well, at three times the rate of the drive.
     pace_hz: float = 0.0
-    batch: int = 1
+    batch: int = 1  # messages that are sent at once, where they are paced
+    # Real time after the faulty stretch in which nothing is sent, unless the fault is reported
+    # sooner.
     silent_s: float = 0.0
 
     @property
@@ -170,28 +125,12 @@ class Outcome:
 
     A test that tries a row appends its outcome to the fixture ``outcomes``; the page shows it. The
     row itself, a `Fault`, stands in ``rows.py``, against which the page is held.
-
-    Parameters
-    ----------
-    fault
-        Which row.
-    detected_s
-        Time until it was named, seconds; ``None`` if it was not.
-    unnoticed
-        Positions that were published as sure and were wrong.
-    recovered
-        Ticks until it tracked again; ``None`` if it did not.
-    error_ratio
-        Error after the recovery over that of the same stretch without the fault; ``None`` where
-        there is none.
-    complaints
-        What does not hold.
-
     """
 
     fault: Fault
-    detected_s: float | None = None
-    unnoticed: int = 0
-    recovered: int | None = None
+    detected_s: float | None = None  # until it was named; None if it was not
+    unnoticed: int = 0  # positions that were published as sure and were wrong
+    recovered: int | None = None  # ticks until it tracked again; None if it did not
+    # Error after the recovery over that of the same stretch without the fault.
     error_ratio: float | None = None
-    complaints: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # what does not hold

@@ -18,55 +18,25 @@ FRAME = 'imu_link'
 
 
 class Sample(NamedTuple):
-    """
-    One message of a driver.
+    """One message of a driver."""
 
-    Parameters
-    ----------
-    at_ns
-        When it is sent, on the clock of the drive.
-    taken_ns
-        When it was taken on the drive, which shows where the car was; ``None`` if it was not
-        taken in our car.
-    stamp_ns
-        What its header says.
-    values : (6,)
-        Specific force in m/s^2, angular rate in rad/s.
-    frame
-        Of the header.
-    refused
-        Cause under which the node has to count it; empty if it has to use it.
-    raw
-        Bytes that are sent in its place.
-    clock_ns
-        What ``/clock`` is ahead of its stamp; ``None`` if it stops.
-    source
-        Which of two publishers sends it.
-
-    """
-
-    at_ns: int
+    at_ns: int  # when it is sent, on the clock of the drive
+    # When it was taken on the drive, which shows where the car was; None if not in our car.
     taken_ns: int | None
-    stamp_ns: int
-    values: np.ndarray
+    stamp_ns: int  # what its header says
+    values: np.ndarray  # (6,), specific force in m/s^2, angular rate in rad/s
     frame: str = FRAME
-    refused: str = ''
-    raw: bytes = b''
-    clock_ns: int | None = 0
-    source: int = 0
+    refused: str = ''  # cause under which the node has to count it; empty if it has to use it
+    raw: bytes = b''  # bytes that are sent in its place
+    clock_ns: int | None = 0  # what `/clock` is ahead of its stamp; None if it stops
+    source: int = 0  # which of two publishers sends it
 
 
 class HealthyDrive:
     """
     The samples of a run, where the car was, and what the filter makes of them undisturbed.
 
-    Parameters
-    ----------
-    run
-        Of the slot car, on the track of the model and not in its training.
-    estimates
-        Of the filter over this run.
-
+    The run is on the track of the model and not in its training.
     """
 
     def __init__(self, run: SlotCarRun, estimates: list[Estimate]) -> None:

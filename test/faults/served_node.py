@@ -56,16 +56,7 @@ CODE = {'': OUTSIDE, **{status.value: code for status, code in CODES.items()}}
 
 class ServedNode:
     """
-    A node that serves one fault after the other.
-
-    Parameters
-    ----------
-    domain
-        Nobody else's.
-    model
-        Its model file.
-    parameters
-        Further ones.
+    A node that serves one fault after the other, alone in its domain.
 
     Attributes
     ----------
@@ -75,8 +66,6 @@ class ServedNode:
         Messages with a number that is not finite, since `forget`.
     callback_errors
         Exceptions that the node survived.
-    process
-        Its process.
 
     """
 

@@ -33,13 +33,7 @@ class SessionNode:
     """
     What `trial.play` drives, in this process; see `ServedNode` for the attributes.
 
-    Parameters
-    ----------
-    patch
-        Sets the clock of the session to that of the drive.
-    model, parameters
-        Its model file, and parameters of the node.
-
+    The clock of the session is patched to be that of the drive.
     """
 
     alive, callback_errors = True, '0'

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 from checks import judge
 import pytest
-from rows import STREAM_FAULTS
+from rows import FAULTS, STREAM_FAULTS
 from session_node import SessionNode
 from trial import play
 
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from served_node import run_all
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fault import Outcome, StreamFault
@@ -35,6 +40,15 @@ def test_fault(
     outcomes.append(outcome)
 
 
+@pytest.fixture(scope='module')
+def stream_outcomes(
+    selected: Callable[[str, str], list[StreamFault]], trained: tuple[Path, HealthyDrive]
+) -> dict[str, Outcome]:
+    """Run all rows over DDS that a selected test asks for at once; by name."""
+    path, drive = trained
+    return run_all(selected('stream_outcomes', 'fault'), drive, path)
+
+
 @pytest.mark.parametrize(
     'fault', [each for each in STREAM_FAULTS if each.lane], ids=lambda fault: fault.name
 )
@@ -47,4 +61,4 @@ def test_fault_over_dds(
 
 
 def test_names_are_unique() -> None:
-    assert len({fault.name for fault in STREAM_FAULTS}) == len(STREAM_FAULTS)
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)

@@ -40,42 +40,21 @@ EPOCH_NS = 6 * 3600 * 10**9
 
 @dataclass(frozen=True)
 class Trial:
-    """
-    Messages sent and received in one trial.
-
-    Parameters
-    ----------
-    fault, drive
-        What was done, to which drive.
-    sent
-        All messages; the first ``begin`` are healthy, those from ``end`` on come after the fault.
-    begin, end
-        As above.
-    words, looks
-        Status of the node in words and in numbers; ``received`` counts the messages of this
-        trial. The first of each is from before it.
-    published
-        Positions that it published; ``after`` so many messages.
-    silence_s
-        On the clock of `monotonic`, when the faulty stretch had been sent.
-    not_finite
-        How many messages held a number that is not finite.
-    survived
-        Whether the node still runs, without an error.
-
-    """
+    """Messages sent and received in one trial."""
 
     fault: StreamFault
     drive: HealthyDrive
-    sent: list[Sample]
+    sent: list[Sample]  # the first `begin` are healthy, those from `end` on come after the fault
     begin: int
     end: int
+    # Status of the node in words and in numbers; `received` counts the messages of this trial.
+    # The first of each is from before it.
     words: list[Word]
     looks: list[Look]
     published: list[Published]
-    silence_s: float
-    not_finite: int
-    survived: bool
+    silence_s: float  # when the faulty stretch had been sent, on the clock of `monotonic`
+    not_finite: int  # messages that held a number that is not finite
+    survived: bool  # whether the node still runs, without an error
 
     @property
     def numbers_before(self) -> Mapping[str, float]:
