@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 import sys
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,7 +83,7 @@ def everything(part: object) -> Iterator[Remembered]:
         for each in part:
             yield from everything(each)
     elif isinstance(part, FunctionType):
-        yield from everything(part(_FINISHED, None))
+        yield from everything(part(SimpleNamespace(returncode=0), None))
 
 
 def named(description: Remembered, kind: str) -> list[Any]:
@@ -91,32 +91,13 @@ def named(description: Remembered, kind: str) -> list[Any]:
     return [part for part in everything(description) if type(part).__name__ == kind]
 
 
-class _Finished:
-    returncode = 0
-
-
-_FINISHED = _Finished()
-
-
 def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
     """
     Return the parameters of every node that a launch file describes.
 
     As in launch itself there is one table of configurations: an argument's default counts only
-    where that name has not been set before, by an including file either.
-
-    Parameters
-    ----------
-    path
-        Of the launch file.
-    given
-        Launch arguments; those that have no default must be there.
-
-    Returns
-    -------
-    dict
-        By executable: names of files as text, and dictionaries with all values as text.
-
+    where that name has not been set before, by an including file either. Those that have no
+    default must be given. By executable: names of files, and dictionaries, all values as text.
     """
     return dict(_nodes(path, dict(given)))
 

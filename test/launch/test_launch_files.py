@@ -15,6 +15,10 @@ from two_manifold_ros.interface.parameters import PARAMETERS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'launch').iterdir())
+ADAPT = ROOT / 'launch' / 'adapt.launch.py'
+GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']"}
+"""Arguments that have no default, of any file."""
+
 TOPICS = {
     'filter_node': {'imu'},
     'trainer_node': {'imu', 'reference'},
@@ -54,12 +58,27 @@ def test_the_five_files_are_there() -> None:
     assert names == ['adapt', 'demo', 'onboard', 'replay', 'train']
 
 
-def test_every_argument_is_described(description: Remembered) -> None:
+def words(description: object) -> set[str]:
+    """Return all words among the arguments of a description, and of its programs."""
+    return {
+        word
+        for part in everything(description)
+        for word in flat([part.args, part.kwargs.get('arguments', ())])
+    }
+
+
+def flat(part: object) -> list[str]:
+    """Return all words in nested lists."""
+    if isinstance(part, str):
+        return [part]
+    if isinstance(part, list | tuple):
+        return [word for each in part for word in flat(each)]
+    return []
+
+
+def test_every_argument_is_described_and_used_and_no_other(description: Remembered) -> None:
     for argument in named(description, 'DeclareLaunchArgument'):
         assert argument.kwargs['description'].endswith('.'), argument.args
-
-
-def test_only_declared_arguments_are_used(description: Remembered) -> None:
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     assert used == argument_names(description)
 
@@ -84,19 +103,10 @@ def test_parameters_are_in_the_table_with_their_type(description: Remembered) ->
             assert value.kwargs['value_type'] == TYPES[kinds[name]], name
 
 
-def test_parameter_files_belong_to_their_node(description: Remembered) -> None:
-    defaults = {
-        each.args[0]: each.kwargs.get('default_value')
-        for each in named(description, 'DeclareLaunchArgument')
-    }
-    for node in our_nodes(description):
-        (chosen,) = (part for part in node['parameters'] if isinstance(part, Remembered))
-        source = (
-            chosen if type(chosen).__name__ != 'LaunchConfiguration' else defaults[chosen.args[0]]
-        )
-        words = [word for part in everything(source) for word in flat(part.args)]
-        assert f'{node["executable"]}.yaml' in words
-        assert (ROOT / 'config' / f'{node["executable"]}.yaml').is_file()
+def test_each_node_has_its_own_parameter_file(path: Path) -> None:
+    nodes = started(path, GIVEN)
+    files = {name: parameters[0] for name, parameters in nodes.items() if name != 'rviz2'}
+    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in files} != {}
 
 
 def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None:
@@ -107,18 +117,13 @@ def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None
 
 def test_included_files_exist_and_know_the_arguments(description: Remembered) -> None:
     for include in named(description, 'IncludeLaunchDescription'):
-        words = [word for part in everything(include.args) for word in flat(part.args)]
-        (name,) = (word for word in words if word.endswith('.launch.py'))
+        (name,) = (word for word in words(include) if word.endswith('.launch.py'))
         known = argument_names(describe(ROOT / 'launch' / name))
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 
 def test_files_that_are_named_exist(description: Remembered) -> None:
-    words = {word for part in everything(description) for word in flat(part.args)}
-    words |= {
-        word for part in everything(description) for word in flat(part.kwargs.get('arguments', ()))
-    }
-    for word in words:
+    for word in words(description):
         if word.endswith(('.rviz', '.yaml')):
             assert (ROOT / 'config' / word).is_file()
 
@@ -137,36 +142,15 @@ def test_without_rviz_a_warning_takes_its_place() -> None:
         assert len(our_nodes(description)) == 1
 
 
-def flat(part: object) -> list[str]:
-    """Return all words in nested lists."""
-    if isinstance(part, str):
-        return [part]
-    if isinstance(part, list | tuple):
-        return [word for each in part for word in flat(each)]
-    return []
-
-
-def adapt(**given: str) -> dict[str, list[Any]]:
-    return started(
-        ROOT / 'launch' / 'adapt.launch.py', {'model': 'm.npz', 'folder': 'learned', **given}
-    )
-
-
-def test_each_node_has_its_own_parameter_file() -> None:
-    files = {name: parameters[0] for name, parameters in adapt().items() if name != 'rviz2'}
-    names = ('slot_car_node', 'filter_node', 'updater_node')
-    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in names}
-
-
 def test_another_file_for_the_updater_is_none_for_the_filter() -> None:
-    nodes = adapt(updater_params_file='mine.yaml')
+    nodes = started(ADAPT, {**GIVEN, 'updater_params_file': 'mine.yaml'})
     assert nodes['updater_node'][0] == 'mine.yaml'
     assert nodes['filter_node'][0] == 'two_manifold_ros/config/filter_node.yaml'
 
 
 @pytest.mark.parametrize('simulated', ['true', 'false'])
 def test_filter_and_updater_go_by_the_same_clock(simulated: str) -> None:
-    nodes = adapt(use_sim_time=simulated)
+    nodes = started(ADAPT, {**GIVEN, 'use_sim_time': simulated})
     for name in ('filter_node', 'updater_node'):
         assert nodes[name][1]['use_sim_time'] == simulated
         assert nodes[name][1]['model'] == 'm.npz'
