@@ -40,8 +40,6 @@ class Logging(GuardedNode):
     def error(self, text: str) -> None:
         self.lines.append(text)
 
-    warning = error
-
 
 @pytest.fixture
 def node(domain: str) -> Iterator[Logging]:
@@ -142,14 +140,6 @@ def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value
     talk.node._parameter_overrides[name] = RosParameter(name, value=value)
     with pytest.raises(InputError, match=name):
         declare(talk.node, Chosen)
-
-
-def test_an_undeclared_parameter_is_warned_of_once(node: Logging) -> None:
-    for name, value in (('wrod', 'b'), ('word', 'b'), ('use_sim_time', True)):
-        node._parameter_overrides[name] = RosParameter(name, value=value)
-    assert declare(node, Chosen).word == 'b'
-    (line,) = node.lines
-    assert 'wrod (did you mean word?)' in line
 
 
 def test_every_table_makes_descriptors() -> None:

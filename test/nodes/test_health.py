@@ -179,13 +179,6 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
     ]
 
 
-def test_what_the_node_logged_itself_is_not_warned_of(bench: Bench) -> None:
-    bench.status.note('unconfigured', 'no model')
-    bench.look(trouble='no model')
-    bench.look(trouble='', **TRACKS)
-    assert bench.said == ['I Over after 0.0 s; the warning was: no model']
-
-
 def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     bench.look()
     bench.second(**{'rejected zero_stamp': '3 messages'})
