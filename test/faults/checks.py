@@ -15,8 +15,7 @@ from two_manifold_ros.interface.assessment import REJECTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fault import Published, StreamFault, Word
-    from healthy_drive import Sample
+    from fault import Published, Sample, StreamFault, Word
     from trial import Trial
 
 CHI_SQUARE = 5.991

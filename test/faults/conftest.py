@@ -10,8 +10,8 @@ from pathlib import Path
 import platform
 from typing import Any, TYPE_CHECKING
 
+from fault import HealthyDrive, RATE_HZ
 from faults_page import page
-from healthy_drive import HealthyDrive, RATE_HZ
 import pytest
 from rows import FAULTS
 

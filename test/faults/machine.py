@@ -19,7 +19,7 @@ from served_node import ServedNode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from healthy_drive import HealthyDrive
+    from fault import HealthyDrive
 
 COMMAND = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 

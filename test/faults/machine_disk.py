@@ -9,8 +9,8 @@ import signal
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from fault import RATE_HZ
 from geometry_msgs.msg import PoseStamped
-from healthy_drive import RATE_HZ
 from imu_feed import connect, Feed
 from machine import in_namespaces
 from ros_talk import Health

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fault import FILLING, NO_DATA, REFUSED, StreamFault, TRACKING, UNSURE, with_options
-from healthy_drive import RATE_HZ
+from fault import FILLING, NO_DATA, RATE_HZ, REFUSED, StreamFault, TRACKING, UNSURE, with_options
 import numpy as np
 
 if TYPE_CHECKING:
-    from fault import Stretch
-    from healthy_drive import HealthyDrive
+    from fault import HealthyDrive, Stretch
 
 SECOND_NS = 1_000_000_000
 

@@ -12,8 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fault import Stretch
-    from healthy_drive import HealthyDrive
+    from fault import HealthyDrive, Stretch
 
 GRAVITY = 9.80665
 FORCE, RATE = slice(0, 3), slice(3, 6)

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fault import ANY, LOST, REFUSED, StreamFault, with_options
-from healthy_drive import RATE_HZ
+from fault import ANY, LOST, RATE_HZ, REFUSED, StreamFault, with_options
 import numpy as np
 from rows_values import AFTER_LOOKS
 
@@ -15,8 +14,7 @@ from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
 from two_manifold_ros.simulation.track import Track
 
 if TYPE_CHECKING:
-    from fault import Stretch
-    from healthy_drive import HealthyDrive
+    from fault import HealthyDrive, Stretch
 
 OVAL = np.array(
     [

@@ -12,9 +12,8 @@ from typing import Any, TYPE_CHECKING
 
 from checks import judge
 from diagnostic_msgs.msg import DiagnosticArray
-from fault import Look, Outcome, Published, Word
+from fault import Look, Outcome, Published, TICK_NS, Word
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from healthy_drive import TICK_NS
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from fault import StreamFault
-    from healthy_drive import HealthyDrive, Sample
+    from fault import HealthyDrive, Sample, StreamFault
     from rclpy.publisher import Publisher
 
 STATUS_HZ = 100.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from healthy_drive import Sample
+    from fault import Sample
     import pytest
 
     from two_manifold_ros.filtering.estimate import Estimate

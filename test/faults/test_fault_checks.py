@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
 from checks import judge
-from fault import Look, LOST, Published, StreamFault, TRACKING, Word
-from healthy_drive import HealthyDrive, Sample
+from fault import HealthyDrive, Look, LOST, Published, Sample, StreamFault, TRACKING, Word
 import numpy as np
 import pytest
 from trial import Trial

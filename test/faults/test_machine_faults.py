@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import signal
 from typing import TYPE_CHECKING, TypeAlias
 
-from fault import Outcome
-from healthy_drive import RATE_HZ
+from fault import Outcome, RATE_HZ
 import pytest
 from rows import TRIALS
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from healthy_drive import HealthyDrive
+    from fault import HealthyDrive
 
     Seconds: TypeAlias = tuple[float, ...]
 

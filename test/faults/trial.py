@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from healthy_drive import RATE_HZ, TICK_NS
+from fault import RATE_HZ, TICK_NS
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fault import Look, Published, StreamFault, Word
-    from healthy_drive import HealthyDrive, Sample
+    from fault import HealthyDrive, Look, Published, Sample, StreamFault, Word
     from served_node import ServedNode
     from session_node import SessionNode
 
