@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from functools import partial
 import os
 from pathlib import Path
@@ -21,6 +22,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 from rcl_interfaces.srv import SetParameters
+import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -30,7 +32,7 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import MarkerArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rcl_interfaces.msg import SetParametersResult
     from rclpy.publisher import Publisher
@@ -124,6 +126,16 @@ class NodeProcess(Process):
 def given(parameters: Mapping[str, object]) -> list[str]:
     """Return the arguments by which ROS gives a node its parameters."""
     return [part for key, value in parameters.items() for part in ('-p', f'{key}:={value}')]
+
+
+@contextmanager
+def ros(domain: str, **parameters: object) -> Iterator[None]:
+    """Let nodes be made in this process, with parameters."""
+    rclpy.init(args=['--ros-args', *given(parameters)], domain_id=int(domain))
+    try:
+        yield
+    finally:
+        rclpy.shutdown()
 
 
 def environment_of(domain: int) -> dict[str, str]:

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import ParameterType
-import rclpy
 from rclpy.parameter import Parameter as RosParameter
+from ros_talk import ros
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
@@ -43,11 +43,10 @@ class Logging(GuardedNode):
 
 @pytest.fixture
 def node(domain: str) -> Iterator[Logging]:
-    rclpy.init(domain_id=int(domain))
-    node = Logging()
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
+    with ros(domain):
+        node = Logging()
+        yield node
+        node.destroy_node()
 
 
 def test_an_exception_is_counted_and_logged_once_per_kind(node: Logging) -> None:

@@ -14,8 +14,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
-import rclpy
 from rclpy.serialization import deserialize_message, serialize_message
+from ros_talk import ros
 from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
@@ -40,7 +40,7 @@ from two_manifold_ros.nodes.publishing import (
 from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from ros_talk import Talk
@@ -141,37 +141,26 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
 
 
-@pytest.fixture
-def refusal(domain: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Return a function that says why a node is not configured, where there is no tf2_msgs."""
+def refusal(domain: str, make: Callable[[], object], **parameters: object) -> str:
+    """Return why a node is not configured."""
+    with ros(domain, **parameters):
+        with pytest.raises(InputError) as caught:
+            make()
+        reason = str(caught.value)
+        # Of a node that was not made nothing is left but what the traceback holds.
+        del caught
+        gc.collect()
+        return reason
 
+
+def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
+    domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def without_transforms(msgtype: str) -> type:
         if msgtype == TRANSFORM_TYPE:
             raise ImportError
         return message_class(msgtype)
 
-    def refused(make: Callable[[], object], *parameters: str) -> str:
-        args = [part for each in parameters for part in ('-p', each)]
-        rclpy.init(args=['--ros-args', *args], domain_id=int(domain))
-        try:
-            with pytest.raises(InputError) as caught:
-                make()
-            reason = str(caught.value)
-            # Of a node that was not made nothing is left but what the traceback holds.
-            del caught
-            gc.collect()
-        finally:
-            rclpy.shutdown()
-        return reason
-
-    monkeypatch.setattr(publishing, 'message_class', without_transforms)
-    yield refused
-    rclpy.try_shutdown()
-
-
-def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
-    refusal: Callable[..., str],
-) -> None:
     def configure() -> None:
         node = FilterNode()
         try:
@@ -180,9 +169,14 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
             # What it publishes would be there for the tests that follow.
             node.destroy_node()
 
-    wanted, missing = 'publish_tf:=true', 'model:=missing.npz'
-    assert 'No model is given' in refusal(configure, 'managed:=true', wanted)
-    assert 'tf2_msgs' in refusal(configure, 'managed:=true', wanted, missing)
-    assert 'missing.npz' in refusal(configure, 'managed:=true', missing)
-    assert 'tf2_msgs' in refusal(UpdaterNode, wanted, missing)
-    assert 'missing.npz' in refusal(UpdaterNode, missing)
+    monkeypatch.setattr(publishing, 'message_class', without_transforms)
+    wanted, missing, managed = (
+        {'publish_tf': 'true'},
+        {'model': 'missing.npz'},
+        {'managed': 'true'},
+    )
+    assert 'No model is given' in refusal(domain, configure, **managed, **wanted)
+    assert 'tf2_msgs' in refusal(domain, configure, **managed, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, configure, **managed, **missing)
+    assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)
