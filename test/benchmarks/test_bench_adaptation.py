@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark of learning on the robot: tables, targets, poisons, and what the page says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from adaptation_tables import BEGIN, END, judged, markdown, merged, tables, TARGETS
 from adaptation_trials import (
@@ -32,9 +30,7 @@ from worlds.table import world_named
 
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.names import LEARNERS
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

@@ -6,8 +6,6 @@ Simulated worlds obey physics, differ from lap to lap, and give the same bytes t
 A shuttle drives to and fro on its line, and its IMU measures just that.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 import math
 from typing import Any

@@ -2,21 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every trial has to pass."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, SURE, TRACKING, UNSURE
+from fault import (
+    ANY,
+    FAR_M,
+    LEAST_ERROR_M,
+    MOST_ERROR,
+    Outcome,
+    Published,
+    Sample,
+    StreamFault,
+    SURE,
+    TRACKING,
+    UNSURE,
+    Word,
+)
 import numpy as np
+from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fault import Published, Sample, StreamFault, Word
-    from trial import Trial
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""

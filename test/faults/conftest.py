@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outcomes of the rows of the fault matrix, and the page about them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import os
 from pathlib import Path
 import platform
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-from fault import HealthyDrive, RATE_HZ
+from fault import HealthyDrive, Outcome, RATE_HZ
 from faults_page import page
 import pytest
 from rows import FAULTS
@@ -21,11 +20,6 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fault import Outcome
 
 TRAINED_S, DRIVEN_S = 75.0, 50.0
 PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'speeds')

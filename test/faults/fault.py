@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The healthy drive, and a row of the fault matrix: what is done to it, and what has to follow."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-    Stretch: TypeAlias = 'list[Sample]'
-    Change: TypeAlias = 'Callable[[Stretch, HealthyDrive], Stretch]'
+Stretch: TypeAlias = 'list[Sample]'
+Change: TypeAlias = 'Callable[[Stretch, HealthyDrive], Stretch]'
 
 RATE_HZ = 50.0
 TICK_NS = 100_000_000

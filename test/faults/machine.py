@@ -2,24 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real processes on a machine that is not as it should be."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 import signal
 import subprocess
 import sys
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
+from fault import HealthyDrive, TRACKING
 import pytest
 from ros_talk import environment_of, given, NodeProcess, PATIENCE_S, Process, Talk
 from served_node import ServedNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fault import HealthyDrive
 
 COMMAND = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 
@@ -102,6 +96,12 @@ class Machine:
         self._served.append(ServedNode(self.domain, self.model, input_timeout_s=60.0))
         self._served[-1].connect()
         return self._served[-1]
+
+    def follow(self, served: ServedNode, begin_s: float, end_s: float) -> None:
+        """Send a node a part of the drive, which it has to track in the end."""
+        served.send(self.drive.between(begin_s, end_s))
+        served.settle()
+        assert served.words[-1].status == TRACKING, served.words[-1]
 
     def kill(self, served: ServedNode) -> None:
         """Kill such a node, and let go who drove it."""

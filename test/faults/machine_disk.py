@@ -2,23 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disks without room, what was on them when the power went, and missing folders and networks."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import resource
 import signal
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from fault import RATE_HZ
 from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, Feed
-from machine import in_namespaces
+from machine import in_namespaces, Machine, WatchedProcess
 from ros_talk import Health
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from machine import Machine, WatchedProcess
 
 HZ = round(RATE_HZ)
 ROOM = 40_000

@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals at the worst moments."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import signal
 from time import monotonic
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from machine import Machine, WatchedProcess
+from machine import Machine, WatchedProcess
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LOADED = 'librmw_fastrtps_cpp'
@@ -83,18 +78,13 @@ def _ends(node: WatchedProcess, number: signal.Signals, status: int) -> float:
 
 def filter_killed(machine: Machine) -> tuple[float, ...]:
     """Kill a filter node while it tracks, and drive the next one."""
-    drive = machine.drive
     first = machine.served()
-    first.send(drive.between(14.0, 19.0))
-    first.settle()
-    assert first.words[-1].status == 'tracking'
+    machine.follow(first, 14.0, 19.0)
     machine.kill(first)
     begin_s = monotonic()
     second = machine.served()
     seconds = monotonic() - begin_s
-    second.send(drive.between(19.0, 25.0))
-    second.settle()
-    assert second.words[-1].status == 'tracking', second.words[-1]
+    machine.follow(second, 19.0, 25.0)
     return (seconds,)
 
 

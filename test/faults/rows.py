@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the fault matrix: of streams, of files, and of the machine around all programs."""
 
-from __future__ import annotations
-
 from fault import Fault, FILLING, TRACKING
 from rows_stamps import DRIVER, STAMPS
 from rows_values import VALUES

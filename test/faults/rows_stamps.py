@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stamps, the way of messages, and the driver that sends them: faults, and rows of the matrix."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from fault import FILLING, NO_DATA, RATE_HZ, REFUSED, StreamFault, TRACKING, UNSURE, with_options
+from fault import (
+    FILLING,
+    HealthyDrive,
+    NO_DATA,
+    RATE_HZ,
+    REFUSED,
+    StreamFault,
+    Stretch,
+    TRACKING,
+    UNSURE,
+    with_options,
+)
 import numpy as np
-
-if TYPE_CHECKING:
-    from fault import HealthyDrive, Stretch
 
 SECOND_NS = 1_000_000_000
 

@@ -2,17 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an IMU measures: faults, and rows of the matrix."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-from fault import REFUSED, StreamFault, TRACKING, UNSURE, with_options
+from fault import HealthyDrive, REFUSED, StreamFault, Stretch, TRACKING, UNSURE, with_options
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fault import HealthyDrive, Stretch
 
 GRAVITY = 9.80665
 FORCE, RATE = slice(0, 3), slice(3, 6)

@@ -2,19 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to the car rather than to its IMU: faults, and rows of the matrix."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from fault import ANY, LOST, RATE_HZ, REFUSED, StreamFault, with_options
+from fault import ANY, HealthyDrive, LOST, RATE_HZ, REFUSED, StreamFault, Stretch, with_options
 import numpy as np
 from rows_values import AFTER_LOOKS
 
 from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
 from two_manifold_ros.simulation.track import Track
-
-if TYPE_CHECKING:
-    from fault import HealthyDrive, Stretch
 
 OVAL = np.array(
     [

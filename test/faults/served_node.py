@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter nodes, each driven and heard in a ROS domain of its own, and the rows that they serve."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 import math
+from pathlib import Path
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from checks import judge
 from diagnostic_msgs.msg import DiagnosticArray
-from fault import Look, Outcome, Published, TICK_NS, Word
+from fault import HealthyDrive, Look, Outcome, Published, Sample, StreamFault, TICK_NS, Word
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from raw_imu import raw_imu
+from rclpy.publisher import Publisher
 from rclpy.serialization import deserialize_message
 from ros_talk import NodeProcess, numbers_of, stamp_of, Talk
 from rosgraph_msgs.msg import Clock
@@ -27,13 +28,6 @@ from trial import play
 
 from two_manifold_ros.domains import free_domains, is_free
 from two_manifold_ros.interface.status import CODES, OUTSIDE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from fault import HealthyDrive, Sample, StreamFault
-    from rclpy.publisher import Publisher
 
 STATUS_HZ = 100.0
 OTHERS = {

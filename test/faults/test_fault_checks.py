@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each check of the fault matrix sees what it is there for."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from checks import judge
 from fault import HealthyDrive, Look, LOST, Published, Sample, StreamFault, TRACKING, Word
@@ -15,9 +14,6 @@ import pytest
 from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PERIOD_NS = 20_000_000
 SAMPLES, BEGIN, END = 500, 100, 200

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix: what the messages of a driver can bring about, files, and docs/faults.md."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bag_builders import add_checksums
 from checks import judge
-from fault import Outcome
+from fault import HealthyDrive, Outcome, StreamFault
 from faults_page import HEAD, stated
 import pytest
 from rows import BAG, FAULTS, MODEL, STREAM_FAULTS
@@ -23,11 +21,6 @@ from served_node import run_all
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fault import HealthyDrive, StreamFault
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'faults.md'
 

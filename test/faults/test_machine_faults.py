@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix: real processes on a machine that does them every wrong it can."""
 
-from __future__ import annotations
-
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 import signal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from fault import Outcome, RATE_HZ
+from fault import HealthyDrive, Outcome, RATE_HZ
 import pytest
 from rows import TRIALS
 
@@ -23,14 +23,7 @@ from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-    from pathlib import Path
-
-    from fault import HealthyDrive
-
-    Seconds: TypeAlias = tuple[float, ...]
+Seconds: TypeAlias = tuple[float, ...]
 
 AT_ONCE = 4
 """Trials that run at once: two cores are kept busy while others only wait."""

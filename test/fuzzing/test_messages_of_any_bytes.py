@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of any bytes are counted, and no number published after them is not finite."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings, strategies
 from image_message import make_image
@@ -16,9 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
 from two_manifold_ros.interface.session import Session
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 
 INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
 NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())

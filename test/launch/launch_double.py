@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stand-ins for launch and its like that only remember what they were given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 import sys

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, executed on stand-ins, and parameter files, against what the package has."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

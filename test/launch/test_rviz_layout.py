@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rviz layout, against what the nodes advertise."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from launch_double import describe, named
 import numpy as np
@@ -15,9 +14,6 @@ from snapshots import estimate_with
 
 from two_manifold_ros.interface.messages import markers_message, PUBLISHED, Scene, Topic
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
 

@@ -2,22 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feed a node under test with the IMU and the positions of a slot car."""
 
-from __future__ import annotations
-
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import numpy as np
+from rclpy.publisher import Publisher
+from ros_talk import Health, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message
-
-if TYPE_CHECKING:
-    from rclpy.publisher import Publisher
-    from ros_talk import Health, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, SlotCarRun
 
 
 def messages(drive: SlotCarRun, count: int = 400) -> list[Imu]:

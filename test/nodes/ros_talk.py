@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start the real nodes as processes and talk to them over DDS."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 import os
@@ -14,33 +13,29 @@ import subprocess
 import sys
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
+from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import MarkerArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from rcl_interfaces.msg import SetParametersResult
-    from rclpy.publisher import Publisher
-    from rclpy.qos import QoSProfile
-    from rclpy.task import Future
-
-    Quality = QoSProfile | int
-    Start = Callable[..., 'NodeProcess']
+Quality = QoSProfile | int
+Start = Callable[..., 'NodeProcess']
 
 KINDS = {
     'position': PoseWithCovarianceStamped,

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Health of a node, and an estimate, with fields given by name."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters as rclpy and ros2 param see them, and a node never dies of a message."""
 
+# A parameter of the test is called as its type.
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar, TYPE_CHECKING
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,17 +16,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter as RosParameter
-from ros_talk import ros
+from ros_talk import ros, Talk
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import declare, descriptor, find_shared, GuardedNode, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ros_talk import Talk
 
 
 class Logging(GuardedNode):

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter node as a process, over DDS: alone, and beside another one."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, messages, send
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from ros_talk import Board, Health, numbers_of, stamp_of
+from ros_talk import Board, Health, numbers_of, stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -25,14 +24,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from ros_talk import Start, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_path: Path) -> None:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of a node about itself, their times and rates."""
 
-from __future__ import annotations
-
 from collections import Counter
 import math
 from types import SimpleNamespace

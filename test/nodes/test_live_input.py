@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live messages as a recording, as reference positions, and pictures in the place of the IMU."""
 
-from __future__ import annotations
-
 from array import array
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -21,21 +20,16 @@ from sensor_msgs.msg import Image
 from updater_feed import SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
+from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
 from two_manifold_ros.nodes.live_input import image_decoder, LiveRecording, ReferenceInput
 from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.interface.messages import Message
-
 
 POSE = 'geometry_msgs/msg/PoseStamped'
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
@@ -120,7 +114,6 @@ def test_both_topics_are_recorded(live: Recorder) -> None:
     live.start_reference(msgtype)
     live.take_reference(raw(msgtype, REFERENCES[msgtype]))
     recording = live.live.recording(use_receive_time=False)
-    assert recording.positions is not None
     np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
     assert recording.positions.stamps.tolist() == [7_000_000_005]
     np.testing.assert_array_equal(recording.imu.samples, [[0, 0, 0, 0, 0, 3]])
@@ -132,7 +125,6 @@ def test_satellite_fixes_are_projected(live: Recorder) -> None:
     for latitude in (50.0, 50.001):
         live.take_reference(fix(latitude, 8.0, 100.0))
     positions = live.live.recording(use_receive_time=False).positions
-    assert positions is not None
     assert positions.origin is not None
     assert positions.positions[1] == pytest.approx([0.0, 111.2], abs=0.2)
 
@@ -142,7 +134,6 @@ def test_references_in_another_frame_than_most_are_left_out(live: Recorder) -> N
     for second, frame in enumerate(['odom', 'arena', 'arena'], start=1):
         live.take_reference(raw(POINT, {'point': PLACE}, second, frame))
     recording = live.live.recording(use_receive_time=False)
-    assert recording.positions is not None
     assert recording.positions.frame_id == 'arena'
     assert recording.positions.stamps.tolist() == [2_000_000_005, 3_000_000_005]
     assert any("1 of 3 messages are not in 'arena'" in note for note in recording.notes)
@@ -152,7 +143,6 @@ def test_receive_times_on_request(live: Recorder) -> None:
     live.start_reference(POINT)
     live.take_reference(raw(POINT, {'point': PLACE}))
     recording = live.live.recording(use_receive_time=True)
-    assert recording.positions is not None
     assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == ([100], [100])
     assert any('Receive times' in note for note in recording.notes)
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SROS2 policy allows what the nodes do, and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET

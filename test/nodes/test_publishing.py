@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From dictionaries to rclpy messages, and estimates on a node."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 import gc
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +15,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_talk import ros
+from ros_talk import ros, Talk
 from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.messages import (
     choose_scene,
     odometry_message,
@@ -38,14 +39,6 @@ from two_manifold_ros.nodes.publishing import (
     TRANSFORM_TYPE,
 )
 from two_manifold_ros.nodes.updater_node import UpdaterNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ros_talk import Talk
-
-    from two_manifold_ros.filtering.estimate import Estimate
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> object:

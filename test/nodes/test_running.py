@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start and end of a node, and troubles of the machine."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,10 +15,6 @@ from ros_talk import CHECKOUT
 
 from two_manifold_ros.nodes.__main__ import NODES, run_node
 from two_manifold_ros.nodes.running import log_trouble, network_trouble
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 PROGRAM = """
 import signal, sys

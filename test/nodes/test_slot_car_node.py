@@ -2,24 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The speed ratio of the simulated car, and the node as a process, over DDS."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from ros_talk import stamp_of
+from ros_talk import stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.slot_car_node import Pacing
 from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
-
-if TYPE_CHECKING:
-    from ros_talk import Start, Talk
 
 MS = 1_000_000
 

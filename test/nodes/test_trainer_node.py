@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trainer as a process, over DDS."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from pathlib import Path
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,20 +13,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import PoseStamped
 from imu_feed import Feed
 import numpy as np
-from ros_talk import Health
+from ros_talk import Health, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.simulation.slot_car_run import write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ros_talk import Start, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun, write_run
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
 QUICK = SMALL | {'method': 'spectral'}

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The updater: it learns over DDS, what it learned outlives it, and filters are handed it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
 import signal
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from other_models import small_tpsr, tolerant
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
-from ros_talk import Board, Health, numbers_of, stamp_of
+from ros_talk import Board, Health, NodeProcess, numbers_of, stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -31,14 +30,7 @@ from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.updater_node import FilterClient, Promoter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ros_talk import NodeProcess, Start, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, SlotCarRun
 
 RATE_HZ = 20
 FIRST = 40 * RATE_HZ

@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clean drive of the matrix of position faults, and the page about what became of its rows."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from position_fault import Outcome
 from position_trial import CleanDrive, drive_clean
 from positions_page import page
 import pytest
 from wrong_clocks import POSITION_FAULTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from position_fault import Outcome
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

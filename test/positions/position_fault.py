@@ -2,24 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """One row of the matrix of position faults: what is done to a drive, and what has to hold."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 import math
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from fault import with_options
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Floats, Ints
 
-    import numpy as np
-
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
-
-    Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
-    Streams: TypeAlias = tuple[Ints, Floats]
+Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
+Streams: TypeAlias = tuple[Ints, Floats]
 
 ALIKE = 1.1
 """Ratio to the clean drive up to which a size, a limit or an error counts as the same."""
@@ -37,7 +32,6 @@ def of_positions(function: Callable[..., Streams]) -> Callable[..., Change]:
     @with_options
     def change(recording: Recording, rng: np.random.Generator, *options: Any) -> Recording:  # noqa: ANN401
         positions = recording.positions
-        assert positions is not None
         streams = positions.stamps.copy(), positions.positions.copy()
         stamps, places = function(*streams, rng, *options)
         return replace(recording, positions=replace(positions, stamps=stamps, positions=places))

@@ -2,21 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matrix of position faults, and docs/position_faults.md against its rows."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from position_fault import PositionFault
-from position_trial import try_fault
+from position_fault import Outcome, PositionFault
+from position_trial import CleanDrive, try_fault
 from positions_page import HEAD, stated
 import pytest
 from wrong_clocks import POSITION_FAULTS, unstamped
-
-if TYPE_CHECKING:
-    from position_fault import Outcome
-    from position_trial import CleanDrive
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'position_faults.md'
 

@@ -2,29 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong stamps, frames and origins: what is done to positions, and the rows of the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from fault import with_options
 import numpy as np
-from position_fault import Limits, of_positions, PositionFault
+from numpy.random import Generator
+from position_fault import Limits, of_positions, PositionFault, Streams
 from wrong_positions import PLACES
 
 from two_manifold_ros.recordings.decoding import MessageColumns
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.recordings.satellite_fixes import east_north, positions_of_fixes
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from position_fault import Streams
-
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 DAY_S = 86_400.0
 ORIGIN = GeodeticOrigin(48.0, 11.0, 0.0)
@@ -70,7 +63,6 @@ def clock_set(
 ) -> Recording:
     """Set the clock after a share of the drive: of all, or of the positions alone."""
     imu, positions = recording.imu, recording.positions
-    assert positions is not None
     at, by = positions.stamps[int(share * len(positions.stamps))], round(1e9 * by_s)
     moved, later = (
         np.where(each >= at, each + by, each) for each in (imu.stamps, positions.stamps)
@@ -83,8 +75,7 @@ def clock_set(
 @with_options
 def renamed(recording: Recording, _: Generator, **fields: object) -> Recording:
     """Name another frame, or another origin, of all positions."""
-    assert recording.positions is not None
-    positions = replace(recording.positions, **fields)  # type: ignore[arg-type]  # any field
+    positions = replace(recording.positions, **fields)
     return replace(recording, name='the faulty drive', positions=positions)
 
 
@@ -92,7 +83,6 @@ def renamed(recording: Recording, _: Generator, **fields: object) -> Recording:
 def mixed_frames(recording: Recording, _: Generator, every: int, metres: float) -> Recording:
     """Read a topic on which every so many positions are in a frame that is metres away."""
     given = recording.positions
-    assert given is not None
     rows = [
         (stamp, 'map', (x, y)) if index % every else (stamp, 'odom', (x + metres, y))
         for index, (stamp, (x, y)) in enumerate(
@@ -103,7 +93,7 @@ def mixed_frames(recording: Recording, _: Generator, every: int, metres: float) 
     decode: Any = rows.__getitem__
     collected = MessageColumns(Path('bag'), topic, decode)
     for index, (stamp, _, _) in enumerate(rows):
-        collected.add(stamp, index)  # type: ignore[arg-type]  # in place of bytes
+        collected.add(stamp, index)  # in place of bytes
     positions, _ = collected.positions(given.stamps, None)
     return replace(recording, positions=positions)
 
@@ -116,7 +106,6 @@ def fixes(stamps: Ints, places: Floats, _: Generator, first: list[tuple[float, f
     measured[: len(first), :2] = np.reshape(first, (-1, 2))
     positions, _ = positions_of_fixes(measured, '/fix', '/fix in the drive', stamps, None)
     # In the frame of the clean drive, so that a clean model can be compared.
-    assert positions.origin is not None
     here = positions.origin.latitude_deg, positions.origin.longitude_deg
     begin = east_north(*(np.array([each]) for each in (*here, 0.0)), ORIGIN)
     return positions.stamps, positions.positions + begin

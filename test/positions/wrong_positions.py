@@ -2,22 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong places, and how often positions come: what is done to them, and the rows of the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fault import with_options
 import numpy as np
-from position_fault import ANY, Limits, of_positions, PositionFault
+from numpy.random import Generator
+from position_fault import ANY, Limits, of_positions, PositionFault, Streams
 from worlds.shuttle import Line, SHUTTLE, shuttle
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from position_fault import Streams
-
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 SHUTTLE_LEGS = 12
 """Legs of a shuttle that is trained on, or followed: two minutes."""
@@ -153,7 +147,6 @@ def parked_first(
 ) -> Recording:
     """Record for some time before the vehicle drives."""
     imu, positions = recording.imu, recording.positions
-    assert positions is not None
     earlier, sooner = (
         each[0] - np.arange(round(1e9 * seconds), 0, -int(np.median(np.diff(each))))
         for each in (imu.stamps, positions.stamps)
@@ -202,36 +195,20 @@ HOLES = 'interpolated over holes of up to three usual intervals'
 
 PLACES = (
     *(
-        PositionFault(f'one position off by {metres:g} m', LEFT_OUT, glitch(metres), LEFT)
-        for metres in (1.0, 50.0, 1e3, 1e5)
-    ),
-    PositionFault(
-        '2 % of the positions off by 1 m to 100 km, each alone',
-        LEFT_OUT,
-        glitches(24, 1.0, 1e5),
-        LEFT,
-    ),
-    PositionFault(
-        'the first and the last five positions off by 100 m',
-        LEFT_OUT,
-        first_and_last(100.0),
-        LEFT,
-        # Nobody knows better until the sixth.
-        updater=5,
-    ),
-    PositionFault(
-        'three bursts of 0.4 s off by 1 m to 10 m', LEFT_OUT, bursts(3, 0.4, 1.0, 10.0), LEFT
-    ),
-    PositionFault(
-        'one burst of 3 s off by 100 m',
-        LEFT_OUT,
-        bursts(1, 3.0, 100.0, 100.0),
-        LEFT,
-        # Of the reference it is known for a second only that it was moved.
-        updater=100,
-    ),
-    PositionFault(
-        'one second of positions scattered by 30 m', LEFT_OUT, scattered(1, 1.0, 30.0), LEFT
+        PositionFault(name, LEFT_OUT, change, LEFT, updater=updater)
+        for name, change, updater in (
+            ('one position off by 1 m', glitch(1.0), 0),
+            ('one position off by 50 m', glitch(50.0), 0),
+            ('one position off by 1000 m', glitch(1e3), 0),
+            ('one position off by 100000 m', glitch(1e5), 0),
+            ('2 % of the positions off by 1 m to 100 km, each alone', glitches(24, 1.0, 1e5), 0),
+            # Nobody knows better until the sixth.
+            ('the first and the last five positions off by 100 m', first_and_last(100.0), 5),
+            ('three bursts of 0.4 s off by 1 m to 10 m', bursts(3, 0.4, 1.0, 10.0), 0),
+            # Of the reference it is known for a second only that it was moved.
+            ('one burst of 3 s off by 100 m', bursts(1, 3.0, 100.0, 100.0), 100),
+            ('one second of positions scattered by 30 m', scattered(1, 1.0, 30.0), 0),
+        )
     ),
     PositionFault(
         'localisation moved for good by 1 m',

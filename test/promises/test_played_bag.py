@@ -7,16 +7,15 @@ Validity is published, a jump back of the stamps is one reset, the same bag and 
 same bytes, and the time of a callback is published.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 import os
+from pathlib import Path
 from struct import Struct
 import subprocess
 import sys
 from time import monotonic
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -33,14 +32,10 @@ from std_msgs.msg import Float64MultiArray
 from two_manifold_ros.domains import free_domains
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
 
 RATE_HZ, SECONDS = 50.0, 12
 SPEED = 10.0
@@ -53,39 +48,20 @@ Heard: TypeAlias = 'dict[str, list[bytes]]'
 
 @dataclass
 class Pass:
-    """
-    Output of one node while the bag was played once.
+    """Output of one node while the bag was played once."""
 
-    Attributes
-    ----------
-    heard
-        Serialised messages by topic.
-    before, after
-        Numbers of the topic `status` before the first message and after the last.
-
-    """
-
-    before: dict[str, float]
-    heard: Heard = field(default_factory=dict)
-    after: dict[str, float] = field(default_factory=dict)
+    before: dict[str, float]  # numbers of the topic `status` before the first message
+    heard: Heard = field(default_factory=dict)  # serialised messages by topic
+    after: dict[str, float] = field(default_factory=dict)  # the numbers after the last message
 
 
 class Player:
-    """
-    Two nodes, and one who plays the bag to both and hears them.
-
-    Attributes
-    ----------
-    first_words
-        Numbers that each node published on `status` before anything was sent.
-
-    """
+    """Two nodes, and one who plays the bag to both and hears them."""
 
     def __init__(self, model: Path, messages: list[tuple[int, bytes]]) -> None:
         (domain,) = free_domains(1)
         place = f'/promises_{os.getpid()}'
         self._messages = messages
-        self._received = 0
         self._processes = [self._node(domain, place, model, name) for name in NODES]
         self._talk = talk = Talk(domain)
         self._heard: dict[str, Heard] = {name: {topic: [] for topic in KINDS} for name in NODES}
@@ -208,23 +184,11 @@ def bag_messages(bag: Path) -> list[tuple[int, bytes]]:
 
 
 class Played(NamedTuple):
-    """
-    Outcome of the process.
+    """Outcome of the process."""
 
-    Parameters
-    ----------
-    first_words
-        Numbers of the topic `status` by node, before anything was played.
-    passes
-        What each node said, for each time that the bag was played.
-    replayed
-        What `two-manifold replay` makes of the bag.
-
-    """
-
-    first_words: dict[str, dict[str, float]]
-    passes: list[dict[str, Pass]]
-    replayed: Heard
+    first_words: dict[str, dict[str, float]]  # `status` by node, before anything was played
+    passes: list[dict[str, Pass]]  # what each node said, for each time that the bag was played
+    replayed: Heard  # what `two-manifold replay` makes of the bag
 
 
 @pytest.fixture(scope='module')

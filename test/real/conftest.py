@@ -2,22 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of real cars that several tests filter with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')

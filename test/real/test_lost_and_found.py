@@ -2,24 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real car that is moved, on another track, or driven the wrong way round."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 AWAY = {Status.LOST, Status.UNSURE, Status.REFUSED}
 LEAD_S, TAIL_S = 9.0, 7.5
