@@ -4,8 +4,7 @@
 
 from fault import Fault, FILLING, TRACKING
 from rows_stamps import DRIVER, STAMPS
-from rows_values import VALUES
-from rows_vehicle import VEHICLE
+from rows_values import VALUES, VEHICLE
 
 GOES_ON = (TRACKING, '')
 REFUSED = ('ends with status 2', '')

@@ -4,29 +4,12 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+import re
 import sys
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-
-MODULES = (
-    'ament_index_python',
-    'ament_index_python.packages',
-    'launch',
-    'launch.actions',
-    'launch.conditions',
-    'launch.event_handlers',
-    'launch.events',
-    'launch.events.process',
-    'launch.launch_description_sources',
-    'launch.logging',
-    'launch.substitutions',
-    'launch_ros',
-    'launch_ros.actions',
-    'launch_ros.parameter_descriptions',
-    'launch_ros.substitutions',
-)
 
 
 class Remembered:
@@ -56,16 +39,20 @@ def describe(path: Path, missing: str = '') -> Remembered:
             raise KeyError(package)
         return f'/opt/{package}'
 
+    text = path.read_text()
+    imported = {
+        'ament_index_python.packages',
+        *re.findall(r'^from (launch\S*) import', text, re.MULTILINE),
+    }
     with pytest.MonkeyPatch.context() as patch:
-        for name in MODULES:
+        for name in imported | {name.partition('.')[0] for name in imported}:
             double = Double(name)
             double.__path__ = []
             patch.setitem(sys.modules, name, double)
         patch.setattr(sys.modules['ament_index_python.packages'], 'get_package_prefix', find)
         names: dict[str, Any] = {}
-        exec(compile(path.read_text(), path, 'exec'), names)  # noqa: S102 - our own launch file
-        described: Remembered = names['generate_launch_description']()
-    return described
+        exec(compile(text, path, 'exec'), names)  # noqa: S102 - our own launch file
+        return names['generate_launch_description']()
 
 
 def everything(part: object) -> Iterator[Remembered]:
