@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feed a node under test with the IMU and the positions of a slot car."""
 
+from collections.abc import Callable
 from time import monotonic
 
 import numpy as np
@@ -11,22 +12,6 @@ from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, SlotCarRun
-
-
-def messages(drive: SlotCarRun, count: int = 400) -> list[Imu]:
-    """Return the last samples of a drive."""
-    stamps, samples = drive.stamps_ns[-count:].tolist(), drive.imu[-count:]
-    return [
-        to_message('sensor_msgs/msg/Imu', imu_message(stamp, sample, np.zeros(6)))
-        for stamp, sample in zip(stamps, samples, strict=True)
-    ]
-
-
-def send(talk: Talk, publisher: Publisher, drive: list[Imu]) -> None:
-    """Publish quickly, but never more at once than fits into the queues."""
-    for message in drive:
-        publisher.publish(message)
-        talk.spin(0.0005)
 
 
 def connect(talk: Talk, health: Health) -> Publisher:
@@ -60,6 +45,8 @@ class Feed:
         Samples until now.
     moved : (3,)
         Metres that the reference positions are off.
+    spoil
+        Changes each message of the IMU.
 
     """
 
@@ -75,6 +62,7 @@ class Feed:
         self._imu, self._reference = imu, reference
         self.sent = 0
         self.moved = np.zeros(3)
+        self.spoil: Callable[[Imu], object] = lambda _: None
 
     def send(self, count: int, pause_s: float = 0.0005, *, positions: bool = True) -> None:
         """Publish quickly, but never more at once than fits into the queues."""
@@ -82,7 +70,9 @@ class Feed:
         for index in range(self.sent, self.sent + count):
             stamp = int(run.stamps_ns[index])
             fields = imu_message(stamp, run.imu[index], np.zeros(6))
-            self._imu.publish(to_message('sensor_msgs/msg/Imu', fields))
+            message = to_message('sensor_msgs/msg/Imu', fields)
+            self.spoil(message)
+            self._imu.publish(message)
             if positions and self._reference is not None and index % self._every == 0:
                 place = run.positions[index] + self.moved
                 seen = reference_message(stamp, place, run.quaternions[index])

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from imu_feed import connect, Feed, messages, send
+from imu_feed import connect, Feed
 from lifecycle_msgs.msg import TransitionEvent
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
@@ -68,18 +68,18 @@ def test_managed_node_waits_for_its_manager(
     assert not talk.transition(99)
     assert talk.transition(CONFIGURE)
     assert not talk.transition(CONFIGURE)
-    odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
-    good = messages(drive)
-    send(talk, imu, good[:200])
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.send(200)
     health.until('not active')
     assert odometry == []
     assert 'received' not in health.values or health.values['received'] == '0'
     assert talk.transition(ACTIVATE)
-    send(talk, imu, good[200:])
+    feed.send(200)
     talk.until(lambda: len(odometry) >= 5, 'odometry')
     assert talk.transition(DEACTIVATE)
     before = len(odometry)
-    send(talk, imu, good)
+    feed.send(400)
     assert talk.transition(CLEANUP)
     health.until('cleaned up')
     assert len(odometry) == before

@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
-from imu_feed import connect, messages, send
+from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from ros_talk import Board, Health, numbers_of, stamp_of, Start, Talk
@@ -26,23 +27,24 @@ from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
+SAMPLE_S = 0.02
+
 
 def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_path: Path) -> None:
     start('filter_node', model=model_path, input_timeout_s=60.0)
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
-    imu = connect(talk, health)
-    good = messages(drive)
-    send(talk, imu, good[:150])
+    feed = Feed(talk, drive, connect(talk, health))
+    feed.send(150)
     health.until_value('published', '10')
     assert talk.call(Trigger, 'filter_node/reset').success
-    send(talk, imu, good[150:200])
+    feed.send(50)
     health.until('filling the window')
     assert talk.call(SetBool, 'filter_node/enable', data=False).success
     health.until('disabled by the service enable')
-    send(talk, imu, good[200:350])
+    feed.send(150)
     assert talk.call(SetBool, 'filter_node/enable', data=True).success
-    send(talk, imu, good[350:])
+    feed.send(50)
     health.until('filling the window: 9 of 20 ticks')
     assert health.values['published'] == '10'
 
@@ -62,7 +64,7 @@ def test_silence_and_wrong_types_have_a_reason(
     imu = talk.publisher(Imu, 'driver/data')
     health.until('its publisher is there but silent')
     assert health.level == 2
-    send(talk, imu, messages(drive, 10))
+    Feed(talk, drive, imu).send(10)
     health.until('no IMU message on /driver/data for')
 
 
@@ -76,21 +78,12 @@ def test_frames_and_receive_time(
         child_frame='car',
         use_receive_time='true',
     )
-    odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.spoil = lambda message: setattr(message.header, 'stamp', Time())
     begin = talk.node.get_clock().now().nanoseconds
-    unstamped = messages(drive, len(drive.imu))
-    sent, period = 0, int(drive.stamps_ns[1] - drive.stamps_ns[0])
-
-    def heard() -> bool:
-        nonlocal sent
-        due = (talk.node.get_clock().now().nanoseconds - begin) // period
-        for message in unstamped[sent:due]:
-            message.header.stamp.sec = message.header.stamp.nanosec = 0
-            imu.publish(message)
-        sent = due
-        return bool(odometry)
-
-    talk.until(heard, 'odometry')
+    feed.go_on(SAMPLE_S)
+    talk.until(lambda: odometry, 'odometry')
     assert stamp_of(odometry[0]) > begin
     assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
 
@@ -111,11 +104,15 @@ def test_the_way_to_tracking_and_every_count_on_it(
 
     assert math.isnan(until(Status.WAITING)['evidence'])
     imu = connect(talk, health)
-    good = messages(drive)
-    faulty = messages(drive)[200:203]
-    faulty[0].linear_acceleration.x = float('nan')
-    faulty[1].header.stamp.sec += 10**6
-    send(talk, imu, [*good[:200], *faulty, *good[203:]])
+    feed = Feed(talk, drive, imu)
+    feed.send(200)
+    for feed.spoil in (
+        lambda message: setattr(message.linear_acceleration, 'x', math.nan),
+        lambda message: setattr(message.header.stamp, 'sec', message.header.stamp.sec + 10**6),
+        lambda _: None,
+    ):
+        feed.send(1)
+    feed.send(197)
     imu.publish(b'garbage')
     tracking = until(Status.TRACKING, malformed=1)
     assert (tracking['valid'], tracking['level']) == (1.0, 0.0)
@@ -152,7 +149,8 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
     assert node.said.count('modle (did you mean model?)') == 1
     start('filter_node', use_sim_time='true', model=model_path, input_timeout_s=0.3)
     imu, other = talk.publisher(Imu, 'imu'), talk.node.create_publisher(Imu, 'imu', 10)
-    send(talk, imu, messages(drive, 10))
+    feed = Feed(talk, drive, imu)
+    feed.send(10)
     health.until_value('cause', 'no_clock')
     assert 'no time came on /clock yet' in health.why
 
@@ -162,13 +160,8 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
 
     with pytest.raises(EOFError, match='/imu'):
         listen(hear, lambda: None, 20.0)
-    stream = iter(messages(drive, 2000))
-
-    def published() -> bool:
-        imu.publish(next(stream))
-        return 'publishers are on /imu (/test, /test)' in health.why
-
-    talk.until(published, 'both publishers to be named')
+    feed.go_on(SAMPLE_S)
+    talk.until(lambda: 'publishers are on /imu (/test, /test)' in health.why, 'both to be named')
     talk.node.destroy_publisher(other)
 
 
@@ -206,7 +199,6 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
     }
     board, imu = Board(talk), talk.publisher(Imu, 'imu')
     talk.until(lambda: imu.get_subscription_count() == 2, 'both nodes')
-    samples = messages(drive)
 
     def both(key: str, *values: str) -> bool:
         return tuple(board.value(name, key) for name in names) == values
@@ -220,7 +212,7 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
         assert f'/{other}' in line
         assert f'/{name},' not in line
         assert '__ns:=' in line
-    send(talk, imu, samples)
+    Feed(talk, drive, imu).send(400)
     talk.until(lambda: both('cause', *['shared_output'] * 2), 'the cause in the diagnostics')
     assert {board.status(name).level for name in names} == {DiagnosticStatus.WARN}
     assert all('State: tracking' in node.said for node in nodes.values())
