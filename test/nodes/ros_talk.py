@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start the real nodes as processes and talk to them over DDS."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -172,7 +171,6 @@ class Talk:
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self.heard: dict[str, list[Any]] = defaultdict(list)
         self.meanwhile: Callable[[], object] = partial(self.spin, 0.02)
 
     def close(self) -> None:
@@ -198,8 +196,7 @@ class Talk:
 
     def listen(self, kind: type, topic: str, quality: Quality = 100) -> list[Any]:
         """Collect the messages of a topic from now on, once its publisher is found."""
-        messages = self.heard[topic]
-        messages.clear()
+        messages: list[Any] = []
         subscription = self.node.create_subscription(kind, topic, messages.append, quality)
         self.until(subscription.get_publisher_count, f'a publisher of {topic}')
         return messages

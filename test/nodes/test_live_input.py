@@ -61,26 +61,13 @@ def fix(
 SILENT = 3.0
 
 
-class StandIn:
-    """The IMU's topic in a given state."""
-
-    name = '/imu'
-
-    def __init__(self) -> None:
-        self.known: dict[str, Any] = {'received': False}
-
-    def health(self, timeout_s: float) -> InputHealth:
-        return InputHealth(timeout_s=timeout_s, **self.known)
-
-    def listen(self, take: Callable[[bytes], object]) -> None:
-        self.take = take
-
-
 class Recorder:
     """A recording with stand-ins for its topics."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.imu, self.now_s = StandIn(), 0.0
+        self.now_s = 0.0
+        self.heard: dict[str, Any] = {'received': False}
+        self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
         self.reference = SimpleNamespace(topic='/reference', problem='', find=self._find)
         monkeypatch.setattr(live_input, 'SensorTopic', lambda *_: self.imu)
         monkeypatch.setattr(live_input, 'LiveReference', lambda *_: self.reference)
@@ -88,6 +75,12 @@ class Recorder:
         logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
         node: Any = SimpleNamespace(get_logger=lambda: logger, now_ns=100)
         self.live = LiveRecording(node, '', 'until finish')
+
+    def _health(self, timeout_s: float) -> InputHealth:
+        return InputHealth(timeout_s=timeout_s, **self.heard)
+
+    def _listen(self, take: Callable[[bytes], object]) -> None:
+        self.take_imu = take
 
     def _find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
         self.start_reference, self.take_reference = start, take
@@ -105,7 +98,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 @pytest.fixture
 def live(recorder: Recorder) -> Recorder:
     """Return a recording that has an IMU message."""
-    recorder.imu.take(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
+    recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
     return recorder
 
 
@@ -149,7 +142,7 @@ def test_receive_times_on_request(live: Recorder) -> None:
 
 def test_malformed_messages_are_counted(live: Recorder) -> None:
     live.start_reference(POINT)
-    live.imu.take(b'\x00\x01\x00\x00')
+    live.take_imu(b'\x00\x01\x00\x00')
     live.take_reference(b'\x00\x01')
     assert (live.live.imu_count, live.live.reference_count, live.live.malformed) == (1, 0, 2)
 
@@ -157,29 +150,29 @@ def test_malformed_messages_are_counted(live: Recorder) -> None:
 def test_what_is_missing_is_named(recorder: Recorder) -> None:
     with pytest.raises(InputError, match='No IMU message came on /imu'):
         recorder.live.recording(use_receive_time=False)
-    recorder.imu.take(raw('sensor_msgs/msg/Imu', {}))
+    recorder.take_imu(raw('sensor_msgs/msg/Imu', {}))
     with pytest.raises(InputError, match='No position came on /reference'):
         recorder.live.recording(use_receive_time=False)
 
 
 def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder: Recorder) -> None:
     assert recorder.state == (Level.WARN, 'waiting')
-    recorder.imu.known['silence_s'] = SILENT
+    recorder.heard['silence_s'] = SILENT
     assert recorder.state == (Level.ERROR, 'no_publisher')
-    recorder.imu.known['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
+    recorder.heard['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
     assert recorder.state == (Level.ERROR, 'silent')
-    recorder.imu.known = {}
-    recorder.imu.take(b'garbage')
+    recorder.heard = {}
+    recorder.take_imu(b'garbage')
     assert recorder.state == (Level.ERROR, 'malformed')
-    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
+    recorder.take_imu(raw_imu(10**9, [1.0] * 6))
     assert recorder.state == (Level.WARN, 'no_reference')
     recorder.reference.problem = 'which type'
     assert recorder.state == (Level.WARN, 'reference_type')
 
 
 def test_what_comes_no_more_is_named(recorder: Recorder) -> None:
-    recorder.imu.known = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
-    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
+    recorder.heard = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
+    recorder.take_imu(raw_imu(10**9, [1.0] * 6))
     recorder.start_reference(POSE)
     recorder.take_reference(raw(POSE, {}))
     assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
@@ -187,7 +180,7 @@ def test_what_comes_no_more_is_named(recorder: Recorder) -> None:
     assert recorder.state == (Level.WARN, 'reference_gone')
     why = 'recording until finish, but no position came on /reference for 3 s'
     assert recorder.live.assessment.why == why
-    recorder.imu.known['silence_s'] = SILENT
+    recorder.heard['silence_s'] = SILENT
     assessment = recorder.live.assessment
     assert recorder.state == (Level.WARN, 'silent')
     assert (
