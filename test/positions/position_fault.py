@@ -82,14 +82,8 @@ class PositionFault:
     unscored: str = ''  # part of the sentence by which `evaluate` refuses; empty where it does not
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Figures of a model or a score, relative to the clean drive; as in `Limits`."""
-
-    places: float
-    ellipse: float
-    valid: float
-    error: float
+class Measured(Limits):
+    """Figures of a model or a score, relative to the clean drive."""
 
     def complaints(self, limits: Limits, of: str) -> list[str]:
         """Return which limits do not hold."""

@@ -44,15 +44,10 @@ def refusal(refused: Callable[[], object], name: str) -> str:
 
 @pytest.mark.parametrize('kind', ['none', 'empty', 'text', 'cut', 'changed'])
 def test_a_file_that_is_no_model(kind: str, content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / 'model.npz'
-    middle = len(content) // 2
-    written = {
-        'empty': b'',
-        'text': b'not a model',
-        'cut': content[:middle],
-        'changed': content[:middle] + b'changed' + content[middle + 7 :],
-    }
-    if kind != 'none':
+    path, half = tmp_path / 'model.npz', len(content) // 2
+    changed = content[:half] + b'changed' + content[half + 7 :]
+    written = {'empty': b'', 'text': b'not a model', 'cut': content[:half], 'changed': changed}
+    if kind in written:
         path.write_bytes(written[kind])
     refusal(lambda: load_model(path), str(path))
 
