@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of the papers' experiments is compared with docs/reproduce.json."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from pathlib import Path
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import bench_reproduce
 from bench_reproduce import BEGIN, differences, END, Figure, picture_differs, read, RESULTS
@@ -15,9 +14,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.experiments.experiment import at_least, Attempt, EXPERIMENTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CAR = next(each for each in EXPERIMENTS if each.name == 'slot-car')
 CLAIM = at_least('R2', 'Fig. 7', 0.91234, 0.5)

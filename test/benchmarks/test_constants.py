@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A factor is chosen on other cases than those that it is judged by."""
 
-from __future__ import annotations
-
 from bench_constants import CHOOSING, CONSTANTS, FACTORS, gained_on, left_out, scaled, SHARES
 from gauntlet_drives import case_names
 import pytest

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of the gauntlet have not grown since docs/gauntlet.json was written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

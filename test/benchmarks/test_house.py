@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers that count as settings in the size of the house."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bench_house import limits, PACKAGE, settings_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCE = """
 SHARE = 0.2

@@ -2,22 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every trial has to pass."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, SURE, TRACKING, UNSURE
+from fault import (
+    ANY,
+    FAR_M,
+    LEAST_ERROR_M,
+    MOST_ERROR,
+    Outcome,
+    Published,
+    Sample,
+    StreamFault,
+    SURE,
+    TRACKING,
+    UNSURE,
+    Word,
+)
 import numpy as np
+from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fault import Published, StreamFault, Word
-    from healthy_drive import Sample
-    from trial import Trial
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
@@ -30,10 +35,7 @@ def judge(trial: Trial) -> Outcome:
     ratio = _error_ratio(trial, recovered)
     unnoticed = _unnoticed(trial)
     complaints = [
-        *_health(trial),
-        *_numbers(trial),
-        *_silence(trial),
-        *_truth(trial, unnoticed),
+        *_soundness(trial, unnoticed),
         *_naming(trial, detected_s),
         *_recovery(trial, recovered, ratio),
         *_counts(trial),
@@ -41,20 +43,15 @@ def judge(trial: Trial) -> Outcome:
     return Outcome(trial.fault, detected_s, unnoticed, recovered, ratio, tuple(complaints))
 
 
-def _health(trial: Trial) -> Iterator[str]:
-    """Complain where the fault was not the only thing that was wrong."""
+def _soundness(trial: Trial, unnoticed: int) -> Iterator[str]:
+    """Complain where something else was wrong before, or of what may never be published."""
     before = [word.status for word in trial.words if word.received < trial.begin]
     if before[-1] != TRACKING:
         yield f'before the fault it said {before[-1]!r}'
-
-
-def _numbers(trial: Trial) -> Iterator[str]:
     if trial.not_finite:
         yield f'{trial.not_finite} published messages hold a number that is not finite'
-
-
-def _silence(trial: Trial) -> Iterator[str]:
-    """Complain of what was published in a state that publishes nothing."""
+    if unnoticed > trial.fault.blind:
+        yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
     for each in trial.published:
         statuses = trial.statuses(each.after)
         if not statuses & {TRACKING, UNSURE}:
@@ -67,11 +64,6 @@ def _unnoticed(trial: Trial) -> int:
     sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
     usual_m = trial.drive.usual_error
     return sum(not _right(each, _place(trial, each), usual_m) for each in sure)
-
-
-def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
-    if unnoticed > trial.fault.blind:
-        yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
 
 
 def _right(published: Published, place: np.ndarray | None, usual_m: float) -> bool:

@@ -2,24 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outcomes of the rows of the fault matrix, and the page about them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 import os
 from pathlib import Path
 import platform
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from fault import HealthyDrive, Outcome, RATE_HZ
 from faults_page import page
 import pytest
 from rows import FAULTS
-from trained_drive import train_and_drive
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
-    from fault import Outcome
-    from healthy_drive import HealthyDrive
-    from machine_trials import Result
+TRAINED_S, DRIVEN_S = 75.0, 50.0
+PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'speeds')
 
 # What was done about the page.
 SAID = pytest.StashKey[str]()
@@ -65,41 +68,39 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, He
     """A model and a drive, and an environment in which processes start quickly."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     path = tmp_path_factory.mktemp('faults') / 'model.npz'
-    drive = train_and_drive(path)
+    drive = _train_and_drive(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
         patch.setenv('PYTHONUNBUFFERED', '1')
         yield path, drive
 
 
+def _train_and_drive(path: Path) -> HealthyDrive:
+    """Write a model of 10 Hz and windows of 20 ticks, and return what was driven after it."""
+    samples = round((TRAINED_S + DRIVEN_S) * RATE_HZ)
+    run = simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), samples=samples)
+    # One car on one day, which is followed more sharply than another day's drive would allow.
+    settings = TrainingSettings(
+        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4, persistence=0.5
+    )
+    model = train_model([run_to_recording(run).between(None, TRAINED_S)], settings)
+    save_model(model, path)
+    rows = slice(round(TRAINED_S * RATE_HZ), None)
+    after = replace(run, **{name: getattr(run, name)[rows] for name in PER_SAMPLE})
+    machine = Filter(model)
+    pairs = zip(after.stamps_ns.tolist(), after.imu, strict=True)
+    return HealthyDrive(after, [each for pair in pairs for each in machine.push(*pair)])
+
+
 @pytest.fixture(scope='session')
-def stream_outcomes(
-    request: pytest.FixtureRequest, trained: tuple[Path, HealthyDrive]
-) -> dict[str, Outcome]:
-    """Run all rows over DDS that a selected test asks for at once; by name."""
-    from lanes import run_all  # noqa: PLC0415 - needs ROS, which may be missing
+def selected(request: pytest.FixtureRequest) -> Callable[[str, str], list[Any]]:
+    """Return a function that gives the parameters of all selected tests that want a fixture."""
 
-    path, drive = trained
-    return run_all(_selected(request, 'stream_outcomes'), drive, path)
+    def parameters(fixture: str, name: str) -> list[Any]:
+        return [
+            item.callspec.params[name]
+            for item in request.session.items
+            if fixture in getattr(item, 'fixturenames', ())
+        ]
 
-
-@pytest.fixture(scope='session')
-def machine_results(
-    request: pytest.FixtureRequest,
-    trained: tuple[Path, HealthyDrive],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Result]:
-    """Run all trials of a faulty machine that a selected test asks for at once; by name."""
-    from machine_trials import run_all  # noqa: PLC0415 - needs ROS, which may be missing
-
-    folder = tmp_path_factory.mktemp('machine')
-    return run_all(_selected(request, 'machine_results'), folder, *trained)
-
-
-def _selected(request: pytest.FixtureRequest, fixture: str) -> list[Any]:
-    """Return the rows whose tests were selected and want a fixture."""
-    return [
-        item.callspec.params['fault']
-        for item in request.session.items
-        if fixture in getattr(item, 'fixturenames', ())
-    ]
+    return parameters

@@ -1,20 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""One row of the fault matrix: what is done to the node, and what it has to do."""
+"""The healthy drive, and a row of the fault matrix: what is done to it, and what has to follow."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+import numpy as np
 
-    from healthy_drive import HealthyDrive, Sample
-    import numpy as np
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-    Stretch: TypeAlias = list[Sample]
-    Change: TypeAlias = Callable[[Stretch, HealthyDrive], Stretch]
+Stretch: TypeAlias = 'list[Sample]'
+Change: TypeAlias = 'Callable[[Stretch, HealthyDrive], Stretch]'
+
+RATE_HZ = 50.0
+TICK_NS = 100_000_000
+FRAME = 'imu_link'
 
 ANY, FILLING, TRACKING, UNSURE = '', 'filling the window', 'tracking', 'unsure'
 LOST, REFUSED, NO_DATA = 'lost', 'input rejected', 'no data'
@@ -32,6 +34,64 @@ SURE = 3.0
 """
 Times the 95 % ellipse, and times the usual error, from which on a smaller error is wrong as well.
 """
+
+
+class Sample(NamedTuple):
+    """One message of a driver."""
+
+    at_ns: int  # when it is sent, on the clock of the drive
+    # When it was taken on the drive, which shows where the car was; None if not in our car.
+    taken_ns: int | None
+    stamp_ns: int  # what its header says
+    values: np.ndarray  # (6,), specific force in m/s^2, angular rate in rad/s
+    frame: str = FRAME
+    refused: str = ''  # cause under which the node has to count it; empty if it has to use it
+    raw: bytes = b''  # bytes that are sent in its place
+    clock_ns: int | None = 0  # what `/clock` is ahead of its stamp; None if it stops
+    source: int = 0  # which of two publishers sends it
+
+
+class HealthyDrive:
+    """
+    The samples of a run, where the car was, and what the filter makes of them undisturbed.
+
+    The run is on the track of the model and not in its training.
+    """
+
+    def __init__(self, run: SlotCarRun, estimates: list[Estimate]) -> None:
+        self.run = run
+        self.begin_ns = int(run.stamps_ns[0])
+        self._tick_ends = np.array([each.stamp_ns for each in estimates])
+        means = np.array([each.positions[0] for each in estimates])
+        self._errors = np.linalg.norm(means - self.places(self._tick_ends), axis=1)
+        self._errors[[not each.valid for each in estimates]] = np.nan
+
+    def between(self, begin_s: float, end_s: float) -> list[Sample]:
+        """Return the samples of a part of the drive, both ends in seconds from its start."""
+        begin, end = (round(each * RATE_HZ) for each in (begin_s, end_s))
+        assert 0 <= begin <= end <= len(self.run.stamps_ns)
+        stamps = self.run.stamps_ns[begin:end].tolist()
+        rows = zip(stamps, self.run.imu[begin:end], strict=True)
+        return [Sample(stamp, stamp, stamp, values) for stamp, values in rows]
+
+    def places(self, taken_ns: np.ndarray) -> np.ndarray:
+        """Return the (n, 2) true positions at some times of the drive."""
+        elapsed = np.asarray(taken_ns) - self.begin_ns
+        known = self.run.stamps_ns - self.begin_ns
+        xy = [np.interp(elapsed, known, self.run.positions[:, axis]) for axis in (0, 1)]
+        return np.stack(xy, axis=1)
+
+    @property
+    def usual_error(self) -> float:
+        """The undisturbed filter's root mean square error, metres."""
+        return float(np.sqrt(np.nanmean(np.square(self._errors))))
+
+    def error(self, taken_ns: np.ndarray) -> float:
+        """Return the undisturbed filter's root mean square error at some times, metres."""
+        errors = np.interp(
+            np.asarray(taken_ns) - self.begin_ns, self._tick_ends - self.begin_ns, self._errors
+        )
+        return float(np.sqrt(np.mean(np.square(errors))))
 
 
 class Word(NamedTuple):
@@ -65,88 +125,51 @@ def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
     return stretch
 
 
+def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a `Change` be made of the options that a function has after the arguments of one."""
+
+    def given(*options: Any, **named: Any) -> Callable[..., Any]:  # noqa: ANN401 - passed on
+        return lambda *arguments: function(*arguments, *options, **named)
+
+    return given
+
+
 @dataclass(frozen=True)
 class Fault:
-    """
-    A fault, and what the page says of it.
+    """A fault, and what the page says of it."""
 
-    Parameters
-    ----------
-    name
-        What goes wrong, as the page calls it.
-    seen
-        Threads in which it was reported; may be empty.
-    rule
-        What our nodes do about it, in words.
-    says
-        Status and cause that have to be reported; either may be empty, which is any.
-    within_s
-        Time in which they have to be reported, seconds; 0 where there is nothing to report.
-    recovers
-        Ticks after the end of the fault in which the node has to track again, as well as before;
-        ``None`` where it cannot.
-    blind
-        Ticks in which a position may be published as sure and be wrong until the fault is noticed.
-
-    """
-
-    name: str
-    seen: str
-    rule: str
-    says: tuple[str, str]
-    within_s: float
+    name: str  # what goes wrong, as the page calls it
+    seen: str  # threads in which it was reported; may be empty
+    rule: str  # what our nodes do about it, in words
+    says: tuple[str, str]  # status and cause that have to be reported; empty is any
+    within_s: float  # in which they have to be reported; 0 where there is nothing to report
+    # Ticks after the end of the fault in which the node has to track again, as well as before;
+    # None where it cannot.
     recovers: int | None
+    # Ticks in which a position may be published as sure and be wrong until the fault is noticed.
     blind: int = 0
 
 
 @dataclass(frozen=True)
 class StreamFault(Fault):
-    """
-    A fault of the messages that a driver sends.
+    """A fault of the messages that a driver sends."""
 
-    Parameters
-    ----------
-    seconds
-        How long the fault lasts on the drive.
-    change
-        Makes the faulty stretch out of the healthy one.
-    before, after
-        Change what comes before and what follows, where that is not as usual.
-    counts
-        How often something has to be counted, by counter; rejected messages go without saying.
-    may_count
-        Counters of which it does not matter.
-    words
-        Part of the sentence that has to be reported.
-    counter
-        Counter by which the fault shows, where it does no harm that would be reported.
-    lane
-        Which kind of node serves it over DDS, see ``lanes.py``; empty for one in this process.
-    reorder_s
-        Parameter of the one in this process.
-    pace_hz
-        Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
-        taken. What follows is then paced as well, at three times the rate of the drive.
-    batch
-        Messages that are sent at once, where they are paced.
-    silent_s
-        Real time after the faulty stretch in which nothing is sent, unless the fault is reported
-        sooner.
-
-    """
-
-    seconds: float = 4.0
-    change: Change = unchanged
-    before: Change = unchanged
-    after: Change = unchanged
+    seconds: float = 4.0  # how long the fault lasts on the drive
+    change: Change = unchanged  # makes the faulty stretch out of the healthy one
+    after: Change = unchanged  # changes what follows, where that is not as usual
+    # How often something has to be counted, by counter; rejected messages go without saying.
     counts: Mapping[str, int] = field(default_factory=dict)
-    may_count: tuple[str, ...] = ()
-    words: str = ''
-    counter: str = ''
-    lane: str = ''
-    reorder_s: float = 0.0
+    may_count: tuple[str, ...] = ()  # counters of which it does not matter
+    words: str = ''  # part of the sentence that has to be reported
+    counter: str = ''  # by which the fault shows, where it does no harm that would be reported
+    lane: str = ''  # which kind of node serves it over DDS, see `LANES`; empty for one in-process
+    reorder_s: float = 0.0  # parameter of the one in this process
+    # Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
+    # taken. What follows is then paced as well, at three times the rate of the drive.
     pace_hz: float = 0.0
-    batch: int = 1
+    batch: int = 1  # messages that are sent at once, where they are paced
+    # Real time after the faulty stretch in which nothing is sent, unless the fault is reported
+    # sooner.
     silent_s: float = 0.0
 
     @property
@@ -162,28 +185,12 @@ class Outcome:
 
     A test that tries a row appends its outcome to the fixture ``outcomes``; the page shows it. The
     row itself, a `Fault`, stands in ``rows.py``, against which the page is held.
-
-    Parameters
-    ----------
-    fault
-        Which row.
-    detected_s
-        Time until it was named, seconds; ``None`` if it was not.
-    unnoticed
-        Positions that were published as sure and were wrong.
-    recovered
-        Ticks until it tracked again; ``None`` if it did not.
-    error_ratio
-        Error after the recovery over that of the same stretch without the fault; ``None`` where
-        there is none.
-    complaints
-        What does not hold.
-
     """
 
     fault: Fault
-    detected_s: float | None = None
-    unnoticed: int = 0
-    recovered: int | None = None
+    detected_s: float | None = None  # until it was named; None if it was not
+    unnoticed: int = 0  # positions that were published as sure and were wrong
+    recovered: int | None = None  # ticks until it tracked again; None if it did not
+    # Error after the recovery over that of the same stretch without the fault.
     error_ratio: float | None = None
-    complaints: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # what does not hold

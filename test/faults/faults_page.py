@@ -2,16 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page about the fault matrix, made from what its tests saw."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from fault import FAR_M, LEAST_ERROR_M, MOST_ERROR, StreamFault, SURE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fault import Fault, Outcome
+from fault import FAR_M, Fault, LEAST_ERROR_M, MOST_ERROR, Outcome, StreamFault, SURE
 
 HEAD = f"""\
 # Faults

@@ -1,27 +1,23 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A disk without room, and what was on it when the power went."""
+"""Disks without room, what was on them when the power went, and missing folders and networks."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import resource
 import signal
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from updater_drive import CHOSEN, UpdaterDrive
+from fault import RATE_HZ
+from geometry_msgs.msg import PoseStamped
+from imu_feed import connect, Feed
+from machine import in_namespaces, Machine, WatchedProcess
+from ros_talk import Health
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from machine import Machine, Process
-
+HZ = round(RATE_HZ)
 ROOM = 40_000
 """Bytes a file may have: more than any log and fewer than any bag, model or checkpoint."""
 
-FULL = ['sh', '-c', f'ulimit -f {ROOM // 512}; exec "$@"', 'sh']
-
-
+NO_ROOM = ['sh', '-c', f'ulimit -f {ROOM // 512}; exec "$@"', 'sh']
 QUICK = ('--rate', 10, '--window', 20, '--states', 8, '--horizons', '0,5')
 
 
@@ -31,10 +27,10 @@ def on_a_full_disk(machine: Machine) -> tuple[float, ...]:
     folder.mkdir()
     trainer = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'model': folder / 'new.npz'}
     ending = {
-        machine.command('simulate', '-o', folder / 'new', '--laps', 8, prefix=FULL): 2,
-        machine.command('train', bag, '-o', folder / 'new.npz', *QUICK, prefix=FULL): 2,
-        machine.command('replay', machine.model, bag, '-o', folder / 'new', prefix=FULL): 2,
-        machine.node('trainer_node', FULL, bags=f'[{bag}]', **trainer): 1,
+        machine.command('simulate', '-o', folder / 'new', '--laps', 8, prefix=NO_ROOM): 2,
+        machine.command('train', bag, '-o', folder / 'new.npz', *QUICK, prefix=NO_ROOM): 2,
+        machine.command('replay', machine.model, bag, '-o', folder / 'new', prefix=NO_ROOM): 2,
+        machine.node('trainer_node', NO_ROOM, bags=f'[{bag}]', **trainer): 1,
     }
     for process, status in ending.items():
         assert process.ended() == status, process.said
@@ -48,25 +44,27 @@ def updater_in_trouble(machine: Machine) -> tuple[float, ...]:
     """Take the room from an updater that learns, give it back, and kill it."""
     folder = machine.folder / 'kept'
     updater = _updater(machine, folder)
-    drive = UpdaterDrive(machine.talk(), machine.drive)
+    talk = machine.talk()
+    health, reference = Health(talk), talk.publisher(PoseStamped, 'reference')
+    feed = Feed(talk, machine.drive.run, connect(talk, health), reference, every=5)
+    health.until_value('reference_type', 'geometry_msgs/msg/PoseStamped')
     _leave_room(updater, ROOM)
-    drive.send(0.0, 14.0)
+    feed.send(14 * HZ)
     begin_s = monotonic()
-    drive.until(lambda values: 'checkpoint_trouble' in values, 'the trouble to be reported')
+    talk.until(lambda: 'checkpoint_trouble' in health.values, 'the trouble to be reported')
     reported_s = monotonic() - begin_s
-    assert 'File too large' in drive.values['checkpoint_trouble']
-    assert drive.level == 1
-    learned = int(drive.values['samples_learned'])
+    assert 'File too large' in health.values['checkpoint_trouble']
+    assert health.level == 1
+    learned = int(health.values['samples_learned'])
     assert learned > 0
-    drive.send(14.0, 18.0)
-    drive.until(lambda values: int(values['samples_learned']) > learned, 'it to learn on')
+    feed.send(4 * HZ)
+    talk.until(lambda: int(health.values['samples_learned']) > learned, 'it to learn on')
     _leave_room(updater, resource.RLIM_INFINITY)
     # A tenth more is worth another one.
-    drive.send(18.0, 24.0)
-    drive.until(lambda values: 'checkpoint_trouble' not in values, 'a checkpoint')
-    assert drive.values['checkpoints_written'] != '0'
-    updater.popen.send_signal(signal.SIGKILL)
-    assert updater.ended() == -signal.SIGKILL
+    feed.send(6 * HZ)
+    talk.until(lambda: 'checkpoint_trouble' not in health.values, 'a checkpoint')
+    assert health.values['checkpoints_written'] != '0'
+    assert updater.stop(signal.SIGKILL) == -signal.SIGKILL
     begun = folder / '.updater.000099.npz.begun'
     begun.write_bytes(b'half')
     begin_s = monotonic()
@@ -76,10 +74,57 @@ def updater_in_trouble(machine: Machine) -> tuple[float, ...]:
     return reported_s, monotonic() - begin_s
 
 
-def _updater(machine: Machine, folder: Path) -> Process:
-    return machine.node('updater_node', checkpoint_folder=folder, checkpoint_s=1.0, **CHOSEN)
+def _updater(machine: Machine, folder: Path) -> WatchedProcess:
+    chosen = {'learner': 'tpsr', 'checkpoint_folder': folder, 'checkpoint_s': 1.0}
+    return machine.node('updater_node', input_timeout_s=60.0, **chosen)
 
 
-def _leave_room(process: Process, size: int) -> None:
-    _, most = resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE, (size, most))
+def _leave_room(process: WatchedProcess, size: int) -> None:
+    _, most = resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (size, most))
+
+
+UNSET = {'HOME': None, 'ROS_HOME': None, 'ROS_LOG_DIR': None}
+READ_ONLY = 'mount -t tmpfs -o ro tmpfs /mnt'
+FULL = 'mount -t tmpfs -o size=4k tmpfs /mnt; dd if=/dev/zero of=/mnt/full 2>/dev/null || :'
+
+
+def in_poor_surroundings(machine: Machine) -> tuple[float, ...]:
+    """Start nodes that lack folders and networks."""
+    lonely = machine.node(
+        'filter_node',
+        in_namespaces('n', ''),
+        UNSET,
+        model=machine.model,
+    )
+    found = machine.node(
+        'filter_node',
+        in_namespaces('mn', f'{READ_ONLY}; ip link set lo up'),
+        UNSET | {'HOME': '/mnt'},
+        model=machine.model,
+    )
+    found.until(lambda: found.hears_signals, 'it to start')
+    beside = ['nsenter', '-U', '-n', '--preserve-credentials', '-t', str(found.process.pid)]
+    car = machine.node(
+        'slot_car_node',
+        [*beside, *in_namespaces('m', FULL)],
+        {'ROS_LOG_DIR': '/mnt'},
+        seed=5,
+        imu_rate_hz=50.0,
+        speed=4.0,
+    )
+    # Who is unsure before it tracks says when that is over instead.
+    found.until_said('State: tracking', 'Over after')
+    lonely.until_said('it has no publisher')
+    car.until_said('Publishes /imu at 50 Hz')
+    for words, node in {
+        'No network interface is up, not even loopback': lonely,
+        'No log file is written, because HOME is not set': lonely,
+        'written, because /mnt/.ros/log cannot be written (Read-only file system)': found,
+        'Loops are compiled again by every process': found,
+    }.items():
+        assert words in node.said, node.said
+    for node in (car, found, lonely):
+        assert node.stop(signal.SIGINT) == 0, node.said
+        assert 'Traceback' not in node.said, node.said
+    return (0.0,) * 5

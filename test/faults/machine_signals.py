@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals at the worst moments."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import signal
 from time import monotonic
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from machine import Machine, Process
+from machine import Machine, WatchedProcess
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LOADED = 'librmw_fastrtps_cpp'
@@ -61,7 +56,7 @@ def while_working(machine: Machine) -> tuple[float, ...]:
     longest_s = 0.0
     for node, (name, numbers) in zip(nodes, cases, strict=True):
         talk.until(lambda name=name: name in talk.node.get_node_names(), name)
-        node.popen.send_signal(numbers[0])
+        node.process.send_signal(numbers[0])
         # As soon as a hand can press the keys again.
         talk.spin(0.03)
         longest_s = max(longest_s, _ends(node, numbers[1], _status(name, numbers[0])))
@@ -73,10 +68,9 @@ def _status(name: str, number: signal.Signals) -> int:
     return 128 + number if name == 'trainer_node' else 0
 
 
-def _ends(node: Process, number: signal.Signals, status: int) -> float:
+def _ends(node: WatchedProcess, number: signal.Signals, status: int) -> float:
     begin_s = monotonic()
-    node.popen.send_signal(number)
-    assert node.ended() == status, node.said
+    assert node.stop(number) == status, node.said
     assert 'Traceback' not in node.said, node.said
     assert 'rosout' not in node.said, node.said
     return monotonic() - begin_s
@@ -84,18 +78,13 @@ def _ends(node: Process, number: signal.Signals, status: int) -> float:
 
 def filter_killed(machine: Machine) -> tuple[float, ...]:
     """Kill a filter node while it tracks, and drive the next one."""
-    drive = machine.drive
     first = machine.served()
-    first.send(drive.between(14.0, 19.0))
-    first.settle()
-    assert first.words[-1].status == 'tracking'
+    machine.follow(first, 14.0, 19.0)
     machine.kill(first)
     begin_s = monotonic()
     second = machine.served()
     seconds = monotonic() - begin_s
-    second.send(drive.between(19.0, 25.0))
-    second.settle()
-    assert second.words[-1].status == 'tracking', second.words[-1]
+    machine.follow(second, 19.0, 25.0)
     return (seconds,)
 
 
@@ -111,8 +100,7 @@ def commands_stopped(machine: Machine) -> tuple[float, ...]:
         command = machine.command(*arguments)
         command.until(lambda: list(_bags_in(folder)), 'the half-written bag')
         begin_s = monotonic()
-        command.popen.send_signal(TERM)
-        assert command.ended() == 128 + TERM, command.said
+        assert command.stop(TERM) == 128 + TERM, command.said
         longest_s = max(longest_s, monotonic() - begin_s)
         assert list(folder.iterdir()) == []
     return (longest_s,)

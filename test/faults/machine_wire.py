@@ -2,31 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Subscribers that want too much, or do not listen; files that change; a clock that jumps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 import signal
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
+from machine import Machine
 from raw_imu import raw_imu
-from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
-from ros_talk import Health
+from ros_talk import Health, Talk
 from sensor_msgs.msg import Imu
+from served_node import ServedNode
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model, save_model
-
-if TYPE_CHECKING:
-    from machine import Machine
-    from ros_talk import Talk
-    from served_node import ServedNode
 
 HANGING = """
 import rclpy
@@ -57,19 +49,14 @@ def on_the_wire(machine: Machine) -> tuple[float, ...]:
     given, machine.model = machine.model, machine.folder / 'model.npz'
     machine.model.write_bytes(given.read_bytes())
     served, talk = machine.served(), machine.talk()
-    _offers_anything(talk)
+    # It hears an IMU whatever its publisher offers.
+    for quality in OFFERS:
+        talk.node.destroy_publisher(talk.publisher(Imu, 'imu', quality))
     reported_s = _asks_for_more(served, talk)
-    _drive(served, machine, 0.0, 5.0)
+    machine.follow(served, 0.0, 5.0)
     _hangs(served, talk, machine)
     _changes_file(served, talk, machine, given)
     return reported_s, 0.0, 0.0
-
-
-def _offers_anything(talk: Talk) -> None:
-    """See that the node hears an IMU whatever its publisher offers."""
-    for quality in OFFERS:
-        publisher = talk.publisher(Imu, 'imu', quality)
-        talk.node.destroy_publisher(publisher)
 
 
 def _asks_for_more(served: ServedNode, talk: Talk) -> float:
@@ -79,7 +66,7 @@ def _asks_for_more(served: ServedNode, talk: Talk) -> float:
         begin_s = monotonic()
         talk.node.create_subscription(PoseWithCovarianceStamped, 'position', _fail, quality)
         words = f'No messages will be sent to it. Last incompatible policy: {policy}'
-        talk.until(lambda words=words: words in served.said, words)
+        talk.until(lambda words=words: words in served.process.said, words)
         longest_s = max(longest_s, monotonic() - begin_s)
     return longest_s
 
@@ -94,22 +81,16 @@ def _hangs(served: ServedNode, talk: Talk, machine: Machine) -> None:
     before = talk.node.count_subscribers('position')
     hanging = machine.python(HANGING)
     talk.until(lambda: talk.node.count_subscribers('position') > before, 'the subscriber')
-    _drive(served, machine, 5.0, 10.0)
-    hanging.popen.send_signal(signal.SIGSTOP)
+    machine.follow(served, 5.0, 10.0)
+    hanging.process.send_signal(signal.SIGSTOP)
     before_kb, estimates = _resident_kb(served), len(served.estimates)
-    _drive(served, machine, 10.0, 30.0)
+    machine.follow(served, 10.0, 30.0)
     assert len(served.estimates) - estimates == 200
     assert _resident_kb(served) - before_kb < MOST_GROWTH_KB
 
 
-def _drive(served: ServedNode, machine: Machine, begin_s: float, end_s: float) -> None:
-    served.send(machine.drive.between(begin_s, end_s))
-    served.settle()
-    assert served.words[-1].status == Status.TRACKING.value, served.words[-1]
-
-
 def _resident_kb(served: ServedNode) -> int:
-    status = Path(f'/proc/{served.process.pid}/status').read_text()
+    status = Path(f'/proc/{served.process.process.pid}/status').read_text()
     (line,) = (line for line in status.splitlines() if line.startswith('VmRSS:'))
     return int(line.split()[1])
 
@@ -117,25 +98,24 @@ def _resident_kb(served: ServedNode) -> int:
 def _changes_file(served: ServedNode, talk: Talk, machine: Machine, given: Path) -> None:
     """Overwrite, replace and delete the file of the model that runs."""
     health = Health(talk)
-    chosen = [Parameter('next_model', value=str(machine.model)).to_parameter_msg()]
-    talk.call(SetParameters, 'filter_node/set_parameters', parameters=chosen)
+    assert talk.change('filter_node', 'next_model', str(machine.model)).successful
 
     machine.model.write_bytes(b'overwritten')
     assert talk.call(Trigger, 'filter_node/swap_model').success
     health.until_value('swap', 'failed')
     assert str(machine.model) in health.values['swap_trouble']
-    _drive(served, machine, 30.0, 31.0)
+    machine.follow(served, 30.0, 31.0)
 
     save_model(load_model(given), machine.model)
     assert talk.call(Trigger, 'filter_node/swap_model').success
-    _drive(served, machine, 31.0, 36.0)
+    machine.follow(served, 31.0, 36.0)
     health.until_value('swaps', '1')
 
     machine.model.unlink()
     assert talk.call(Trigger, 'filter_node/swap_model').success
     health.until_value('swap', 'failed')
     assert 'there is no such model file' in health.values['swap_trouble']
-    _drive(served, machine, 36.0, 37.0)
+    machine.follow(served, 36.0, 37.0)
 
 
 def clock_jumps(machine: Machine) -> tuple[float, ...]:

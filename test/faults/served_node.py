@@ -1,37 +1,33 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A filter node in a ROS domain of its own, and one who drives it and hears what it says."""
+"""Filter nodes, each driven and heard in a ROS domain of its own, and the rows that they serve."""
 
-from __future__ import annotations
-
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 import math
-import os
+from pathlib import Path
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from checks import judge
 from diagnostic_msgs.msg import DiagnosticArray
-from fault import Look, Published, Word
+from fault import HealthyDrive, Look, Outcome, Published, Sample, StreamFault, TICK_NS, Word
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from healthy_drive import TICK_NS
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from raw_imu import raw_imu
+from rclpy.publisher import Publisher
 from rclpy.serialization import deserialize_message
-from ros_talk import NodeProcess, Talk
+from ros_talk import NodeProcess, numbers_of, stamp_of, Talk
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
+from trial import play
 
+from two_manifold_ros.domains import free_domains, is_free
 from two_manifold_ros.interface.status import CODES, OUTSIDE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    import subprocess
-
-    from healthy_drive import Sample
-    from rclpy.publisher import Publisher
 
 STATUS_HZ = 100.0
 OTHERS = {
@@ -50,26 +46,9 @@ PROBE_NS = 1_000_000 * 10**9
 CODE = {'': OUTSIDE, **{status.value: code for status, code in CODES.items()}}
 
 
-class DomainProcess(NodeProcess):
-    """One of our nodes, in a domain."""
-
-    def __init__(self, domain: int, name: str, **parameters: object) -> None:
-        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
-        super().__init__(name, **parameters)
-
-
 class ServedNode:
     """
-    A node that serves one fault after the other.
-
-    Parameters
-    ----------
-    domain
-        Nobody else's.
-    model
-        Its model file.
-    parameters
-        Further ones.
+    A node that serves one fault after the other, alone in its domain.
 
     Attributes
     ----------
@@ -84,9 +63,9 @@ class ServedNode:
 
     def __init__(self, domain: int, model: Path, **parameters: Any) -> None:  # noqa: ANN401 - whatever the node takes
         self._frame = f'car_{domain}'
-        self._process = DomainProcess(
-            domain,
+        self.process = NodeProcess(
             'filter_node',
+            domain=domain,
             model=model,
             child_frame=self._frame,
             status_rate_hz=STATUS_HZ,
@@ -126,23 +105,14 @@ class ServedNode:
         self._talk.until(lambda: self.looks[-1].numbers['malformed'], 'the last one to arrive')
         self._sent = self.received
 
-    def close(self) -> None:
-        """Stop the node and leave the domain."""
-        self._process.stop()
-        self._talk.close()
-
     @property
     def alive(self) -> bool:
-        return self._process.alive
+        return self.process.alive
 
-    @property
-    def process(self) -> subprocess.Popen[bytes]:
-        return self._process.process
-
-    @property
-    def said(self) -> str:
-        """Log of the node until now."""
-        return self._process.said
+    def close(self) -> None:
+        """Stop the node and leave the domain."""
+        self.process.stop()
+        self._talk.close()
 
     def forget(self) -> None:
         del self.words[:-1], self.looks[:-1], self.estimates[:]
@@ -160,23 +130,17 @@ class ServedNode:
         if two:
             self._publishers.append(self._talk.publisher(Imu, 'imu'))
             # Our side has matched; the other may not have, and would lose the first messages.
-            self.rest(MATCHED_S)
+            self._talk.rest(MATCHED_S)
         begin = monotonic()
         for count, sample in enumerate(samples):
             if pace_hz and count % batch == 0:
-                self.rest(begin + count / pace_hz - monotonic())
+                self._talk.rest(begin + count / pace_hz - monotonic())
             self._publish(sample)
             if count % in_flight == in_flight - 1:
                 self._wait(in_flight)
         self._wait(0)
         if two:
             self._talk.node.destroy_publisher(self._publishers.pop())
-
-    def rest(self, seconds: float) -> None:
-        """Only listen for a while."""
-        end = monotonic() + seconds
-        while (left := end - monotonic()) > 0.0:
-            self._talk.spin(left)
 
     @property
     def received(self) -> int:
@@ -210,7 +174,7 @@ class ServedNode:
         """
         published, after = [], 0
         for message in self.estimates:
-            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+            stamp = stamp_of(message)
             # A tick is published with a sample that is as late as its end, or little later.
             later = enumerate(sent[after:], start=after)
             enders = (index for index, each in later if 0 <= each.stamp_ns - stamp < NEXT_NS)
@@ -243,8 +207,7 @@ class ServedNode:
             self.words.append(Word(received, *word, monotonic()))
 
     def _on_status(self, message: Float64MultiArray) -> None:
-        names = message.layout.dim[0].label.split(',')
-        numbers = dict(zip(names, message.data, strict=True))
+        numbers = numbers_of(message)
         received = numbers['received']
         self.looks.append(Look(0 if math.isnan(received) else int(received), numbers))
 
@@ -263,3 +226,57 @@ class ServedNode:
         assert message.child_frame_id == self._frame, 'another process is in this domain'
         self._heard += 1
         self.estimates.append(message)
+
+
+LANES: dict[str, dict[str, object]] = {
+    'plain': {'input_timeout_s': 60.0},
+    'prompt': {'input_timeout_s': 1.0},
+    'simulated time': {'input_timeout_s': 60.0, 'use_sim_time': 'true'},
+}
+"""Parameters of the nodes: trials are faster than real time, so that pauses are none."""
+
+AT_ONCE = 4
+"""Nodes that run at once: two cores are kept busy while others only wait."""
+
+SPARE = 3
+"""Domains that are looked for, for one that is needed later."""
+
+
+def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> dict[str, Outcome]:
+    """Return what became of each fault, by name."""
+    by_lane: dict[str, list[StreamFault]] = defaultdict(list)
+    # What a node says of its last second lingers on: whatever needs real time comes last.
+    for fault in sorted(faults, key=lambda fault: -fault.pace_hz or -math.inf):
+        by_lane[fault.lane].append(fault)
+    domains = free_domains(SPARE * len(by_lane))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = [
+            pool.submit(_serve, domains[index :: len(by_lane)], rows, drive, model, LANES[lane])
+            for index, (lane, rows) in enumerate(by_lane.items())
+        ]
+    return {name: outcome for future in futures for name, outcome in future.result().items()}
+
+
+def _serve(
+    domains: Sequence[int],
+    faults: Sequence[StreamFault],
+    drive: HealthyDrive,
+    model: Path,
+    parameters: dict[str, object],
+) -> dict[str, Outcome]:
+    """Let one node serve one fault after the other; the next stands on its recovery."""
+    outcomes: dict[str, Outcome] = {}
+    # Another process may have come since they were looked for.
+    domain = next(filter(is_free, domains))
+    node = ServedNode(domain, model, **parameters)
+    try:
+        node.connect()
+        for index, fault in enumerate(faults):
+            outcomes[fault.name] = judge(play(fault, drive, node, index))
+    except AssertionError as error:
+        failed = faults[len(outcomes)].name
+        for fault in faults[len(outcomes) :]:
+            outcomes[fault.name] = Outcome(fault, complaints=(f'in {failed!r} {error}',))
+    finally:
+        node.close()
+    return outcomes

@@ -2,29 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A filter node without ROS: it takes bytes on the clock of a drive, and is assessed as a node."""
 
-from __future__ import annotations
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from typing import Any, TYPE_CHECKING
-
-from fault import Look, Published, Word
+from fault import Look, Published, Sample, Word
 import numpy as np
+import pytest
 from raw_imu import raw_imu
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface import input_checks, session
 from two_manifold_ros.interface.assessment import assess, Health, InputHealth
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.model_swap import load_session
 from two_manifold_ros.interface.parameters import FilterParameters
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from healthy_drive import Sample
-    import pytest
-
-    from two_manifold_ros.filtering.estimate import Estimate
 
 SECOND_NS = 10**9
 
@@ -33,13 +26,7 @@ class SessionNode:
     """
     What `trial.play` drives, in this process; see `ServedNode` for the attributes.
 
-    Parameters
-    ----------
-    patch
-        Sets the clock of the session to that of the drive.
-    model, parameters
-        Its model file, and parameters of the node.
-
+    The clock of the session is patched to be that of the drive.
     """
 
     alive, callback_errors = True, '0'

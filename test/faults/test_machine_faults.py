@@ -2,26 +2,83 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix: real processes on a machine that does them every wrong it can."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+import signal
+from typing import TypeAlias
 
-from typing import TYPE_CHECKING
-
-from fault import Outcome
+from fault import HealthyDrive, Outcome, RATE_HZ
 import pytest
-from rows_machine import MACHINE_FAULTS
+from rows import TRIALS
 
-if TYPE_CHECKING:
-    from fault import Fault
-    from machine_trials import Result
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from machine import Machine
+import machine_disk as disk
+import machine_signals as signals
+import machine_wire as wire
+
+from two_manifold_ros.domains import free_domains
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+
+Seconds: TypeAlias = tuple[float, ...]
+
+AT_ONCE = 4
+"""Trials that run at once: two cores are kept busy while others only wait."""
+
+FUNCTIONS: tuple[Callable[[Machine], Seconds], ...] = (
+    signals.while_starting,
+    signals.while_working,
+    signals.filter_killed,
+    signals.commands_stopped,
+    disk.updater_in_trouble,
+    disk.on_a_full_disk,
+    disk.in_poor_surroundings,
+    wire.on_the_wire,
+    wire.clock_jumps,
+)
+"""Each returns for each of its faults the seconds until it was reported, or until the end."""
 
 
-@pytest.mark.parametrize('fault', MACHINE_FAULTS, ids=lambda fault: fault.name)
+@pytest.fixture(scope='module')
+def machine_results(
+    selected: Callable[[str, str], list[str]],
+    trained: tuple[Path, HealthyDrive],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Future[Seconds]]:
+    """Run all trials that a selected test asks for at once; by name."""
+    folder = tmp_path_factory.mktemp('machine')
+    names = selected('machine_results', 'trial')
+    bag = folder / 'bag'
+    write_run(simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), laps=8), bag)
+    path, drive = trained
+
+    def run(trial: Callable[[Machine], Seconds], domain: int) -> Seconds:
+        own = folder / trial.__name__
+        own.mkdir()
+        machine = Machine(own, domain, path, bag, drive)
+        try:
+            return trial(machine)
+        finally:
+            machine.close()
+
+    trials = [each for each in FUNCTIONS if each.__name__ in names]
+    # Whoever runs the tests with nohup has children that never hear of it.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            pairs = zip(trials, free_domains(len(trials)), strict=True)
+            return {trial.__name__: pool.submit(run, trial, domain) for trial, domain in pairs}
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize('trial', TRIALS)
 def test_machine_fault(
-    fault: Fault, machine_results: dict[str, Result], outcomes: list[Outcome]
+    trial: str, machine_results: dict[str, Future[Seconds]], outcomes: list[Outcome]
 ) -> None:
-    result = machine_results[fault.name]
-    if result.skipped:
-        pytest.skip(result.skipped)
-    assert not result.complaint, result.complaint
-    assert result.seconds <= (fault.within_s or result.seconds)
-    outcomes.append(Outcome(fault, detected_s=result.seconds if fault.within_s else None))
+    for fault, seconds in zip(TRIALS[trial], machine_results[trial].result(), strict=True):
+        assert seconds <= (fault.within_s or seconds), fault.name
+        outcomes.append(Outcome(fault, detected_s=seconds if fault.within_s else None))

@@ -2,22 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One fault done to a node that was healthy before: what was sent, and what was heard."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any
 
-from healthy_drive import RATE_HZ, TICK_NS
+from fault import HealthyDrive, Look, Published, RATE_HZ, Sample, StreamFault, TICK_NS, Word
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fault import Look, Published, StreamFault, Word
-    from healthy_drive import HealthyDrive, Sample
-    from served_node import ServedNode
-    from session_node import SessionNode
 
 IN_FLIGHT = 40
 """Messages that may be on their way: their ticks are fewer than what publishers keep."""
@@ -40,42 +31,21 @@ EPOCH_NS = 6 * 3600 * 10**9
 
 @dataclass(frozen=True)
 class Trial:
-    """
-    Messages sent and received in one trial.
-
-    Parameters
-    ----------
-    fault, drive
-        What was done, to which drive.
-    sent
-        All messages; the first ``begin`` are healthy, those from ``end`` on come after the fault.
-    begin, end
-        As above.
-    words, looks
-        Status of the node in words and in numbers; ``received`` counts the messages of this
-        trial. The first of each is from before it.
-    published
-        Positions that it published; ``after`` so many messages.
-    silence_s
-        On the clock of `monotonic`, when the faulty stretch had been sent.
-    not_finite
-        How many messages held a number that is not finite.
-    survived
-        Whether the node still runs, without an error.
-
-    """
+    """Messages sent and received in one trial."""
 
     fault: StreamFault
     drive: HealthyDrive
-    sent: list[Sample]
+    sent: list[Sample]  # the first `begin` are healthy, those from `end` on come after the fault
     begin: int
     end: int
+    # Status of the node in words and in numbers; `received` counts the messages of this trial.
+    # The first of each is from before it.
     words: list[Word]
     looks: list[Look]
     published: list[Published]
-    silence_s: float
-    not_finite: int
-    survived: bool
+    silence_s: float  # when the faulty stretch had been sent, on the clock of `monotonic`
+    not_finite: int  # messages that held a number that is not finite
+    survived: bool  # whether the node still runs, without an error
 
     @property
     def numbers_before(self) -> Mapping[str, float]:
@@ -103,7 +73,10 @@ class Trial:
 
 
 def play(
-    fault: StreamFault, drive: HealthyDrive, node: ServedNode | SessionNode, index: int = 0
+    fault: StreamFault,
+    drive: HealthyDrive,
+    node: Any,  # noqa: ANN401 - a ServedNode or a SessionNode
+    index: int = 0,
 ) -> Trial:
     """Let a node hear a healthy stretch, the fault, and a healthy stretch again."""
     stretches = _stretches(fault, drive, index)
@@ -140,7 +113,7 @@ def _stretches(fault: StreamFault, drive: HealthyDrive, index: int) -> list[list
     times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
     lead, faulty, after = map(drive.between, times, times[1:])
     faulty = fault.change(faulty, drive) if faulty else faulty
-    parts = [fault.before(lead, drive), faulty, fault.after(after, drive)]
+    parts = [lead, faulty, fault.after(after, drive)]
     return [[_at_epoch(each, index * EPOCH_NS) for each in part] for part in parts]
 
 

@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contents of hostile model files: a header and arrays with changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import copy
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.head import ModelHead
 
 Choose: TypeAlias = Callable[[int], int]
 """One of so many: 0 to n - 1."""

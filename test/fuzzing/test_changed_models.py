@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model file of any content is refused in one sentence, or runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from changed_model import changed, run
 from hypothesis import given, settings, strategies
@@ -13,9 +11,6 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container
 from two_manifold_ros.model.model_file import model_from, save_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXAMPLES = 40
 PUSHES = 60

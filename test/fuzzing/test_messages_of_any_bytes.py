@@ -2,23 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of any bytes are counted, and no number published after them is not finite."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings, strategies
 from image_message import make_image
 import numpy as np
 import pytest
+from raw_imu import raw_imu
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
 from two_manifold_ros.interface.session import Session
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 
 INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
 NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())
@@ -34,12 +30,10 @@ def imu_messages(draw: strategies.DrawFn) -> list[bytes]:
         stamp += draw(strategies.sampled_from([HALF_A_TICK] * 6 + [0, -1, 10**9, 10**17]))
         seconds, nanoseconds = divmod(stamp, 10**9)
         length = draw(strategies.sampled_from([1] * 6 + [0, 8, 2**32 - 1]))
-        numbers = np.zeros(37)
-        numbers[13:16] = draw(strategies.tuples(NUMBERS, NUMBERS, NUMBERS))
-        numbers[25:28] = draw(strategies.tuples(NUMBERS, NUMBERS, NUMBERS))
-        seconds = (seconds + 2**31) % 2**32 - 2**31
-        head = struct.pack('<iII', seconds, nanoseconds, length)
-        whole = b'\x00\x01\x00\x00' + head + bytes(4) + numbers.astype('<f8').tobytes()
+        values = np.array(draw(strategies.tuples(*[NUMBERS] * 6)))
+        # As seconds that do not fit are sent.
+        whole = raw_imu(((seconds + 2**31) % 2**32 - 2**31) * 10**9 + nanoseconds, values)
+        whole = whole[:12] + struct.pack('<I', length) + whole[16:]
         messages.append(whole[: draw(strategies.sampled_from([400] * 6 + [0, 3, 11, 100, 200]))])
     return messages
 

@@ -2,33 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stand-ins for launch and its like that only remember what they were given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+import re
 import sys
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-
-MODULES = (
-    'ament_index_python',
-    'ament_index_python.packages',
-    'launch',
-    'launch.actions',
-    'launch.conditions',
-    'launch.event_handlers',
-    'launch.events',
-    'launch.events.process',
-    'launch.launch_description_sources',
-    'launch.logging',
-    'launch.substitutions',
-    'launch_ros',
-    'launch_ros.actions',
-    'launch_ros.parameter_descriptions',
-    'launch_ros.substitutions',
-)
 
 
 class Remembered:
@@ -58,16 +39,20 @@ def describe(path: Path, missing: str = '') -> Remembered:
             raise KeyError(package)
         return f'/opt/{package}'
 
+    text = path.read_text()
+    imported = {
+        'ament_index_python.packages',
+        *re.findall(r'^from (launch\S*) import', text, re.MULTILINE),
+    }
     with pytest.MonkeyPatch.context() as patch:
-        for name in MODULES:
+        for name in imported | {name.partition('.')[0] for name in imported}:
             double = Double(name)
             double.__path__ = []
             patch.setitem(sys.modules, name, double)
         patch.setattr(sys.modules['ament_index_python.packages'], 'get_package_prefix', find)
         names: dict[str, Any] = {}
-        exec(compile(path.read_text(), path, 'exec'), names)  # noqa: S102 - our own launch file
-        described: Remembered = names['generate_launch_description']()
-    return described
+        exec(compile(text, path, 'exec'), names)  # noqa: S102 - our own launch file
+        return names['generate_launch_description']()
 
 
 def everything(part: object) -> Iterator[Remembered]:
@@ -83,7 +68,7 @@ def everything(part: object) -> Iterator[Remembered]:
         for each in part:
             yield from everything(each)
     elif isinstance(part, FunctionType):
-        yield from everything(part(_FINISHED, None))
+        yield from everything(part(SimpleNamespace(returncode=0), None))
 
 
 def named(description: Remembered, kind: str) -> list[Any]:
@@ -91,32 +76,13 @@ def named(description: Remembered, kind: str) -> list[Any]:
     return [part for part in everything(description) if type(part).__name__ == kind]
 
 
-class _Finished:
-    returncode = 0
-
-
-_FINISHED = _Finished()
-
-
 def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
     """
     Return the parameters of every node that a launch file describes.
 
     As in launch itself there is one table of configurations: an argument's default counts only
-    where that name has not been set before, by an including file either.
-
-    Parameters
-    ----------
-    path
-        Of the launch file.
-    given
-        Launch arguments; those that have no default must be there.
-
-    Returns
-    -------
-    dict
-        By executable: names of files as text, and dictionaries with all values as text.
-
+    where that name has not been set before, by an including file either. Those that have no
+    default must be given. By executable: names of files, and dictionaries, all values as text.
     """
     return dict(_nodes(path, dict(given)))
 

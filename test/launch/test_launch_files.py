@@ -1,20 +1,28 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Launch files, executed on stand-ins, and parameter files, against what the package has."""
+"""Launch files, executed on stand-ins, files of parameters and for rviz, against the package."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from launch_double import describe, everything, named, Remembered, started
+import numpy as np
 import pytest
+from snapshots import estimate_with
 
+from two_manifold_ros.interface.messages import markers_message, PUBLISHED, Scene, Topic
 from two_manifold_ros.interface.parameters import PARAMETERS
+from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'launch').iterdir())
+ADAPT = ROOT / 'launch' / 'adapt.launch.py'
+GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']"}
+"""Arguments that have no default, of any file."""
+
 TOPICS = {
     'filter_node': {'imu'},
     'trainer_node': {'imu', 'reference'},
@@ -54,12 +62,27 @@ def test_the_five_files_are_there() -> None:
     assert names == ['adapt', 'demo', 'onboard', 'replay', 'train']
 
 
-def test_every_argument_is_described(description: Remembered) -> None:
+def words(description: object) -> set[str]:
+    """Return all words among the arguments of a description, and of its programs."""
+    return {
+        word
+        for part in everything(description)
+        for word in flat([part.args, part.kwargs.get('arguments', ())])
+    }
+
+
+def flat(part: object) -> list[str]:
+    """Return all words in nested lists."""
+    if isinstance(part, str):
+        return [part]
+    if isinstance(part, list | tuple):
+        return [word for each in part for word in flat(each)]
+    return []
+
+
+def test_every_argument_is_described_and_used_and_no_other(description: Remembered) -> None:
     for argument in named(description, 'DeclareLaunchArgument'):
         assert argument.kwargs['description'].endswith('.'), argument.args
-
-
-def test_only_declared_arguments_are_used(description: Remembered) -> None:
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     assert used == argument_names(description)
 
@@ -84,19 +107,10 @@ def test_parameters_are_in_the_table_with_their_type(description: Remembered) ->
             assert value.kwargs['value_type'] == TYPES[kinds[name]], name
 
 
-def test_parameter_files_belong_to_their_node(description: Remembered) -> None:
-    defaults = {
-        each.args[0]: each.kwargs.get('default_value')
-        for each in named(description, 'DeclareLaunchArgument')
-    }
-    for node in our_nodes(description):
-        (chosen,) = (part for part in node['parameters'] if isinstance(part, Remembered))
-        source = (
-            chosen if type(chosen).__name__ != 'LaunchConfiguration' else defaults[chosen.args[0]]
-        )
-        words = [word for part in everything(source) for word in flat(part.args)]
-        assert f'{node["executable"]}.yaml' in words
-        assert (ROOT / 'config' / f'{node["executable"]}.yaml').is_file()
+def test_each_node_has_its_own_parameter_file(path: Path) -> None:
+    nodes = started(path, GIVEN)
+    files = {name: parameters[0] for name, parameters in nodes.items() if name != 'rviz2'}
+    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in files} != {}
 
 
 def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None:
@@ -107,18 +121,13 @@ def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None
 
 def test_included_files_exist_and_know_the_arguments(description: Remembered) -> None:
     for include in named(description, 'IncludeLaunchDescription'):
-        words = [word for part in everything(include.args) for word in flat(part.args)]
-        (name,) = (word for word in words if word.endswith('.launch.py'))
+        (name,) = (word for word in words(include) if word.endswith('.launch.py'))
         known = argument_names(describe(ROOT / 'launch' / name))
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 
 def test_files_that_are_named_exist(description: Remembered) -> None:
-    words = {word for part in everything(description) for word in flat(part.args)}
-    words |= {
-        word for part in everything(description) for word in flat(part.kwargs.get('arguments', ()))
-    }
-    for word in words:
+    for word in words(description):
         if word.endswith(('.rviz', '.yaml')):
             assert (ROOT / 'config' / word).is_file()
 
@@ -137,36 +146,15 @@ def test_without_rviz_a_warning_takes_its_place() -> None:
         assert len(our_nodes(description)) == 1
 
 
-def flat(part: object) -> list[str]:
-    """Return all words in nested lists."""
-    if isinstance(part, str):
-        return [part]
-    if isinstance(part, list | tuple):
-        return [word for each in part for word in flat(each)]
-    return []
-
-
-def adapt(**given: str) -> dict[str, list[Any]]:
-    return started(
-        ROOT / 'launch' / 'adapt.launch.py', {'model': 'm.npz', 'folder': 'learned', **given}
-    )
-
-
-def test_each_node_has_its_own_parameter_file() -> None:
-    files = {name: parameters[0] for name, parameters in adapt().items() if name != 'rviz2'}
-    names = ('slot_car_node', 'filter_node', 'updater_node')
-    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in names}
-
-
 def test_another_file_for_the_updater_is_none_for_the_filter() -> None:
-    nodes = adapt(updater_params_file='mine.yaml')
+    nodes = started(ADAPT, {**GIVEN, 'updater_params_file': 'mine.yaml'})
     assert nodes['updater_node'][0] == 'mine.yaml'
     assert nodes['filter_node'][0] == 'two_manifold_ros/config/filter_node.yaml'
 
 
 @pytest.mark.parametrize('simulated', ['true', 'false'])
 def test_filter_and_updater_go_by_the_same_clock(simulated: str) -> None:
-    nodes = adapt(use_sim_time=simulated)
+    nodes = started(ADAPT, {**GIVEN, 'use_sim_time': simulated})
     for name in ('filter_node', 'updater_node'):
         assert nodes[name][1]['use_sim_time'] == simulated
         assert nodes[name][1]['model'] == 'm.npz'
@@ -193,3 +181,84 @@ def test_the_file_holds_every_default(node: str) -> None:
 
 def test_there_is_one_file_per_node() -> None:
     assert {path.stem for path in (ROOT / 'config').glob('*.yaml')} == set(PARAMETERS)
+
+
+LAYOUT = ROOT / 'config' / 'two_manifold.rviz'
+DISPLAYS = {
+    'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
+    'rviz_default_plugins/PointCloud2': 'sensor_msgs/msg/PointCloud2',
+    'rviz_default_plugins/Path': 'nav_msgs/msg/Path',
+    'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
+    'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
+}
+OTHERS = {
+    'rviz_common/Displays',
+    'rviz_common/Views',
+    'rviz_default_plugins/FocusCamera',
+    'rviz_default_plugins/Grid',
+    'rviz_default_plugins/Interact',
+    'rviz_default_plugins/Measure',
+    'rviz_default_plugins/MoveCamera',
+    'rviz_default_plugins/TopDownOrtho',
+}
+ADVERTISED = {f'/{name}': topic for name, topic in PUBLISHED.items()}
+ADVERTISED['/reference'] = Topic('reference', REFERENCE_TYPE)
+
+
+@pytest.fixture(scope='module')
+def layout() -> dict[str, Any]:
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    return yaml.safe_load(LAYOUT.read_text())
+
+
+@pytest.fixture(scope='module')
+def displays(layout: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
+
+
+def classes(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        if part.get('Class'):
+            yield part['Class']
+        for each in part.values():
+            yield from classes(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from classes(each)
+
+
+def test_every_class_is_one_that_rviz_knows(layout: dict[str, Any]) -> None:
+    assert set(classes(layout)) <= OTHERS | set(DISPLAYS)
+
+
+def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str, Any]]) -> None:
+    for display in displays:
+        wanted = display['Topic']
+        topic = ADVERTISED[wanted['Value']]
+        assert DISPLAYS[display['Class']] == topic.msgtype
+        assert wanted['Reliability Policy'] == ('Reliable' if topic.reliable else 'Best Effort')
+        assert wanted['Durability Policy'] == ('Transient Local' if topic.latched else 'Volatile')
+        # A display draws the newest message; more may be kept for who records.
+        assert 0 < wanted['Depth'] <= topic.depth
+        assert wanted['History Policy'] == 'Keep Last'
+
+
+def test_track_position_ellipse_and_path_are_shown(displays: list[dict[str, Any]]) -> None:
+    shown = {display['Topic']['Value']: display for display in displays if display['Enabled']}
+    assert {'/markers', '/position', '/predicted_path'} <= set(shown)
+    # Those of a tick at which the track is drawn as well.
+    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
+    message = markers_message(estimate_with(), Scene(model, 'map', 'car'))
+    drawn = {marker['ns'] for marker in message['markers']}
+    assert shown['/markers']['Namespaces'] == dict.fromkeys(sorted(drawn), True)
+
+
+def test_the_fixed_frame_is_that_of_the_launch_file(layout: dict[str, Any]) -> None:
+    frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
+    description = describe(ROOT / 'launch' / 'onboard.launch.py')
+    (declared,) = (
+        each.kwargs
+        for each in named(description, 'DeclareLaunchArgument')
+        if each.args == ('fixed_frame',)
+    )
+    assert frame == declared['default_value'] == TRACK_FRAME

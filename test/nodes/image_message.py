@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images as a driver sends them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 def make_image(

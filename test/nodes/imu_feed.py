@@ -1,48 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Feed a node under test with the IMU of a slot car."""
+"""Feed a node under test with the IMU and the positions of a slot car."""
 
-from __future__ import annotations
-
-from typing import Any, TYPE_CHECKING
+from collections.abc import Callable
+from time import monotonic
 
 import numpy as np
+from rclpy.publisher import Publisher
+from ros_talk import Health, Talk
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.messages import choose_scene, messages_of
-from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.simulation.slot_car_run import imu_message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rclpy.publisher import Publisher
-    from ros_talk import Health, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-SAMPLES = 400
-ESTIMATES = 60
-"""Eighty ticks of five samples, of which the first twenty fill the window."""
-
-
-def messages(drive: SlotCarRun, count: int = SAMPLES) -> list[Imu]:
-    """Return the last samples of a drive."""
-    stamps, samples = drive.stamps_ns[-count:].tolist(), drive.imu[-count:]
-    return [
-        to_message('sensor_msgs/msg/Imu', imu_message(stamp, sample, np.zeros(6)))
-        for stamp, sample in zip(stamps, samples, strict=True)
-    ]
-
-
-def send(talk: Talk, publisher: Publisher, drive: list[Imu]) -> None:
-    """Publish quickly, but never more at once than fits into the queues."""
-    for message in drive:
-        publisher.publish(message)
-        talk.spin(0.0005)
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, SlotCarRun
 
 
 def connect(talk: Talk, health: Health) -> Publisher:
@@ -66,14 +35,59 @@ def connect(talk: Talk, health: Health) -> Publisher:
     return publisher
 
 
-def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return what replaying the same samples offline would publish."""
-    model = load_model(path)
-    machine, scene = Filter(model, FilterParameters.particles_rate_hz), choose_scene(model)
-    published: dict[str, list[dict[str, Any]]] = {}
-    stamps, samples = drive.stamps_ns[-SAMPLES:].tolist(), drive.imu[-SAMPLES:]
-    for stamp, sample in zip(stamps, samples, strict=True):
-        for estimate in machine.push(stamp, sample):
-            for topic, _, message in messages_of(estimate, scene):
-                published.setdefault(topic, []).append(message)
-    return published
+class Feed:
+    """
+    A run that is published sample after sample, with each so-manieth of its positions.
+
+    Attributes
+    ----------
+    sent
+        Samples until now.
+    moved : (3,)
+        Metres that the reference positions are off.
+    spoil
+        Changes each message of the IMU.
+
+    """
+
+    def __init__(
+        self,
+        talk: Talk,
+        run: SlotCarRun,
+        imu: Publisher,
+        reference: Publisher | None = None,
+        every: int = 2,
+    ) -> None:
+        self._talk, self._run, self._every = talk, run, every
+        self._imu, self._reference = imu, reference
+        self.sent = 0
+        self.moved = np.zeros(3)
+        self.spoil: Callable[[Imu], object] = lambda _: None
+
+    def send(self, count: int, pause_s: float = 0.0005, *, positions: bool = True) -> None:
+        """Publish quickly, but never more at once than fits into the queues."""
+        run = self._run
+        for index in range(self.sent, self.sent + count):
+            stamp = int(run.stamps_ns[index])
+            fields = imu_message(stamp, run.imu[index], np.zeros(6))
+            message = to_message('sensor_msgs/msg/Imu', fields)
+            self.spoil(message)
+            self._imu.publish(message)
+            if positions and self._reference is not None and index % self._every == 0:
+                place = run.positions[index] + self.moved
+                seen = reference_message(stamp, place, run.quaternions[index])
+                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+            self._talk.spin(pause_s)
+        self.sent += count
+
+    def go_on(self, period_s: float) -> None:
+        """Drive by the clock from now on, whenever our node waits for something."""
+        due = monotonic()
+
+        def step() -> None:
+            nonlocal due
+            self.send(1, 0.0)
+            due = max(due + period_s, monotonic())
+            self._talk.rest(due - monotonic())
+
+        self._talk.meanwhile = step

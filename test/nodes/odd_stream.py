@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of an IMU with everything done to them that may be done on the way."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 from raw_imu import raw_imu
 
 from two_manifold_ros.interface.assessment import REJECTIONS
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 MS = 1_000_000
 

@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serialised IMU messages without ROS."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 import struct
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 def raw_imu(stamp_ns: int, sample: np.ndarray, frame: str = '') -> bytes:

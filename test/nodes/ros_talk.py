@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start the real nodes as processes and talk to them over DDS."""
 
-from __future__ import annotations
-
-from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 import os
 from pathlib import Path
 import signal
@@ -12,25 +12,29 @@ import subprocess
 import sys
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseWithCovarianceStamped
+from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import MarkerArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rclpy.publisher import Publisher
-    from rclpy.qos import QoSProfile
-
-    Quality = QoSProfile | int
+Quality = QoSProfile | int
+Start = Callable[..., 'NodeProcess']
 
 KINDS = {
     'position': PoseWithCovarianceStamped,
@@ -46,35 +50,19 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 """Waiting ends as soon as the condition holds; a busy machine takes long to start a process."""
 
-
 MOST_LOGGED = 10_000_000
 
 
-class NodeProcess:
-    """One of our nodes as a process of its own."""
+class Process:
+    """A process whose output is kept."""
 
-    environment: Mapping[str, str] | None = None
-    """What a subclass gives it instead of our own environment."""
-
-    program: tuple[str, ...] = ('-m', 'two_manifold_ros.nodes')
-    """What a subclass lets Python run in place of the entry point."""
-
-    def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
-        given = [f'{key}:={value}' for key, value in parameters.items()]
-        pairs = [part for each in given for part in ('-p', each)]
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
         # Not a pipe: one that is not read would stop a node that logs much.
         self._output = TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                *self.program,
-                name,
-                '--ros-args',
-                *pairs,
-                *ros_args,
-            ],
+            command,
             cwd=CHECKOUT,
-            env=self.environment,
+            env=environment,
             stdout=self._output,
             stderr=subprocess.STDOUT,
         )
@@ -89,9 +77,13 @@ class NodeProcess:
         # Reading at a place of our own: the process writes where the file's own is.
         return os.pread(self._output.fileno(), MOST_LOGGED, 0).decode()
 
+    def ended(self) -> int:
+        """Wait for its end and return the exit status."""
+        return self.process.wait(PATIENCE_S)
+
     def log(self) -> str:
         """Return everything it logged; only after it ended."""
-        self.process.wait(timeout=PATIENCE_S)
+        self.ended()
         return self.said
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
@@ -99,15 +91,76 @@ class NodeProcess:
         if self.alive:
             self.process.send_signal(how)
         try:
-            self.log()
+            return self.ended()
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.log()
-        return self.process.returncode
+            return self.ended()
+
+
+class NodeProcess(Process):
+    """One of our nodes as a process of its own, in our domain or in another one."""
+
+    program: tuple[str, ...] = ('-m', 'two_manifold_ros.nodes')
+    """What a subclass lets Python run in place of the entry point."""
+
+    def __init__(
+        self, name: str, *ros_args: str, domain: int | None = None, **parameters: object
+    ) -> None:
+        command = [
+            sys.executable,
+            *self.program,
+            name,
+            '--ros-args',
+            *given(parameters),
+            *ros_args,
+        ]
+        super().__init__(command, None if domain is None else environment_of(domain))
+
+
+def given(parameters: Mapping[str, object]) -> list[str]:
+    """Return the arguments by which ROS gives a node its parameters."""
+    return [part for key, value in parameters.items() for part in ('-p', f'{key}:={value}')]
+
+
+@contextmanager
+def ros(domain: str, **parameters: object) -> Iterator[None]:
+    """Let nodes be made in this process, with parameters."""
+    rclpy.init(args=['--ros-args', *given(parameters)], domain_id=int(domain))
+    try:
+        yield
+    finally:
+        rclpy.shutdown()
+
+
+def environment_of(domain: int) -> dict[str, str]:
+    """Return the environment of a process in a domain, which no other computer hears."""
+    return {
+        **os.environ,
+        'ROS_DOMAIN_ID': str(domain),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+    }
+
+
+def numbers_of(message: Float64MultiArray) -> dict[str, float]:
+    """Return the numbers of a message by their names, which are its label."""
+    return dict(zip(message.layout.dim[0].label.split(','), message.data, strict=True))
+
+
+def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
+    """Return the stamp of a message in nanoseconds."""
+    return int(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
 
 
 class Talk:
-    """A node of the tests, spun only while it waits for something."""
+    """
+    A node of the tests, spun only while it waits for something.
+
+    Attributes
+    ----------
+    meanwhile
+        What it does while it waits.
+
+    """
 
     def __init__(self, domain: int | None = None) -> None:
         self._context = Context()
@@ -118,7 +171,7 @@ class Talk:
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self.heard: dict[str, list[Any]] = defaultdict(list)
+        self.meanwhile: Callable[[], object] = partial(self.spin, 0.02)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -128,17 +181,22 @@ class Talk:
     def spin(self, seconds: float = 0.0) -> None:
         self._executor.spin_once(timeout_sec=seconds)
 
+    def rest(self, seconds: float) -> None:
+        """Only listen for a while."""
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0.0:
+            self.spin(left)
+
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Spin until the condition holds."""
         end = monotonic() + PATIENCE_S
         while not condition():
             assert monotonic() < end, f'waited in vain for {what}'
-            self.spin(0.02)
+            self.meanwhile()
 
     def listen(self, kind: type, topic: str, quality: Quality = 100) -> list[Any]:
         """Collect the messages of a topic from now on, once its publisher is found."""
-        messages = self.heard[topic]
-        messages.clear()
+        messages: list[Any] = []
         subscription = self.node.create_subscription(kind, topic, messages.append, quality)
         self.until(subscription.get_publisher_count, f'a publisher of {topic}')
         return messages
@@ -158,71 +216,86 @@ class Talk:
         self.node.destroy_client(client)
         return future.result()
 
+    def change(self, node: str, name: str, value: object) -> SetParametersResult:
+        """Set a parameter of a node."""
+        chosen = [Parameter(name, value=value).to_parameter_msg()]
+        return self.call(SetParameters, f'{node}/set_parameters', parameters=chosen).results[0]
 
-class Health:
-    """The newest diagnostics of a node."""
+    def ask(self, number: int = 0, label: str = '') -> Future:
+        """Ask the filter node for a transition, and return what will be its answer."""
+        client = self.node.create_client(ChangeState, 'filter_node/change_state')
+        self.until(client.service_is_ready, 'the service')
+        request = ChangeState.Request()
+        request.transition.id, request.transition.label = number, label
+        return client.call_async(request)
 
-    def __init__(self, talk: Talk) -> None:
-        # Importing it above would need ROS while tests are collected.
-        from diagnostic_msgs.msg import DiagnosticArray  # noqa: PLC0415
-
-        self._talk = talk
-        self._messages = talk.listen(DiagnosticArray, 'diagnostics')
+    def transition(self, number: int = 0, label: str = '') -> bool:
+        """Ask the filter node for a transition, and return whether it succeeded."""
+        answer = self.ask(number, label)
+        self.until(answer.done, f'the answer to {number} {label}')
+        return bool(answer.result().success)
 
     @property
-    def why(self) -> str:
-        return self._messages[-1].status[0].message if self._messages else ''
-
-    @property
-    def level(self) -> int:
-        return ord(self._messages[-1].status[0].level)
-
-    @property
-    def values(self) -> dict[str, str]:
-        if not self._messages:
-            return {}
-        return {each.key: each.value for each in self._messages[-1].status[0].values}
-
-    def clear(self) -> None:
-        """Forget what was heard until now."""
-        self._messages.clear()
-
-    def until(self, part: str) -> None:
-        """Wait until the reason holds these words."""
-        self._messages.clear()
-        try:
-            self._talk.until(lambda: part in self.why, f'diagnostics with {part!r}')
-        except AssertionError as error:
-            msg = f'{error}; the last word was {self.why!r}'
-            raise AssertionError(msg) from error
-
-    def until_value(self, key: str, value: str) -> None:
-        """Wait until a key of the diagnostics has this value."""
-        self._messages.clear()
-        try:
-            self._talk.until(lambda: self.values.get(key) == value, f'{key} to be {value}')
-        except AssertionError as error:
-            msg = f'{error}; the last values were {self.values}'
-            raise AssertionError(msg) from error
+    def state(self) -> str:
+        """State of the life cycle of the filter node."""
+        return str(self.call(GetState, 'filter_node/get_state').current_state.label)
 
 
 class Board:
     """The newest diagnostics of each node, as an aggregator hears them."""
 
     def __init__(self, talk: Talk) -> None:
-        # Importing it above would need ROS while tests are collected.
-        from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: PLC0415
-
-        self._none = DiagnosticStatus()
-        self._heard: dict[str, Any] = {}
+        self._talk = talk
+        self._heard: dict[str, DiagnosticStatus] = {}
+        self._newest = DiagnosticStatus()
         talk.node.create_subscription(DiagnosticArray, '/diagnostics', self._hear, 100)
 
-    def _hear(self, message: Any) -> None:  # noqa: ANN401 - a generated class
+    def _hear(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self._heard[status.name] = status
+            self._heard[status.name] = self._newest = status
 
-    def status(self, name: str) -> Any:  # noqa: ANN401 - a generated class
-        return self._heard.get(name, self._none)
+    def status(self, name: str) -> DiagnosticStatus:
+        return self._heard.get(name, DiagnosticStatus())
 
     def value(self, name: str, key: str) -> str:
         return {each.key: each.value for each in self.status(name).values}.get(key, '')
+
+
+class Health(Board):
+    """The newest diagnostics of the only node."""
+
+    def __init__(self, talk: Talk) -> None:
+        super().__init__(talk)
+        talk.until(lambda: talk.node.count_publishers('/diagnostics'), 'a publisher')
+
+    @property
+    def why(self) -> str:
+        return str(self._newest.message)
+
+    @property
+    def level(self) -> int:
+        return ord(self._newest.level)
+
+    @property
+    def values(self) -> dict[str, str]:
+        return {each.key: each.value for each in self._newest.values}
+
+    def clear(self) -> None:
+        """Forget what was heard until now."""
+        self._newest = DiagnosticStatus()
+
+    def until(self, part: str) -> None:
+        """Wait until the reason holds these words."""
+        self._until(lambda: part in self.why, f'diagnostics with {part!r}')
+
+    def until_value(self, key: str, value: str) -> None:
+        """Wait until a key of the diagnostics has this value."""
+        self._until(lambda: self.values.get(key) == value, f'{key} to be {value}')
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        self.clear()
+        try:
+            self._talk.until(condition, what)
+        except AssertionError as error:
+            msg = f'{error}; the last word was {self.why!r}, with {self.values}'
+            raise AssertionError(msg) from error

@@ -2,29 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters as rclpy and ros2 param see them, and a node never dies of a message."""
 
+# A parameter of the test is called as its type.
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar, TYPE_CHECKING
+from typing import Any, ClassVar
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import ParameterType
-import rclpy
 from rclpy.parameter import Parameter as RosParameter
+from ros_talk import ros, Talk
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import declare, descriptor, find_shared, GuardedNode, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ros_talk import Talk
 
 
 class Logging(GuardedNode):
@@ -40,16 +37,13 @@ class Logging(GuardedNode):
     def error(self, text: str) -> None:
         self.lines.append(text)
 
-    warning = error
-
 
 @pytest.fixture
 def node(domain: str) -> Iterator[Logging]:
-    rclpy.init(domain_id=int(domain))
-    node = Logging()
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
+    with ros(domain):
+        node = Logging()
+        yield node
+        node.destroy_node()
 
 
 def test_an_exception_is_counted_and_logged_once_per_kind(node: Logging) -> None:
@@ -142,14 +136,6 @@ def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value
     talk.node._parameter_overrides[name] = RosParameter(name, value=value)
     with pytest.raises(InputError, match=name):
         declare(talk.node, Chosen)
-
-
-def test_an_undeclared_parameter_is_warned_of_once(node: Logging) -> None:
-    for name, value in (('wrod', 'b'), ('word', 'b'), ('use_sim_time', True)):
-        node._parameter_overrides[name] = RosParameter(name, value=value)
-    assert declare(node, Chosen).word == 'b'
-    (line,) = node.lines
-    assert 'wrod (did you mean word?)' in line
 
 
 def test_every_table_makes_descriptors() -> None:

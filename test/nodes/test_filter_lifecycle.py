@@ -1,46 +1,34 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters, lifecycle and models of the filter node, as a process over DDS."""
+"""Parameters, lifecycle and models of the filter node, and that it answers while it loads."""
 
-from __future__ import annotations
-
-from time import monotonic
-from typing import Any, TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from imu_feed import connect, messages, send
-from lifecycle_msgs.srv import ChangeState, GetState
+from imu_feed import connect, Feed
+from lifecycle_msgs.msg import TransitionEvent
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from other_models import small_tpsr, tolerant
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
-from ros_talk import Health, PATIENCE_S
+from ros_talk import Health, NodeProcess, stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from two_manifold_ros.interface.status import OUTSIDE
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_run import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, SlotCarRun
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rcl_interfaces.msg import SetParametersResult
-    from rclpy.publisher import Publisher
-    from ros_talk import NodeProcess, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-
-Start: TypeAlias = 'Callable[..., NodeProcess]'
-
-CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
+CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
+TICK_NS = 100_000_000
+MESSAGE_S = 0.01
 
 
 def test_without_a_model_it_says_so_and_takes_one_later(
@@ -52,15 +40,15 @@ def test_without_a_model_it_says_so_and_takes_one_later(
     health = Health(talk)
     health.until(str(broken))
     assert health.level == 2
-    assert change(talk, 'model', '').successful
-    assert not transition(talk, CONFIGURE)
+    assert talk.change('filter_node', 'model', '').successful
+    assert not talk.transition(CONFIGURE)
     health.until('No model is given: start with -p model:=FILE')
     assert '(ros2 lifecycle set /filter_node configure) or restarted' in health.why
-    assert change(talk, 'model', str(model_path)).successful
-    assert transition(talk, CONFIGURE)
-    assert transition(talk, ACTIVATE)
+    assert talk.change('filter_node', 'model', str(model_path)).successful
+    assert talk.transition(CONFIGURE)
+    assert talk.transition(ACTIVATE)
     health.until('no IMU message on /imu')
-    refusal = change(talk, 'model', 'other.npz')
+    refusal = talk.change('filter_node', 'model', 'other.npz')
     assert not refusal.successful
     assert 'takes effect only' in refusal.reason
     # Each of the two is logged once by who met it, and not warned of as well.
@@ -74,28 +62,28 @@ def test_managed_node_waits_for_its_manager(
     start('filter_node', model=model_path, managed='true')
     health = Health(talk)
     health.until('waiting for the lifecycle manager')
-    assert state(talk) == 'unconfigured'
+    assert talk.state == 'unconfigured'
     # What is not possible is refused, and harms nothing.
-    assert not transition(talk, ACTIVATE)
-    assert not transition(talk, 99)
-    assert transition(talk, CONFIGURE)
-    assert not transition(talk, CONFIGURE)
-    odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
-    good = messages(drive)
-    send(talk, imu, good[:200])
+    assert not talk.transition(ACTIVATE)
+    assert not talk.transition(99)
+    assert talk.transition(CONFIGURE)
+    assert not talk.transition(CONFIGURE)
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.send(200)
     health.until('not active')
     assert odometry == []
     assert 'received' not in health.values or health.values['received'] == '0'
-    assert transition(talk, ACTIVATE)
-    send(talk, imu, good[200:])
+    assert talk.transition(ACTIVATE)
+    feed.send(200)
     talk.until(lambda: len(odometry) >= 5, 'odometry')
-    assert transition(talk, DEACTIVATE)
+    assert talk.transition(DEACTIVATE)
     before = len(odometry)
-    send(talk, imu, good)
-    assert transition(talk, CLEANUP)
+    feed.send(400)
+    assert talk.transition(CLEANUP)
     health.until('cleaned up')
     assert len(odometry) == before
-    assert state(talk) == 'unconfigured'
+    assert talk.state == 'unconfigured'
 
 
 def test_transform_on_request(talk: Talk, start: Start, model_path: Path) -> None:
@@ -118,70 +106,8 @@ def test_a_bad_parameter_ends_the_start_with_one_line(start: Start) -> None:
     assert 'Traceback' not in log
 
 
-def change(talk: Talk, name: str, value: str) -> SetParametersResult:
-    parameters = [Parameter(name, value=value).to_parameter_msg()]
-    answer = talk.call(SetParameters, 'filter_node/set_parameters', parameters=parameters)
-    return answer.results[0]
-
-
-def transition(talk: Talk, number: int) -> bool:
-    request = ChangeState.Request()
-    request.transition.id = number
-    answer = talk.call(ChangeState, 'filter_node/change_state', transition=request.transition)
-    return bool(answer.success)
-
-
-def state(talk: Talk) -> str:
-    return str(talk.call(GetState, 'filter_node/get_state').current_state.label)
-
-
-TICK_NS = 100_000_000
-MESSAGE_S = 0.01
-
-
-class Driving:
-    """The IMU goes on whatever is asked of the node, at 100 messages a second."""
-
-    def __init__(self, talk: Talk, imu: Publisher, drive: SlotCarRun) -> None:
-        self._talk = talk
-        self._imu = imu
-        self._messages = iter(messages(drive, 3000))
-        self._due = monotonic()
-
-    def until(self, condition: Callable[[], object], what: str) -> None:
-        end = monotonic() + PATIENCE_S
-        while not condition():
-            assert monotonic() < end, f'drove in vain until {what}'
-            self._imu.publish(next(self._messages))
-            self._due = max(self._due + MESSAGE_S, monotonic())
-            while monotonic() < self._due:
-                self._talk.spin(self._due - monotonic())
-
-    def call(self, kind: Any, service: str, **fields: object) -> Any:  # noqa: ANN401 - generated
-        """Call a service while driving on, and return its response."""
-        client = self._talk.node.create_client(kind, service)
-        self.until(client.service_is_ready, f'the service {service} was there')
-        future = client.call_async(kind.Request(**fields))
-        self.until(future.done, f'the answer of {service} came')
-        return future.result()
-
-    def name_next(self, path: Path) -> None:
-        parameters = [Parameter('next_model', value=str(path)).to_parameter_msg()]
-        answer = self.call(SetParameters, 'filter_node/set_parameters', parameters=parameters)
-        assert answer.results[0].successful
-
-
-def stamps_of(poses: list[PoseWithCovarianceStamped]) -> np.ndarray:
-    stamps = [pose.header.stamp for pose in poses]
-    return np.array([stamp.sec * 10**9 + stamp.nanosec for stamp in stamps])
-
-
 def test_models_are_swapped_under_load(
-    talk: Talk,
-    start: Callable[..., NodeProcess],
-    drive: SlotCarRun,
-    model_path: Path,
-    tmp_path: Path,
+    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path, tmp_path: Path
 ) -> None:
     other = tolerant(small_tpsr(run_to_recording(drive), (0, 5, 10, 20)))
     save_model(other, tmp_path / 'other.npz')
@@ -190,32 +116,35 @@ def test_models_are_swapped_under_load(
     health = Health(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position')
     paths = talk.listen(PathMessage, 'predicted_path')
-    driving = Driving(talk, connect(talk, health), drive)
+    feed = Feed(talk, drive, connect(talk, health))
     assert not talk.call(Trigger, 'filter_node/swap_model').success
     assert 'no earlier model' in talk.call(Trigger, 'filter_node/take_back_model').message
-    driving.until(lambda: len(positions) > 10, 'it tracked')
+    feed.go_on(MESSAGE_S)
+    talk.until(lambda: len(positions) > 10, 'positions')
 
-    driving.name_next(tmp_path / 'broken.npz')
-    assert driving.call(Trigger, 'filter_node/swap_model').success
-    driving.until(lambda: health.values['swap'] == 'failed', 'the broken file was refused')
+    def swap(name: str) -> None:
+        assert talk.change('filter_node', 'next_model', str(tmp_path / name)).successful
+        assert talk.call(Trigger, 'filter_node/swap_model').success
+
+    swap('broken.npz')
+    talk.until(lambda: health.values['swap'] == 'failed', 'the broken file to be refused')
     assert health.values['swap_trouble'].startswith(f'{tmp_path / "broken.npz"}: ')
     assert (health.values['model'], health.values['swaps']) == (str(model_path), '0')
 
-    driving.name_next(tmp_path / 'other.npz')
-    assert driving.call(Trigger, 'filter_node/swap_model').success
-    driving.until(lambda: len(paths[-1].poses) == 4, 'the other model ran')
-    driving.until(lambda: health.values['swaps'] == '1', 'diagnostics reported it')
+    swap('other.npz')
+    talk.until(lambda: len(paths[-1].poses) == 4, 'the other model to run')
+    talk.until(lambda: health.values['swaps'] == '1', 'diagnostics to report it')
     assert health.values['model'] == str(tmp_path / 'other.npz')
     assert 'swap_trouble' not in health.values
 
-    assert driving.call(Trigger, 'filter_node/take_back_model').success
-    driving.until(lambda: len(paths[-1].poses) == 3, 'the first model ran again')
-    driving.until(lambda: health.values['swaps'] == '2', 'diagnostics reported it')
+    assert talk.call(Trigger, 'filter_node/take_back_model').success
+    talk.until(lambda: len(paths[-1].poses) == 3, 'the first model to run again')
+    talk.until(lambda: health.values['swaps'] == '2', 'diagnostics to report it')
     assert health.values['model'] == str(model_path)
 
     kinds = [len(path.poses) for path in paths]
     assert np.flatnonzero(np.diff(kinds)).size == 2
-    gaps = np.diff(stamps_of(positions))
+    gaps = np.diff(list(map(stamp_of, positions)))
     assert gaps.min() > 0
     assert gaps.max() <= 2 * TICK_NS
     assert health.values['callback_errors'] == '0'
@@ -225,3 +154,109 @@ def test_models_are_swapped_under_load(
     assert f'Model {model_path} runs again in place of' in log
     assert 'horizons 0, 0.5, 1, 2 s' in log
     assert 'broken.npz: the model is refused' in log
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+from two_manifold_ros.threads import one_blas_thread
+one_blas_thread()
+from two_manifold_ros.model import model_file
+
+load = model_file.load_model
+
+def load_slowly(path):
+    # Busy, as a compiler is, until the test lets it go on.
+    while not Path({gate!r}).exists():
+        pass
+    return load(path)
+
+model_file.load_model = load_slowly
+if not {with_events}:
+    # As in Humble.
+    sys.modules['rclpy.experimental.events_executor'] = None
+from two_manifold_ros.nodes.__main__ import main
+sys.exit(main())
+"""
+
+
+class SlowNode(NodeProcess):
+    """A managed filter node that loads its model until it is let go on."""
+
+    def __init__(self, domain: int, model: Path, folder: Path, *, events: bool) -> None:
+        self._gate = folder / 'gate'
+        self.program = '-c', PROGRAM.format(gate=str(self._gate), with_events=events)
+        super().__init__('filter_node', domain=domain, model=model, managed='true')
+
+    def let_go_on(self) -> None:
+        self._gate.touch()
+
+
+@pytest.fixture
+def node(
+    request: pytest.FixtureRequest, domain: str, model_path: Path, tmp_path: Path
+) -> Iterator[SlowNode]:
+    slow = SlowNode(int(domain), model_path, tmp_path, events=getattr(request, 'param', True))
+    yield slow
+    slow.stop()
+
+
+@pytest.mark.parametrize('node', [True, False], ids=['events', 'single-threaded'], indirect=True)
+def test_it_answers_while_it_loads(talk: Talk, node: SlowNode) -> None:
+    # First, because the node has to find us as well before the first event.
+    events = talk.listen(TransitionEvent, 'filter_node/transition_event')
+    health = Health(talk)
+    numbers = talk.listen(Float64MultiArray, 'status')
+    configured = talk.ask(CONFIGURE)
+    health.until_value('cause', 'configuring')
+    assert health.level == 1
+    numbers.clear()
+    for _ in range(3):
+        assert talk.state == 'configuring'
+    talk.until(lambda: len(numbers) > 3, 'status')
+    assert {message.data[2] for message in numbers} == {OUTSIDE}
+    # Nothing else may start, nor change what it is configured with.
+    assert not any(map(talk.transition, (CONFIGURE, ACTIVATE, CLEANUP, 99)))
+    assert not talk.call(Trigger, 'filter_node/reset').success
+    assert not talk.call(Trigger, 'filter_node/swap_model').success
+    assert not talk.change('filter_node', 'model', 'other.npz').successful
+    assert not configured.done()
+    node.let_go_on()
+    talk.until(configured.done, 'the end of the transition')
+    assert configured.result().success
+    assert talk.state == 'inactive'
+    assert talk.transition(ACTIVATE)
+    talk.until(lambda: len(events) >= 4, 'the events of both transitions')
+    ways = [(each.start_state.label, each.goal_state.label) for each in events]
+    assert ways == [
+        ('unconfigured', 'configuring'),
+        ('configuring', 'inactive'),
+        ('inactive', 'activating'),
+        ('activating', 'active'),
+    ]
+    assert node.stop() == 0
+
+
+@pytest.mark.parametrize('asked', [{'number': SHUTDOWN}, {'label': 'shutdown'}], ids=str)
+def test_a_shutdown_does_not_wait_for_it(
+    talk: Talk, node: SlowNode, asked: dict[str, Any]
+) -> None:
+    configured = talk.ask(label='configure')
+    talk.until(lambda: talk.state == 'configuring', 'the transition')
+    assert talk.transition(**asked)
+    talk.until(configured.done, 'the answer to who configured')
+    assert not configured.result().success
+    assert talk.state == 'finalized'
+    # What the thread makes has no owner now.
+    node.let_go_on()
+    Health(talk).until('shut down by a lifecycle transition')
+    assert talk.state == 'finalized'
+    assert node.stop() == 0
+
+
+def test_a_signal_does_not_wait_for_it(talk: Talk, node: SlowNode) -> None:
+    talk.ask(CONFIGURE)
+    talk.until(lambda: talk.state == 'configuring', 'the transition')
+    assert node.stop() == 0
+    assert 'Traceback' not in node.log()

@@ -1,25 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter node as a process, over DDS."""
+"""The filter node as a process, over DDS: alone, and beside another one."""
 
-from __future__ import annotations
-
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping
 import math
-from multiprocessing import get_context
-from typing import Any, TYPE_CHECKING, TypeAlias
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
-from imu_feed import connect, ESTIMATES, expected, messages, send
+from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message, serialize_message
-from ros_talk import Health, KINDS
+from ros_talk import Board, Health, numbers_of, stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -28,64 +25,26 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
-from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from ros_talk import NodeProcess, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-
-Start: TypeAlias = 'Callable[..., NodeProcess]'
-
-
-def over_the_wire(kind: type, name: str, fields: dict[str, Any]) -> object:
-    """Return a message as it arrives: colours have single precision."""
-    return deserialize_message(serialize_message(to_message(name, fields)), kind)
-
-
-def test_publishes_exactly_what_replay_computes(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
-    start('filter_node', model=model_path)
-    health = Health(talk)
-    heard = {topic: talk.listen(kind, topic) for topic, kind in KINDS.items()}
-    imu = connect(talk, health)
-    send(talk, imu, messages(drive))
-    # In a process of its own, which takes its loops from disk as the node does.
-    with ProcessPoolExecutor(1, get_context('spawn')) as another:
-        wanted = another.submit(expected, drive, model_path).result()
-    for topic, kind in KINDS.items():
-        name = f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'
-        all_wanted = [over_the_wire(kind, name, each) for each in wanted[topic]]
-        got = heard[topic]
-        talk.until(lambda got=got, last=all_wanted[-1]: got and got[-1] == last, topic)
-        # The node may have found our subscription only after its first messages.
-        assert got == all_wanted[-len(got) :]
-        assert len(got) > len(all_wanted) / 2
-    assert len(wanted['position']) == ESTIMATES
-    assert len(wanted['particles']) == pytest.approx(ESTIMATES / 2, abs=1)
+SAMPLE_S = 0.02
 
 
 def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_path: Path) -> None:
     start('filter_node', model=model_path, input_timeout_s=60.0)
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
-    imu = connect(talk, health)
-    good = messages(drive)
-    send(talk, imu, good[:150])
+    feed = Feed(talk, drive, connect(talk, health))
+    feed.send(150)
     health.until_value('published', '10')
     assert talk.call(Trigger, 'filter_node/reset').success
-    send(talk, imu, good[150:200])
+    feed.send(50)
     health.until('filling the window')
     assert talk.call(SetBool, 'filter_node/enable', data=False).success
     health.until('disabled by the service enable')
-    send(talk, imu, good[200:350])
+    feed.send(150)
     assert talk.call(SetBool, 'filter_node/enable', data=True).success
-    send(talk, imu, good[350:])
+    feed.send(50)
     health.until('filling the window: 9 of 20 ticks')
     assert health.values['published'] == '10'
 
@@ -105,7 +64,7 @@ def test_silence_and_wrong_types_have_a_reason(
     imu = talk.publisher(Imu, 'driver/data')
     health.until('its publisher is there but silent')
     assert health.level == 2
-    send(talk, imu, messages(drive, 10))
+    Feed(talk, drive, imu).send(10)
     health.until('no IMU message on /driver/data for')
 
 
@@ -119,87 +78,53 @@ def test_frames_and_receive_time(
         child_frame='car',
         use_receive_time='true',
     )
-    odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.spoil = lambda message: setattr(message.header, 'stamp', Time())
     begin = talk.node.get_clock().now().nanoseconds
-    unstamped = messages(drive, len(drive.imu))
-    sent, period = 0, int(drive.stamps_ns[1] - drive.stamps_ns[0])
-
-    def heard() -> bool:
-        nonlocal sent
-        due = (talk.node.get_clock().now().nanoseconds - begin) // period
-        for message in unstamped[sent:due]:
-            message.header.stamp.sec = message.header.stamp.nanosec = 0
-            imu.publish(message)
-        sent = due
-        return bool(odometry)
-
-    talk.until(heard, 'odometry')
-    header = odometry[0].header
-    assert header.stamp.sec * 10**9 + header.stamp.nanosec > begin
-    assert (header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
-
-
-class EnoughError(Exception):
-    """Ends listening."""
-
-
-def heard_one(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
-    assert (name, level, values['cause'], nodes) == ('filter_node', 2, 'no_clock', 1)
-    raise EnoughError(why)
-
-
-class Numbers:
-    """Messages received on the topic until now."""
-
-    def __init__(self, talk: Talk) -> None:
-        self.talk = talk
-        self._messages = talk.listen(Float64MultiArray, 'status', 1000)
-
-    @property
-    def all(self) -> list[dict[str, float]]:
-        return [
-            dict(zip(each.layout.dim[0].label.split(','), each.data, strict=True))
-            for each in self._messages
-        ]
-
-    def until(self, status: Status, **least: float) -> dict[str, float]:
-        """Wait for a status, with at least these numbers."""
-
-        def come() -> bool:
-            newest = self.all[-1:]
-            return bool(newest) and all(
-                [newest[0]['status'] == CODES[status]]
-                + [newest[0][name] >= number for name, number in least.items()]
-            )
-
-        self.talk.until(come, f'{status} with {least}')
-        return self.all[-1]
+    feed.go_on(SAMPLE_S)
+    talk.until(lambda: odometry, 'odometry')
+    assert stamp_of(odometry[0]) > begin
+    assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
 
 
 def test_the_way_to_tracking_and_every_count_on_it(
     talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
 ) -> None:
     start('filter_node', model=model_path, input_timeout_s=0.5, status_rate_hz=50.0)
-    health, numbers = Health(talk), Numbers(talk)
-    assert math.isnan(numbers.until(Status.WAITING)['evidence'])
+    health, heard = Health(talk), talk.listen(Float64MultiArray, 'status', 1000)
+
+    def until(status: Status, malformed: int = 0) -> dict[str, float]:
+        def come() -> bool:
+            newest = numbers_of(heard[-1]) if heard else {'status': OUTSIDE}
+            return newest['status'] == CODES[status] and newest['malformed'] >= malformed
+
+        talk.until(come, f'{status}, with {malformed} malformed')
+        return numbers_of(heard[-1])
+
+    assert math.isnan(until(Status.WAITING)['evidence'])
     imu = connect(talk, health)
-    good = messages(drive)
-    faulty = messages(drive)[200:203]
-    faulty[0].linear_acceleration.x = float('nan')
-    faulty[1].header.stamp.sec += 10**6
-    send(talk, imu, [*good[:200], *faulty, *good[203:]])
+    feed = Feed(talk, drive, imu)
+    feed.send(200)
+    for feed.spoil in (
+        lambda message: setattr(message.linear_acceleration, 'x', math.nan),
+        lambda message: setattr(message.header.stamp, 'sec', message.header.stamp.sec + 10**6),
+        lambda _: None,
+    ):
+        feed.send(1)
+    feed.send(197)
     imu.publish(b'garbage')
-    tracking = numbers.until(Status.TRACKING, malformed=1)
+    tracking = until(Status.TRACKING, malformed=1)
     assert (tracking['valid'], tracking['level']) == (1.0, 0.0)
     assert (tracking['non_finite'], tracking['wild_stamp']) == (1.0, 1.0)
     assert 0.0 < tracking['ellipse_m'] < 1.0
     assert tracking['processing_max_us'] >= tracking['processing_p50_us'] > 0.0
-    silent = numbers.until(Status.NO_DATA)
+    silent = until(Status.NO_DATA)
     assert (silent['valid'], silent['level']) == (0.0, 2.0)
     assert silent['ticks_since_good_sample'] >= 4
     assert math.isnan(silent['ellipse_m'])
     # Counts are not known while it is configured, which is over sooner or later than discovery.
-    published = [each for each in numbers.all if each['status'] != OUTSIDE]
+    published = [each for each in map(numbers_of, heard) if each['status'] != OUTSIDE]
     for each in published:
         rejected = sum(each[cause] for cause in REJECTIONS)
         assert each['received'] == each['used'] + each['waiting'] + rejected
@@ -214,27 +139,29 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
     talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
 ) -> None:
     node = start('filter_node', use_sim_time='true', input_timeout_s=0.3, modle=model_path)
-    health, numbers = Health(talk), Numbers(talk)
-    talk.until(lambda: numbers.all, 'the status')
-    assert numbers.all[-1]['status'] == OUTSIDE
-    assert math.isnan(numbers.all[-1]['received'])
+    health, heard = Health(talk), talk.listen(Float64MultiArray, 'status')
+    talk.until(lambda: heard, 'the status')
+    numbers = numbers_of(heard[-1])
+    assert numbers['status'] == OUTSIDE
+    assert math.isnan(numbers['received'])
     assert node.alive
     node.stop()
     assert node.said.count('modle (did you mean model?)') == 1
     start('filter_node', use_sim_time='true', model=model_path, input_timeout_s=0.3)
     imu, other = talk.publisher(Imu, 'imu'), talk.node.create_publisher(Imu, 'imu', 10)
-    send(talk, imu, messages(drive, 10))
+    feed = Feed(talk, drive, imu)
+    feed.send(10)
     health.until_value('cause', 'no_clock')
     assert 'no time came on /clock yet' in health.why
-    with pytest.raises(EnoughError, match='/imu'):
-        listen(heard_one, lambda: None, 20.0)
-    stream = iter(messages(drive, 2000))
 
-    def published() -> bool:
-        imu.publish(next(stream))
-        return 'publishers are on /imu (/test, /test)' in health.why
+    def hear(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
+        assert (name, level, values['cause'], nodes) == ('filter_node', 2, 'no_clock', 1)
+        raise EOFError(why)
 
-    talk.until(published, 'both publishers to be named')
+    with pytest.raises(EOFError, match='/imu'):
+        listen(hear, lambda: None, 20.0)
+    feed.go_on(SAMPLE_S)
+    talk.until(lambda: 'publishers are on /imu (/test, /test)' in health.why, 'both to be named')
     talk.node.destroy_publisher(other)
 
 
@@ -260,3 +187,56 @@ def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk: 
     for node in nodes:
         node.destroy_node()
     assert heard == {'twin': (0, 'w', {'a': 'b'}, 2), 'single': (0, 'w', {'a': 'b'}, 1)}
+
+
+def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
+    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
+) -> None:
+    names = 'filter_a', 'filter_b'
+    nodes = {
+        name: start('filter_node', '-r', f'__node:={name}', model=model_path, input_timeout_s=60.0)
+        for name in names
+    }
+    board, imu = Board(talk), talk.publisher(Imu, 'imu')
+    talk.until(lambda: imu.get_subscription_count() == 2, 'both nodes')
+
+    def both(key: str, *values: str) -> bool:
+        return tuple(board.value(name, key) for name in names) == values
+
+    talk.until(lambda: both('status', *['waiting for data'] * 2), 'both to be configured')
+    talk.until(
+        lambda: all('also published by' in node.said for node in nodes.values()), 'warnings'
+    )
+    for name, other in (names, names[::-1]):
+        (line,) = (each for each in nodes[name].said.splitlines() if 'also published by' in each)
+        assert f'/{other}' in line
+        assert f'/{name},' not in line
+        assert '__ns:=' in line
+    Feed(talk, drive, imu).send(400)
+    talk.until(lambda: both('cause', *['shared_output'] * 2), 'the cause in the diagnostics')
+    assert {board.status(name).level for name in names} == {DiagnosticStatus.WARN}
+    assert all('State: tracking' in node.said for node in nodes.values())
+    # A service belongs to one node, and not to whoever hears the call first, or to both.
+    assert talk.call(SetBool, 'filter_a/enable', data=False).success
+    talk.until(lambda: board.value('filter_a', 'cause') == 'disabled', 'one to be disabled')
+    assert 'disabled' not in nodes['filter_b'].said
+    assert nodes['filter_b'].stop() == 0
+    talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
+
+
+def test_robots_in_namespaces_share_diagnostics_alone(
+    talk: Talk, start: Start, model_path: Path
+) -> None:
+    board = Board(talk)
+    nodes = [start('filter_node', '-r', f'__ns:=/car{car}', model=model_path) for car in (1, 2)]
+    names = 'car1/filter_node', 'car2/filter_node'
+    for name in names:
+        talk.until(
+            lambda name=name: board.value(name, 'cause') == 'no_publisher', f'words of {name}'
+        )
+        talk.listen(Odometry, f'/{name.partition("/")[0]}/odometry')
+    hardware = [board.status(name).hardware_id for name in names]
+    assert all(hardware)
+    assert hardware[0] != hardware[1]
+    assert {board.value(name, 'imu_frame') for name in names} == {'imu_link'}
+    assert not any('also published by' in node.said for node in nodes)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of a node about itself, their times and rates."""
 
-from __future__ import annotations
-
 from collections import Counter
 import math
 from types import SimpleNamespace
@@ -13,6 +11,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from ros_talk import numbers_of
 from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import EllipseLimits, Status
@@ -24,6 +23,7 @@ from two_manifold_ros.nodes import health
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
+FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
 LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 
 
@@ -38,26 +38,27 @@ class Bench:
         self.known: dict[str, Any] = dict(TRACKS)
         self.counters: Counter[str] = Counter()
         monkeypatch.setattr(health, 'monotonic', lambda: self.now_s)
-        topic = SimpleNamespace(sensor='IMU', name='/imu', received_s=0.0)
-        self.status = StatusPublisher(self._node(), topic, 'adapting/')
-
-    def _node(self) -> Any:  # noqa: ANN401 - a stand-in
         logger = SimpleNamespace(
             warning=lambda line: self.said.append(f'W {line}'),
             info=lambda line: self.said.append(f'I {line}'),
         )
-        return SimpleNamespace(
-            create_publisher=lambda _, name, __: SimpleNamespace(
-                publish=self.published[name].append,
-                get_subscription_count=lambda: self.listeners,
-                topic_name=f'/{name}',
-            ),
+        node: Any = SimpleNamespace(
+            create_publisher=self._publisher,
             get_logger=lambda: logger,
             get_parameter=lambda _: SimpleNamespace(value=False),
             now_ns=5 * 10**9,
             errors=7,
             get_fully_qualified_name=lambda: '/robot/node',
             hardware_id='computer/robot',
+        )
+        topic = SimpleNamespace(sensor='IMU', name='/imu', received_s=0.0)
+        self.status = StatusPublisher(node, topic, 'adapting/')
+
+    def _publisher(self, _: object, name: str, __: object) -> SimpleNamespace:
+        return SimpleNamespace(
+            publish=self.published[name].append,
+            get_subscription_count=lambda: self.listeners,
+            topic_name=f'/{name}',
         )
 
     def _publish(self, events: dict[str, str] | None) -> None:
@@ -83,9 +84,7 @@ class Bench:
 
     @property
     def numbers(self) -> dict[str, float]:
-        message = self.published['adapting/status'][-1]
-        names = message.layout.dim[0].label.split(',')
-        return dict(zip(names, message.data, strict=True))
+        return numbers_of(self.published['adapting/status'][-1])
 
 
 @pytest.fixture
@@ -99,8 +98,7 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -
     assert len(bench.published['adapting/status']) == 3
     assert len(bench.published['/diagnostics']) == 1
     assert bench.numbers['status'] == CODES[Status.TRACKING]
-    bench.known = dict(LOST)
-    bench.look()
+    bench.look(**LOST)
     bench.look()
     assert bench.numbers['status'] == CODES[Status.LOST]
     assert len(bench.published['/diagnostics']) == 2
@@ -126,24 +124,14 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     assert (status.name, status.hardware_id) == ('robot/node', 'computer/robot')
     assert list(values)[:3] == ['model', 'status', 'cause']
     assert list(values)[-2:] == ['checkpoint', 'callback_errors']
-    assert (values['valid'], values['evidence'], values['callback_errors']) == (
-        'false',
-        'unknown',
-        '7',
-    )
-    assert (values['received'], values['malformed'], values['zero_stamp'], values['ticks']) == (
-        '30',
-        '2',
-        '0',
-        '5',
-    )
+    wanted = {'valid': 'false', 'evidence': 'unknown', 'callback_errors': '7', 'received': '30'}
+    wanted |= {'malformed': '2', 'zero_stamp': '0', 'ticks': '5'}
+    assert wanted.items() <= values.items()
     numbers = bench.numbers
     assert list(numbers)[2:] == list(NUMBERS)
-    assert numbers['sec'] == 5.0
-    assert numbers['input_rate_hz'] == 15.0
-    assert numbers['ticks_since_good_sample'] == 5.0
-    assert (numbers['received'], numbers['used'], numbers['out_of_order']) == (30.0, 28.0, 0.0)
-    assert numbers['processing_p99_us'] == 2.0
+    known = {'sec': 5.0, 'input_rate_hz': 15.0, 'ticks_since_good_sample': 5.0, 'used': 28.0}
+    known |= {'received': 30.0, 'out_of_order': 0.0, 'processing_p99_us': 2.0}
+    assert known.items() <= numbers.items()
 
 
 @pytest.mark.parametrize(
@@ -162,16 +150,14 @@ def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(
     bench: Bench, known: dict[str, Any], *, valid: bool
 ) -> None:
     estimate = SimpleNamespace(valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1)
-    bench.known |= {'latest': estimate, **known}
-    bench.look()
+    bench.look(latest=estimate, **known)
     assert bench.numbers['valid'] == valid
     assert bench.values['valid'] == str(valid).lower()
     assert math.isnan(bench.numbers['ellipse_m']) != valid
 
 
 def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
-    bench.known |= {'trouble': 'no model'}
-    bench.look()
+    bench.look(trouble='no model')
     assert bench.numbers['status'] == -1.0
     assert bench.numbers['level'] == 2.0
     assert math.isnan(bench.numbers['received'])
@@ -182,8 +168,7 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
     bench: Bench,
 ) -> None:
     for known in (LOST, TRACKS, LOST, TRACKS):
-        bench.known = dict(known)
-        bench.look()
+        bench.look(**known)
         bench.now_s += 2.0
     assert bench.said == [
         'W Lost: too wide',
@@ -192,20 +177,10 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
     ]
 
 
-def test_what_the_node_logged_itself_is_not_warned_of(bench: Bench) -> None:
-    bench.known |= {'trouble': 'no model'}
-    bench.status.note('unconfigured', 'no model')
-    bench.look()
-    bench.known = dict(TRACKS)
-    bench.look()
-    assert bench.said == ['I Over after 0.0 s; the warning was: no model']
-
-
 def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     bench.look()
     bench.second(**{'rejected zero_stamp': '3 messages'})
-    bench.known = dict(LOST)
-    bench.look()
+    bench.look(**LOST)
     bench.now_s += 1.0
     bench.second()
     assert bench.said[1:] == [
@@ -224,11 +199,9 @@ def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
 
 
 def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench: Bench) -> None:
-    bench.known = {'shared_outputs': {'/position': ('another one',)}}
-    bench.known |= {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
+    bench.known |= {'shared_outputs': {'/position': ('another one',)}, **FILLS}
     for known in ({}, TRACKS, LOST, {'shared_outputs': {}}, TRACKS):
-        bench.known |= known
-        bench.look()
+        bench.look(**known)
         bench.second()
         bench.now_s += 1.0
     shared = bench.said[0].removeprefix('W ')
@@ -245,18 +218,15 @@ def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench: 
 
 def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
     for known in (TRACKS, LOST, TRACKS, LOST, LOST):
-        bench.known = dict(known)
-        bench.look()
+        bench.look(**known)
     assert {key: each for key, each in bench.values.items() if key.startswith('times_')} == {
         'times_diverged': '2'
     }
 
 
 def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
-    bench.known = {'received': False}
-    bench.look()
-    bench.known = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
-    bench.look()
+    bench.look(received=False)
+    bench.look(received=True, **FILLS)
     bench.known['why'] = '2 of 20 ticks'
     bench.second()
     assert bench.said == [

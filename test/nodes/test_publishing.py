@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From dictionaries to rclpy messages, and estimates on a node."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 import gc
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +14,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
-import rclpy
 from rclpy.serialization import deserialize_message, serialize_message
+from ros_talk import ros, Talk
+from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     choose_scene,
     odometry_message,
@@ -40,20 +40,14 @@ from two_manifold_ros.nodes.publishing import (
 )
 from two_manifold_ros.nodes.updater_node import UpdaterNode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from ros_talk import Talk
-
-
-def wire(msgtype: str, fields: dict[str, object]) -> object:
+def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated
     return deserialize_message(
         serialize_message(to_message(msgtype, fields)), message_class(msgtype)
     )
 
 
-def test_nested_fields_arrays_and_bytes() -> None:
+def test_nested_fields_arrays_sequences_and_bytes() -> None:
     values = [{'key': 'a', 'value': 'b'}]
     status = {'level': 2, 'name': 'x', 'values': values}
     message = wire('diagnostic_msgs/msg/DiagnosticArray', {'status': [status]})
@@ -66,11 +60,7 @@ def test_nested_fields_arrays_and_bytes() -> None:
     assert pose.header.stamp.sec == 3
     np.testing.assert_array_equal(pose.pose.covariance, np.arange(36.0))
     assert pose.pose.pose.orientation.w == 1.0
-
-
-def test_sequences_of_numbers() -> None:
-    message = wire('std_msgs/msg/Float64MultiArray', {'data': [1.0, 2.0]})
-    assert list(message.data) == [1.0, 2.0]
+    assert list(wire('std_msgs/msg/Float64MultiArray', {'data': [1.0, 2.0]}).data) == [1.0, 2.0]
 
 
 def test_a_field_that_is_not_there_is_an_error() -> None:
@@ -90,20 +80,12 @@ BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message
 
 def estimate(seed: int) -> Estimate:
     generator = np.random.default_rng(seed)
-    return Estimate(
+    return estimate_with(
         stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
-        tick=seed,
-        status=Status.TRACKING,
-        cause='',
-        why='tracking',
-        state=np.ones(1),
         positions=generator.normal(size=(1, 2)),
         covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
-        evidence=1.0,
-        novelty=1.0,
-        ellipse_m=0.1,
     )
 
 
@@ -135,55 +117,39 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
     assert publishers.topics['odometry'] == '/adapting/odometry'
     paths = talk.listen(PathMessage, 'adapting/predicted_path')
     talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
-    numbers = np.zeros((3, 2)), np.stack([np.eye(2)] * 3)
-    estimate = Estimate(
-        10**9, 0, Status.TRACKING, '', 'tracking', np.ones(1), *numbers, np.ones(2), np.eye(2),
-        1.0, 1.0, 0.1
-    )  # fmt: skip
 
     def heard(poses: int) -> bool:
-        publishers.publish(estimate)
+        numbers = {'positions': np.zeros((poses, 2)), 'covariances': np.stack([np.eye(2)] * poses)}
+        publishers.publish(estimate_with(**numbers))
         return bool(paths) and len(paths[-1].poses) == poses
 
     talk.until(lambda: heard(3), 'a path')
     publishers.scene = choose_scene(replace(model, horizons=(0, 5)))
-    estimate = replace(estimate, positions=numbers[0][:2], covariances=numbers[1][:2])
     talk.until(lambda: heard(2), 'a path of the other model')
     publishers.destroy()
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
 
 
-@pytest.fixture
-def refusal(domain: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Return a function that says why a node is not configured, where there is no tf2_msgs."""
+def refusal(domain: str, make: Callable[[], object], **parameters: object) -> str:
+    """Return why a node is not configured."""
+    with ros(domain, **parameters):
+        with pytest.raises(InputError) as caught:
+            make()
+        reason = str(caught.value)
+        # Of a node that was not made nothing is left but what the traceback holds.
+        del caught
+        gc.collect()
+        return reason
 
+
+def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
+    domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def without_transforms(msgtype: str) -> type:
         if msgtype == TRANSFORM_TYPE:
             raise ImportError
         return message_class(msgtype)
 
-    def refused(make: Callable[[], object], *parameters: str) -> str:
-        args = [part for each in parameters for part in ('-p', each)]
-        rclpy.init(args=['--ros-args', *args], domain_id=int(domain))
-        try:
-            with pytest.raises(InputError) as caught:
-                make()
-            reason = str(caught.value)
-            # Of a node that was not made nothing is left but what the traceback holds.
-            del caught
-            gc.collect()
-        finally:
-            rclpy.shutdown()
-        return reason
-
-    monkeypatch.setattr(publishing, 'message_class', without_transforms)
-    yield refused
-    rclpy.try_shutdown()
-
-
-def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
-    refusal: Callable[..., str],
-) -> None:
     def configure() -> None:
         node = FilterNode()
         try:
@@ -192,9 +158,14 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
             # What it publishes would be there for the tests that follow.
             node.destroy_node()
 
-    wanted, missing = 'publish_tf:=true', 'model:=missing.npz'
-    assert 'No model is given' in refusal(configure, 'managed:=true', wanted)
-    assert 'tf2_msgs' in refusal(configure, 'managed:=true', wanted, missing)
-    assert 'missing.npz' in refusal(configure, 'managed:=true', missing)
-    assert 'tf2_msgs' in refusal(UpdaterNode, wanted, missing)
-    assert 'missing.npz' in refusal(UpdaterNode, missing)
+    monkeypatch.setattr(publishing, 'message_class', without_transforms)
+    wanted, missing, managed = (
+        {'publish_tf': 'true'},
+        {'model': 'missing.npz'},
+        {'managed': 'true'},
+    )
+    assert 'No model is given' in refusal(domain, configure, **managed, **wanted)
+    assert 'tf2_msgs' in refusal(domain, configure, **managed, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, configure, **managed, **missing)
+    assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)

@@ -2,25 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The speed ratio of the simulated car, and the node as a process, over DDS."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
+from ros_talk import stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.slot_car_node import Pacing
 from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ros_talk import NodeProcess, Talk
 
 MS = 1_000_000
 
@@ -44,9 +36,7 @@ def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long() -
     assert pacing.troubles(5000 * MS) == {}
 
 
-def test_slot_car_is_the_simulator_with_exact_stamps(
-    talk: Talk, start: Callable[..., NodeProcess]
-) -> None:
+def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
     chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
     node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
     heard = talk.listen(Imu, 'imu')
@@ -57,11 +47,9 @@ def test_slot_car_is_the_simulator_with_exact_stamps(
     got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
     first = forces.index(got[0])
     assert got == forces[first : first + len(got)]
-    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in heard]
-    assert set(np.diff(stamps)) == {5_000_000}
+    assert set(np.diff(list(map(stamp_of, heard)))) == {5_000_000}
+    assert set(np.diff(list(map(stamp_of, poses)))) == {20_000_000}
     assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
-    times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
-    assert set(np.diff(times)) == {20_000_000}
     variances = ImuNoise(SlotCarSettings(rate_hz=200.0, **chosen)).variances()
     for part, wanted in (('linear_acceleration', slice(3)), ('angular_velocity', slice(3, 6))):
         got = {tuple(getattr(each, f'{part}_covariance')) for each in heard}

@@ -2,38 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trainer as a process, over DDS."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from pathlib import Path
 import signal
-from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
+from imu_feed import Feed
 import numpy as np
-from ros_talk import Health
+from ros_talk import Health, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rclpy.publisher import Publisher as RosPublisher
-    from ros_talk import NodeProcess, Talk
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-
-Start: TypeAlias = 'Callable[..., NodeProcess]'
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun, write_run
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
 QUICK = SMALL | {'method': 'spectral'}
@@ -93,22 +79,6 @@ def test_the_type_of_the_reference_can_be_reported(
     Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
 
 
-def record(
-    talk: Talk, drive: SlotCarRun, part: slice, imu: RosPublisher, reference: RosPublisher
-) -> None:
-    """Publish a part of a drive."""
-    rows = zip(
-        drive.stamps_ns.tolist(), drive.imu, drive.positions, drive.quaternions, strict=True
-    )
-    for count, (stamp, sample, position, quaternion) in enumerate(list(rows)[part]):
-        fields = imu_message(stamp, sample, np.zeros(6))
-        imu.publish(to_message('sensor_msgs/msg/Imu', fields))
-        if count % 5 == 0:
-            fields = reference_message(stamp, position, quaternion)
-            reference.publish(to_message('geometry_msgs/msg/PoseStamped', fields))
-            talk.spin(0.001)
-
-
 def test_records_until_reported_to_finish_and_no_longer(
     talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
 ) -> None:
@@ -121,11 +91,12 @@ def test_records_until_reported_to_finish_and_no_longer(
     health.until('std_msgs/msg/String: set reference_type')
     talk.node.destroy_publisher(wrong)
     reference = talk.publisher(PoseStamped, 'reference')
-    record(talk, drive, slice(0, 100), imu, reference)
+    feed = Feed(talk, drive, imu, reference, every=5)
+    feed.send(100)
     health.until('recording until the service')
     assert talk.call(Trigger, 'trainer_node/finish').success
     # Two seconds are too short, which must not cost what was recorded.
-    record(talk, drive, slice(100, None), imu, reference)
+    feed.send(len(drive.stamps_ns) - 100)
     nearly_all = 0.95 * len(drive.stamps_ns)
     talk.until(lambda: int(health.values.get('imu_messages', 0)) > nearly_all, 'the drive')
     assert health.values['reference_type'] == 'geometry_msgs/msg/PoseStamped'
@@ -153,7 +124,7 @@ def test_a_recording_of_given_length_ends_when_training_starts(
     )  # fmt: skip
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
     reference = talk.publisher(PoseStamped, 'reference')
-    record(talk, drive, slice(0, 200), imu, reference)
+    Feed(talk, drive, imu, reference, every=5).send(200)
     talk.until(lambda: not imu.get_subscription_count(), 'the end of recording')
     talk.until(lambda: health.level == 2, 'the failure')
     answer = talk.call(Trigger, 'trainer_node/finish')

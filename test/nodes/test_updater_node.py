@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The updater: it learns over DDS, what it learned outlives it, and filters are handed it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
 import signal
-from time import monotonic
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +15,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from imu_feed import connect
+from imu_feed import connect, Feed
 from other_models import small_tpsr, tolerant
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
-from ros_talk import Board, Health, PATIENCE_S
+from ros_talk import Board, Health, NodeProcess, numbers_of, stamp_of, Start, Talk
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -30,20 +28,9 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.nodes.updater_node import FilterClient, Promoter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import (
-    imu_message,
-    reference_message,
-    run_to_recording,
-    simulate,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ros_talk import NodeProcess, Talk
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, SlotCarRun
 
 RATE_HZ = 20
 FIRST = 40 * RATE_HZ
@@ -54,41 +41,10 @@ USUAL_M = {'map': 0.1, 'tpsr': 0.3}
 """Median error of a position with models of a few laps; that of the mean position is 1.5 m."""
 
 
-class Drive:
-    """A slot car whose samples and positions are published quickly, one part after the other."""
-
-    def __init__(self, talk: Talk, health: Health) -> None:
-        self._talk = talk
-        self._run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
-        self._imu = connect(talk, health)
-        self._reference = talk.publisher(PoseStamped, 'reference')
-        self.sent = 0
-
-    def send(self, count: int, *, positions: bool = True) -> None:
-        run = self._run
-        for index in range(self.sent, self.sent + count):
-            stamp = int(run.stamps_ns[index])
-            fields = imu_message(stamp, run.imu[index], np.zeros(6))
-            self._imu.publish(to_message('sensor_msgs/msg/Imu', fields))
-            if positions and index % 2 == 0:
-                seen = reference_message(stamp, run.positions[index], run.quaternions[index])
-                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
-            self._talk.spin(0.002)
-        self.sent += count
-
-    def send_until(self, condition: Callable[[], bool], most: int, *, positions: bool) -> None:
-        """Send samples until the condition holds, so many at most."""
-        began = self.sent
-        while not condition():
-            assert self.sent - began < most, 'sent in vain'
-            self.send(2, positions=positions)
-            self._talk.spin(0.02)
-
-    def errors(self, published: list[PoseWithCovarianceStamped]) -> np.ndarray:
-        stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in published]
-        places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in published]
-        where = np.searchsorted(self._run.stamps_ns, stamps)
-        return np.linalg.norm(np.array(places) - self._run.positions[where, :2], axis=1)
+def median_error(run: SlotCarRun, published: list[PoseWithCovarianceStamped]) -> float:
+    places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in published]
+    where = np.searchsorted(run.stamps_ns, list(map(stamp_of, published)))
+    return float(np.median(np.linalg.norm(places - run.positions[where, :2], axis=1)))
 
 
 def children(process: NodeProcess) -> set[int]:
@@ -99,7 +55,7 @@ def children(process: NodeProcess) -> set[int]:
 
 @pytest.mark.parametrize('learner', ['map', 'tpsr'])
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
-    talk: Talk, start: Callable[..., NodeProcess], tmp_path: Path, learner: str
+    talk: Talk, start: Start, tmp_path: Path, learner: str
 ) -> None:
     chosen = {
         'learner': learner,
@@ -110,10 +66,11 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     }
     node = start('updater_node', **chosen)
     health = Health(talk)
-    drive = Drive(talk, health)
+    run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
+    drive = Feed(talk, run, connect(talk, health), talk.publisher(PoseStamped, 'reference'))
     positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position', 1000)
     learning = talk.listen(Float64MultiArray, 'adapting/learning')
-    drive.send(FIRST)
+    drive.send(FIRST, 0.002)
 
     # While the drive goes on it learns beside what it filters; a training takes its time.
     def erred() -> float:
@@ -123,17 +80,15 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
 
     while not erred() < 0.2:
         assert drive.sent < 500 * RATE_HZ, health.values
-        drive.send(2)
-        talk.spin(0.2)
+        drive.send(2, 0.1)
     assert int(health.values['samples_models']) > 0
     assert health.values['learner'] == learner
     positions.clear()
-    drive.send(400, positions=False)
+    drive.send(400, 0.002, positions=False)
     talk.until(lambda: len(positions) > 120, 'positions')
-    assert np.median(drive.errors(positions)) < USUAL_M[learner]
+    assert median_error(run, positions) < USUAL_M[learner]
     assert positions[-1].header.frame_id == 'map'
-    names = learning[-1].layout.dim[0].label.split(',')
-    published = dict(zip(names, learning[-1].data, strict=True))
+    published = numbers_of(learning[-1])
     assert published['models'] >= 1
     assert published['learned_s'] > 10.0
     written = int(health.values['checkpoints_written'])
@@ -156,43 +111,40 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     positions.clear()
     talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
     # Without positions, so that it can have learned nothing since.
-    drive.send_until(lambda: len(positions) > 100, 60 * RATE_HZ, positions=False)
-    assert np.median(drive.errors(positions)) < USUAL_M[learner]
-    forgot = [talk.call(Trigger, 'updater_node/forget').success]
+    most = drive.sent + 60 * RATE_HZ
+    while len(positions) <= 100:
+        assert drive.sent < most, 'sent in vain'
+        drive.send(2, 0.01, positions=False)
+    assert median_error(run, positions) < USUAL_M[learner]
+    assert talk.call(Trigger, 'updater_node/forget').success
     talk.until(lambda: health.values['samples_models'] == '0', 'what was learned to be forgotten')
-    assert forgot == [True]
     assert again.stop(signal.SIGTERM) == 0
     assert 'resumed at ' in again.log()
     # Nothing half-written is left.
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
 
 
-class FakeClient:
-    """A service that answers when the test says so."""
+class Bench:
+    """The client of a filter node, on a stand-in for a node that keeps what was made of it."""
 
-    def __init__(self) -> None:
-        self.ready = True
-        self.asked: list[Any] = []
-        self.future = Future()
-
-    def service_is_ready(self) -> bool:
-        return self.ready
-
-    def call_async(self, request: object) -> Future:
-        self.asked.append(request)
-        return self.future
-
-
-class FakeNode:
-    """Remembers what was made of it."""
-
-    def __init__(self, namespace: str = '/') -> None:
-        self._namespace = namespace
-        self.clients: dict[str, FakeClient] = {}
+    def __init__(self, name: str = 'filter_node', namespace: str = '/') -> None:
+        self.clients: dict[str, Any] = {}
         self.topics: dict[str, Callable[[DiagnosticArray], object]] = {}
         self.bugs: list[Exception] = []
+        self.heard: list[dict[str, str]] = []
+        self.answers: list[str] = []
+        self.node: Any = SimpleNamespace(
+            get_namespace=lambda: namespace,
+            guard=self._guard,
+            create_client=self._client,
+            create_subscription=lambda _, topic, callback, __: self.topics.update(
+                {topic: callback}
+            ),
+        )
+        self.client = FilterClient(self.node, name)
+        self.client.listen(self.heard.append)
 
-    def guard(self, callback: Callable[..., object]) -> Callable[..., object]:
+    def _guard(self, callback: Callable[..., object]) -> Callable[..., object]:
         def guarded(*arguments: object) -> object:
             try:
                 return callback(*arguments)
@@ -202,29 +154,14 @@ class FakeNode:
 
         return guarded
 
-    def get_namespace(self) -> str:
-        return self._namespace
-
-    def create_client(self, _: object, name: str) -> FakeClient:
-        self.clients[name] = FakeClient()
-        return self.clients[name]
-
-    def create_subscription(
-        self, _: object, topic: str, callback: Callable[[DiagnosticArray], object], __: object
-    ) -> None:
-        self.topics[topic] = callback
-
-
-class Bench:
-    def __init__(self, name: str = 'filter_node', namespace: str = '/') -> None:
-        self.node = FakeNode(namespace)
-        self.heard: list[dict[str, str]] = []
-        self.answers: list[str] = []
-        self.client = FilterClient(self.node, name)
-        self.client.listen(self.heard.append)
+    def _client(self, _: object, name: str) -> Any:  # noqa: ANN401 - a stand-in
+        client = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: True)
+        client.call_async = lambda request: client.asked.append(request) or client.future
+        self.clients[name] = client
+        return client
 
     def answer(self, service: str, response: object) -> str:
-        self.node.clients[service].future.set_result(response)
+        self.clients[service].future.set_result(response)
         return self.answers[-1]
 
 
@@ -239,12 +176,12 @@ class Bench:
 def test_names(name: str, namespace: str, full: str) -> None:
     bench = Bench(name, namespace)
     assert bench.client.name == full
-    assert set(bench.node.clients) == {
+    assert set(bench.clients) == {
         f'{full}/set_parameters',
         f'{full}/swap_model',
         f'{full}/take_back_model',
     }
-    assert set(bench.node.topics) == {'/diagnostics'}
+    assert set(bench.topics) == {'/diagnostics'}
 
 
 def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
@@ -253,7 +190,7 @@ def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
         DiagnosticStatus(name=name, values=[KeyValue(key='model', value=name)])
         for name in ('filter_node', 'car/filter_node', 'car/updater_node')
     ]
-    bench.node.topics['/diagnostics'](DiagnosticArray(status=statuses))
+    bench.topics['/diagnostics'](DiagnosticArray(status=statuses))
     assert bench.heard == [{'model': 'car/filter_node'}]
 
 
@@ -275,7 +212,7 @@ def test_the_next_model_is_a_parameter() -> None:
     bench = Bench()
     bench.client.name_next('new.npz', bench.answers.append)
     service = '/filter_node/set_parameters'
-    ((parameter,),) = [each.parameters for each in bench.node.clients[service].asked]
+    ((parameter,),) = [each.parameters for each in bench.clients[service].asked]
     assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
     refused = SetParametersResult(successful=False, reason='locked')
     assert bench.answer(service, SetParameters.Response(results=[refused])) == 'locked'
@@ -283,7 +220,7 @@ def test_the_next_model_is_a_parameter() -> None:
 
 def test_a_service_that_is_not_there_is_a_refusal() -> None:
     bench = Bench()
-    bench.node.clients['/filter_node/swap_model'].ready = False
+    bench.clients['/filter_node/swap_model'].service_is_ready = lambda: False
     bench.client.swap(bench.answers.append)
     assert bench.answers == ['its services cannot be found']
 
@@ -291,15 +228,15 @@ def test_a_service_that_is_not_there_is_a_refusal() -> None:
 def test_a_call_that_fails_is_a_bug_that_is_reported() -> None:
     bench = Bench()
     bench.client.swap(bench.answers.append)
-    bench.node.clients['/filter_node/swap_model'].future.set_exception(RuntimeError('broken'))
+    bench.clients['/filter_node/swap_model'].future.set_exception(RuntimeError('broken'))
     assert bench.answers == []
-    assert len(bench.node.bugs) == 1
+    assert len(bench.bugs) == 1
 
 
 def test_without_a_folder_nothing_can_be_handed_over() -> None:
     chosen = UpdaterParameters(filter_node='f')
     with pytest.raises(InputError, match='set the parameter hand_over_folder'):
-        Promoter(FakeNode(), SimpleNamespace(), chosen)
+        Promoter(Bench().node, SimpleNamespace(), chosen)
 
 
 TICK_NS = 100_000_000
@@ -313,44 +250,6 @@ LEARNING = {
     'horizons': list(HORIZONS),
     'reference_type': 'geometry_msgs/msg/PoseStamped',
 }
-
-
-class Lap:
-    """The slot car goes on whatever happens, and its camera may be moved."""
-
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
-        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
-        self._sent = 0
-        self._due = monotonic()
-        self._imu = talk.publisher(Imu, 'imu')
-        self._reference = talk.publisher(PoseStamped, 'reference')
-        self.moved = np.zeros(3)
-
-    def until(self, condition: Callable[[], object], what: str) -> None:
-        end = monotonic() + PATIENCE_S
-        while not condition():
-            assert monotonic() < end, f'drove in vain until {what}'
-            self._step()
-            self._due = max(self._due + SAMPLE_S / SPEED, monotonic())
-            self._talk.spin()
-            while monotonic() < self._due:
-                self._talk.spin(self._due - monotonic())
-
-    def _step(self) -> None:
-        index = self._sent
-        run, stamp = self._run, int(self._run.stamps_ns[index])
-        imu = imu_message(stamp, run.imu[index], np.zeros(6))
-        self._imu.publish(to_message('sensor_msgs/msg/Imu', imu))
-        if index % 2 == 0:
-            seen = reference_message(stamp, run.positions[index] + self.moved, run.quaternions[0])
-            self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
-        self._sent += 1
-
-
-def stamps_of(poses: list[PoseWithCovarianceStamped]) -> np.ndarray:
-    stamps = [pose.header.stamp for pose in poses]
-    return np.array([stamp.sec * 10**9 + stamp.nanosec for stamp in stamps])
 
 
 def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
@@ -371,7 +270,7 @@ def old_model(tmp_path: Path) -> Path:
 
 
 def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
-    talk: Talk, start: Callable[..., NodeProcess], old_model: Path, tmp_path: Path
+    talk: Talk, start: Start, old_model: Path, tmp_path: Path
 ) -> None:
     """
     The camera is moved twice, and each time one of the two models is wrong by as much.
@@ -386,17 +285,19 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
     words = Board(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
     states = talk.listen(Float64MultiArray, 'latent_state', 1000)
-    lap = Lap(talk)
+    run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
+    lap = Feed(talk, run, talk.publisher(Imu, 'imu'), talk.publisher(PoseStamped, 'reference'))
+    lap.go_on(SAMPLE_S / SPEED)
     lap.moved = np.array([3.0, 0.0, 0.0])
-    lap.until(lambda: words.value('filter_node', 'swaps') == '1', 'a better model was handed over')
+    talk.until(lambda: words.value('filter_node', 'swaps') == '1', 'a better model')
     assert words.value('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
     lap.moved = np.zeros(3)
-    lap.until(lambda: words.value('filter_node', 'swaps') == '2', 'it was taken back')
+    talk.until(lambda: words.value('filter_node', 'swaps') == '2', 'it to be taken back')
     assert words.value('filter_node', 'model') == str(old_model)
     # Diagnostics report it at once, before its first estimate.
-    lap.until(lambda: len(gaps_at_swaps(states)) == 2, 'it was heard again')
+    talk.until(lambda: len(gaps_at_swaps(states)) == 2, 'it to be heard again')
 
-    assert np.diff(stamps_of(positions)).min() > 0
+    assert np.diff(list(map(stamp_of, positions))).min() > 0
     # The old model is never silent. The other one, when it is taken back, may just find something
     # novel; the old one then takes over at once, and fills its window in view.
     assert gaps_at_swaps(states)[0] <= 2 * TICK_NS

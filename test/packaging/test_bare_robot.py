@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot has none of the offline extras, and a node loads no more than it uses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -81,7 +81,6 @@ def test_there_is_a_lock_for_every_python_that_run_takes(checkout: Path) -> None
     bounds = re.search(
         r'\(3, (\d+)\) <= sys.version_info < \(3, (\d+)\)', (checkout / 'run').read_text()
     )
-    assert bounds is not None
     minors = range(int(bounds[1]), int(bounds[2]))
     assert [f'3.{minor}' for minor in minors] == [*PYTHONS]
 

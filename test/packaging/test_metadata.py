@@ -3,19 +3,17 @@
 """package.xml, setup.py and the sources say the same."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 import re
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import pytest
 
 import two_manifold_ros
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from catkin_pkg.package import Package
+Manifest: TypeAlias = Any  # of catkin_pkg, which may be missing
 
 # Names under which rosdep or pip knows what Python imports under another name.
 OTHER_NAMES = {
@@ -36,7 +34,7 @@ GIVEN = {
 
 
 @pytest.fixture
-def manifest(checkout: Path) -> 'Package':
+def manifest(checkout: Path) -> Manifest:
     catkin_pkg = pytest.importorskip('catkin_pkg.package')
     warnings: list[str] = []
     package = catkin_pkg.parse_package(str(checkout / 'package.xml'), warnings=warnings)
@@ -45,7 +43,7 @@ def manifest(checkout: Path) -> 'Package':
     return package
 
 
-def running_nodes(tree: ast.AST) -> 'Iterator[ast.AST]':
+def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """Walk through a tree, leaving out what only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'):
@@ -69,7 +67,7 @@ def imported(folders: list[Path]) -> set[str]:
 
 
 def test_package_xml_agrees_with_setup_py(
-    manifest: 'Package', setup_arguments: dict[str, Any], checkout: Path
+    manifest: Manifest, setup_arguments: dict[str, Any], checkout: Path
 ) -> None:
     said = [setup_arguments[key] for key in ('name', 'version', 'description', 'license')]
     assert said == [manifest.name, manifest.version, manifest.description, *manifest.licenses]
@@ -82,7 +80,7 @@ def test_package_xml_agrees_with_setup_py(
 
 
 def test_all_name_the_same_oldest_versions(
-    checkout: Path, manifest: 'Package', setup_arguments: dict[str, Any]
+    checkout: Path, manifest: Manifest, setup_arguments: dict[str, Any]
 ) -> None:
     asked = re.findall(r'(\w+)>=([\d.]+)', ' '.join(setup_arguments['install_requires']))
     assert [name for name, _ in asked] == ['numpy', 'scipy']
@@ -95,7 +93,7 @@ def test_all_name_the_same_oldest_versions(
 
 
 def test_package_xml_names_what_is_imported_and_no_more(
-    checkout: Path, manifest: 'Package', setup_arguments: dict[str, Any]
+    checkout: Path, manifest: Manifest, setup_arguments: dict[str, Any]
 ) -> None:
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Offline work only: rosdep has no key for a package that comes from pip alone.
@@ -111,7 +109,7 @@ def test_package_xml_names_what_is_imported_and_no_more(
 
 
 def test_package_xml_names_the_packages_of_the_messages(
-    checkout: Path, manifest: 'Package'
+    checkout: Path, manifest: Manifest
 ) -> None:
     # Recordings may hold, and read by their own means, what no node needs.
     folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'interface')]

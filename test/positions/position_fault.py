@@ -2,20 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """One row of the matrix of position faults: what is done to a drive, and what has to hold."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from fault import with_options
+import numpy as np
 
-    import numpy as np
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Floats, Ints
 
-    from two_manifold_ros.recordings.recording import Recording
-
-    Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
+Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
+Streams: TypeAlias = tuple[Ints, Floats]
 
 ALIKE = 1.1
 """Ratio to the clean drive up to which a size, a limit or an error counts as the same."""
@@ -27,26 +26,27 @@ WRONG_M = 0.5
 """Distance from the true position from which a position is wrong; rows move theirs by a metre."""
 
 
+def of_positions(function: Callable[..., Streams]) -> Callable[..., Change]:
+    """Let a function change copies of stamps (M,) and places (M, 2) of the positions alone."""
+
+    @with_options
+    def change(recording: Recording, rng: np.random.Generator, *options: Any) -> Recording:  # noqa: ANN401
+        positions = recording.positions
+        streams = positions.stamps.copy(), positions.positions.copy()
+        stamps, places = function(*streams, rng, *options)
+        return replace(recording, positions=replace(positions, stamps=stamps, positions=places))
+
+    return change
+
+
 @dataclass(frozen=True)
 class Limits:
-    """
-    Limits of a faulty drive beside the clean one.
+    """Limits of a faulty drive beside the clean one."""
 
-    Parameters
-    ----------
-    places, ellipse
-        Ratio of the places of the route, and of the limits of the ellipse.
-    valid
-        Share of valid ticks that may be lost.
-    error
-        Ratio of the RMSE over all ticks, valid or not.
-
-    """
-
-    places: float = ALIKE
-    ellipse: float = ALIKE
-    valid: float = 0.02
-    error: float = ALIKE
+    places: float = ALIKE  # ratio of the places of the route
+    ellipse: float = ALIKE  # ratio of the limits of the ellipse
+    valid: float = 0.02  # share of valid ticks that may be lost
+    error: float = ALIKE  # ratio of the RMSE over all ticks, valid or not
 
 
 ANY = Limits(math.inf, math.inf, math.inf, math.inf)
@@ -55,66 +55,35 @@ ANY = Limits(math.inf, math.inf, math.inf, math.inf)
 
 @dataclass(frozen=True)
 class PositionFault:
-    """
-    A fault of the positions of a drive, and what the page says of it.
+    """A fault of the positions of a drive, and what the page says of it."""
 
-    Parameters
-    ----------
-    name
-        What goes wrong, as the page calls it.
-    rule
-        What is done about it, in words.
-    change
-        Makes the faulty drive of the clean one; the generator has a seed of its own.
-    says
-        Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
-        nothing else may it warn; those that are warnings are what `train` prints as well.
-    wrong
-        Largest number of wrong positions that may stay in the drive; infinite where all are by
-        their stamps.
-    right
-        Largest share of right positions that may be left out.
-    trained, evaluated
-        Limits of a model that is trained on the faulty drive and scored on a clean one, and of the
-        scores of a clean model on a faulty drive; ``None`` where this is not tried.
-    updater
-        Largest number of wrong positions that an updater may use; of right ones it may refuse one
-        in fifty, or the share ``right``. ``None`` where not tried.
-    of_route
-        Whether the route is odd and not its positions: all are right, and a model that is trained
-        on it follows the like.
-    refused
-        Part of the sentence by which training refuses the drive; empty where it trains.
-    together
-        Whether training is given the clean drive as well, as the first recording.
-    unscored
-        Part of the sentence by which `evaluate` refuses the drive; empty where it does not.
-
-    """
-
-    name: str
-    rule: str
+    name: str  # what goes wrong, as the page calls it
+    rule: str  # what is done about it, in words
+    # Makes the faulty drive of the clean one; the generator has a seed of its own.
     change: Change
+    # Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
+    # nothing else may it warn; those that are warnings are what `train` prints as well.
     says: tuple[str, ...] = ()
+    # Wrong positions that may stay in the drive; infinite where all are by their stamps.
     wrong: float = 0
-    right: float = 0.0
+    right: float = 0.0  # largest share of right positions that may be left out
+    # Limits of a model that is trained on the faulty drive and scored on a clean one, and of the
+    # scores of a clean model on a faulty drive; None where this is not tried.
     trained: Limits | None = Limits()
     evaluated: Limits | None = Limits()
+    # Wrong positions that an updater may use; of right ones it may refuse one in fifty, or the
+    # share `right`. None where not tried.
     updater: int | None = 0
+    # Whether the route is odd and not its positions: all are right, and a model that is trained
+    # on it follows the like.
     of_route: bool = False
-    refused: str = ''
-    together: bool = False
-    unscored: str = ''
+    refused: str = ''  # part of the sentence by which training refuses; empty where it trains
+    together: bool = False  # whether training is given the clean drive as well, as the first one
+    unscored: str = ''  # part of the sentence by which `evaluate` refuses; empty where it does not
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Figures of a model or a score, relative to the clean drive; as in `Limits`."""
-
-    places: float
-    ellipse: float
-    valid: float
-    error: float
+class Measured(Limits):
+    """Figures of a model or a score, relative to the clean drive."""
 
     def complaints(self, limits: Limits, of: str) -> list[str]:
         """Return which limits do not hold."""

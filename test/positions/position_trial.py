@@ -2,35 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Try a row: train, inspect, evaluate and update with a faulty drive beside the clean one."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-from position_fault import LEAST_ERROR_M, Measured, Outcome, WRONG_M
+from position_fault import LEAST_ERROR_M, Measured, Outcome, PositionFault, WRONG_M
 
 from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import DrawnTrack
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from position_fault import PositionFault
-
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Bools
+from two_manifold_ros.typing import Bools
 
 # One car on one day, which is followed more sharply than another day's drive would allow.
 SETTINGS = TrainingSettings(
@@ -78,18 +70,16 @@ def codes_of(recording: Recording) -> frozenset[str]:
 def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
     """Do to the clean drive what the row says, and judge what comes of it."""
     faulty = _changed(fault, clean.train)
-    assert faulty.positions is not None
     complaints: list[str] = []
     complaints += _wrongly_said(fault, faulty, clean)
     complaints += _wrongly_left(fault, faulty.positions, clean)
     trained = _train(fault, faulty, clean, complaints)
     evaluated = None
-    if fault.unscored:
-        complaints += _scored(fault, clean)
-    elif fault.evaluated is not None:
-        score = evaluate(clean.model, [_changed(fault, clean.test)])
-        evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
-        complaints += evaluated.complaints(fault.evaluated, 'evaluated')
+    if fault.evaluated is not None:
+        with _refused(fault.unscored, 'evaluate', complaints):
+            score = evaluate(clean.model, [_changed(fault, clean.test)])
+            evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
+            complaints += evaluated.complaints(fault.evaluated, 'evaluated')
     updater = None
     if fault.updater is not None:
         updater = _update(fault, faulty, clean, complaints)
@@ -135,20 +125,14 @@ def _train(
     fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
 ) -> Measured | None:
     """Train on a faulty drive; None where that is refused, or not tried."""
-    if fault.trained is None and not fault.refused:
+    if fault.trained is None:
         return None
-    try:
+    trained = None
+    with _refused(fault.refused, 'training', complaints):
         drives = [clean.train, faulty] if fault.together else [faulty]
         followed = _changed(fault, clean.test) if fault.of_route else clean.test
         model = train_model(drives, SETTINGS)
         trained = _measured(model, followed, clean)
-    except InputError as error:
-        if not (fault.refused and fault.refused in str(error)):
-            complaints.append(f'training is refused: {error}')
-        return None
-    if fault.refused:
-        complaints.append('training is not refused')
-    if fault.trained is not None:
         complaints += trained.complaints(fault.trained, 'trained')
         drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
         if drawn > fault.trained.ellipse:
@@ -156,13 +140,17 @@ def _train(
     return trained
 
 
-def _scored(fault: PositionFault, clean: CleanDrive) -> list[str]:
-    """Return what is wrong about how `evaluate` refuses the drive."""
+@contextmanager
+def _refused(words: str, what: str, complaints: list[str]) -> Iterator[None]:
+    """Complain of a refusal in other words, or of none where there are words."""
     try:
-        evaluate(clean.model, [_changed(fault, clean.test)])
+        yield
     except InputError as error:
-        return [] if fault.unscored in str(error) else [f'evaluate is refused: {error}']
-    return ['evaluate is not refused']
+        if not (words and words in str(error)):
+            complaints.append(f'{what} is refused: {error}')
+    else:
+        if words:
+            complaints.append(f'{what} is not refused')
 
 
 def _changed(fault: PositionFault, recording: Recording) -> Recording:
@@ -190,8 +178,6 @@ def _update(
 ) -> int:
     """Return how many wrong positions the reference monitor of an updater lets pass."""
     stream, monitor = faulty.positions, ReferenceMonitor()
-    assert stream is not None
-    assert fault.updater is not None
     rows = [*zip(stream.stamps.tolist(), *stream.positions.T.tolist(), strict=True)]
     used = [fix for row in rows if monitor.add(*row) for fix in monitor.taken]
     wrong = np.zeros(len(rows), dtype=np.bool_) if fault.of_route else clean.wrong(stream)

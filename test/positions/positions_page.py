@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page about the matrix of position faults, made from what its tests saw."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
-from position_fault import ALIKE, ANY, LEAST_ERROR_M, WRONG_M
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from position_fault import Limits, Measured, Outcome, PositionFault
+from position_fault import (
+    ALIKE,
+    ANY,
+    LEAST_ERROR_M,
+    Limits,
+    Measured,
+    Outcome,
+    PositionFault,
+    WRONG_M,
+)
 
 HEAD = f"""\
 # Position faults

@@ -2,24 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matrix of position faults, and docs/position_faults.md against its rows."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from clock_changes import unstamped
-from position_fault import PositionFault
-from position_rows import POSITION_FAULTS
-from position_trial import try_fault
-from positions_page import HEAD, stated
+from position_fault import Outcome, PositionFault
+from position_trial import CleanDrive, drive_clean, try_fault
+from positions_page import HEAD, page, stated
 import pytest
-
-if TYPE_CHECKING:
-    from position_fault import Outcome
-    from position_trial import CleanDrive
+from wrong_clocks import POSITION_FAULTS, unstamped
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'position_faults.md'
+
+
+@pytest.fixture(scope='module')
+def clean() -> CleanDrive:
+    """Return a drive without a fault, and what comes of it."""
+    return drive_clean()
+
+
+@pytest.fixture(scope='module')
+def position_outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Outcome]]:
+    """Outcomes of the rows that were run, by name; if complete the page is written."""
+    outcomes: dict[str, Outcome] = {}
+    yield outcomes
+    path = request.config.getoption('--positions-page', default=None)
+    if path and len(outcomes) == len(POSITION_FAULTS):
+        text = page([outcomes[fault.name] for fault in POSITION_FAULTS])
+        Path(path).write_text(text, encoding='utf-8')
 
 
 @pytest.mark.parametrize('fault', POSITION_FAULTS, ids=lambda fault: fault.name)

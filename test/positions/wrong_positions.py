@@ -1,29 +1,193 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the matrix of position faults: wrong places, and how often positions come."""
+"""Wrong places, and how often positions come: what is done to them, and the rows of the matrix."""
 
-from __future__ import annotations
+from dataclasses import replace
 
-from position_changes import (
-    at_rate,
-    bursts,
-    doubled,
-    first_and_last,
-    glitch,
-    glitches,
-    missing,
-    moved_for_good,
-    on_a_line,
-    parked_first,
-    repeated,
-    scattered,
-    shuttling,
-    throttled,
-    unrolled,
-    wandering,
-)
-from position_fault import ANY, Limits, PositionFault
-from worlds.shuttle import Line
+from fault import with_options
+import numpy as np
+from numpy.random import Generator
+from position_fault import ANY, Limits, of_positions, PositionFault, Streams
+from worlds.shuttle import Line, SHUTTLE, shuttle
+
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Bools, Floats, Ints
+
+SHUTTLE_LEGS = 12
+"""Legs of a shuttle that is trained on, or followed: two minutes."""
+
+
+def moves(rng: Generator, count: int, nearest_m: float, farthest_m: float) -> Floats:
+    """Return moves (count, 2) in any direction, their lengths even on a logarithmic scale."""
+    metres = np.exp(rng.uniform(np.log(nearest_m), np.log(farthest_m), count))
+    angle = rng.uniform(0.0, 2.0 * np.pi, count)
+    return metres[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+@of_positions
+def glitches(
+    stamps: Ints, places: Floats, rng: Generator, count: int, nearest_m: float, farthest_m: float
+) -> Streams:
+    """Move single positions any way by distances that are even on a logarithmic scale."""
+    # Never two in a row.
+    chosen = 2 * rng.choice(len(places) // 2, count, replace=False)
+    places[chosen] += moves(rng, count, nearest_m, farthest_m)
+    return stamps, places
+
+
+@of_positions
+def doubled(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    """Give a fifth of the positions twice."""
+    times = 1 + (rng.random(len(places)) < 0.2)
+    return np.repeat(stamps, times), np.repeat(places, times, axis=0)
+
+
+@of_positions
+def missing(stamps: Ints, places: Floats, rng: Generator, share: float) -> Streams:
+    """Lose a share of the positions at random."""
+    kept = rng.random(len(stamps)) >= share
+    return stamps[kept], places[kept]
+
+
+@of_positions
+def glitch(stamps: Ints, places: Floats, _: Generator, metres: float) -> Streams:
+    """Move one position in the middle."""
+    places[len(places) // 2] += [0.6 * metres, -0.8 * metres]
+    return stamps, places
+
+
+@of_positions
+def first_and_last(stamps: Ints, places: Floats, _: Generator, metres: float) -> Streams:
+    """Move the first positions and the last."""
+    places[:5] += [metres, 0.0]
+    places[-5:] += [0.0, metres]
+    return stamps, places
+
+
+@of_positions
+def bursts(
+    stamps: Ints,
+    places: Floats,
+    rng: Generator,
+    count: int,
+    seconds: float,
+    nearest_m: float,
+    farthest_m: float,
+) -> Streams:
+    """Move all positions of some stretches of time, each by one distance."""
+    parts = _parts(stamps, rng, count, seconds)
+    for during, move in zip(parts, moves(rng, count, nearest_m, farthest_m), strict=True):
+        places[during] += move
+    return stamps, places
+
+
+@of_positions
+def scattered(
+    stamps: Ints, places: Floats, rng: Generator, count: int, seconds: float, metres: float
+) -> Streams:
+    """Put all positions of some stretches of time anywhere."""
+    for during in _parts(stamps, rng, count, seconds):
+        places[during] += rng.normal(scale=metres, size=(np.count_nonzero(during), 2))
+    return stamps, places
+
+
+def _parts(stamps: Ints, rng: Generator, count: int, seconds: float) -> list[Bools]:
+    """Return which positions are in stretches of time, at least half of an equal part apart."""
+    part = np.ptp(stamps) / count
+    begins = [int(stamps[0] + (i + rng.uniform(0.1, 0.6)) * part) for i in range(count)]
+    return [(stamps >= each) & (stamps < each + round(1e9 * seconds)) for each in begins]
+
+
+@of_positions
+def moved_for_good(stamps: Ints, places: Floats, _: Generator, metres: float) -> Streams:
+    """Move the localisation half-way, for the rest of the drive."""
+    places[3 * len(places) // 5 :] += [metres, 0.0]
+    return stamps, places
+
+
+@of_positions
+def wandering(
+    stamps: Ints, places: Floats, rng: Generator, metres: float, seconds: float
+) -> Streams:
+    """Let the receiver wander: an error with that spread which lasts that long."""
+    knots = np.arange(0.0, 1e-9 * np.ptp(stamps) + 2.0 * seconds, seconds)
+    elapsed = (stamps - stamps[0]) * 1e-9
+    for axis in range(2):
+        places[:, axis] += np.interp(elapsed, knots, rng.normal(scale=metres, size=len(knots)))
+    return stamps, places
+
+
+@of_positions
+def at_rate(
+    stamps: Ints, places: Floats, rng: Generator, rate_hz: float, noise_m: float = 0.0
+) -> Streams:
+    """Give positions at another rate."""
+    asked = np.arange(stamps[0], stamps[-1], round(1e9 / rate_hz))
+    between = [np.interp(asked - stamps[0], stamps - stamps[0], axis) for axis in places.T]
+    return asked, np.stack(between, axis=1) + rng.normal(scale=noise_m, size=(len(asked), 2))
+
+
+@of_positions
+def throttled(stamps: Ints, places: Floats, _: Generator, every: int) -> Streams:
+    """Give only every so many positions in the second half."""
+    rows = np.arange(len(stamps))
+    kept = (rows < len(rows) // 2) | (rows % every == 0)
+    return stamps[kept], places[kept]
+
+
+@of_positions
+def repeated(stamps: Ints, places: Floats, _: Generator, every: int) -> Streams:
+    """Repeat every so many positions with new stamps until the next one, as after a bridge."""
+    return stamps, places[np.arange(len(places)) // every * every]
+
+
+@with_options
+def parked_first(
+    recording: Recording, rng: Generator, seconds: float, noise_m: float
+) -> Recording:
+    """Record for some time before the vehicle drives."""
+    imu, positions = recording.imu, recording.positions
+    earlier, sooner = (
+        each[0] - np.arange(round(1e9 * seconds), 0, -int(np.median(np.diff(each))))
+        for each in (imu.stamps, positions.stamps)
+    )
+    rest = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+    still = rest + rng.normal(scale=0.02, size=(len(earlier), 6))
+    every = np.concatenate([earlier, imu.stamps])
+    samples = np.concatenate([still, imu.samples])
+    there = positions.positions[0] + rng.normal(scale=noise_m, size=(len(sooner), 2))
+    return replace(
+        recording,
+        imu=replace(imu, stamps=every, receive_stamps=every, samples=samples),
+        positions=replace(
+            positions,
+            stamps=np.concatenate([sooner, positions.stamps]),
+            positions=np.concatenate([there, positions.positions]),
+        ),
+    )
+
+
+@of_positions
+def on_a_line(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    """Measure one coordinate alone, as an encoder of a lift or a rail does."""
+    places[:, 1] = 3.0
+    return stamps, places
+
+
+@of_positions
+def unrolled(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    """Drive perfectly straight on."""
+    steps = np.linalg.norm(np.diff(places, axis=0, prepend=places[:1]), axis=1)
+    return stamps, np.stack([np.cumsum(steps), np.zeros(len(steps))], axis=1)
+
+
+@with_options
+def shuttling(recording: Recording, _: Generator, line: Line, white_m: float) -> Recording:
+    """Drive to and fro on a line instead, with another seed for each part of the clean drive."""
+    world = replace(SHUTTLE, positions=replace(SHUTTLE.positions, white_m=white_m))
+    begin = int(recording.imu.stamps[0] // 10**9)
+    return shuttle(SHUTTLE_LEGS, line, world=world, seed=begin).recording
+
 
 LEFT_OUT = 'left out, counted and reported'
 LEFT = ('positions_left_out',)
@@ -31,56 +195,26 @@ HOLES = 'interpolated over holes of up to three usual intervals'
 
 PLACES = (
     *(
-        PositionFault(
-            name=f'one position off by {metres:g} m',
-            rule=LEFT_OUT,
-            change=glitch(metres),
-            says=LEFT,
-            updater=0,
+        PositionFault(name, LEFT_OUT, change, LEFT, updater=updater)
+        for name, change, updater in (
+            ('one position off by 1 m', glitch(1.0), 0),
+            ('one position off by 50 m', glitch(50.0), 0),
+            ('one position off by 1000 m', glitch(1e3), 0),
+            ('one position off by 100000 m', glitch(1e5), 0),
+            ('2 % of the positions off by 1 m to 100 km, each alone', glitches(24, 1.0, 1e5), 0),
+            # Nobody knows better until the sixth.
+            ('the first and the last five positions off by 100 m', first_and_last(100.0), 5),
+            ('three bursts of 0.4 s off by 1 m to 10 m', bursts(3, 0.4, 1.0, 10.0), 0),
+            # Of the reference it is known for a second only that it was moved.
+            ('one burst of 3 s off by 100 m', bursts(1, 3.0, 100.0, 100.0), 100),
+            ('one second of positions scattered by 30 m', scattered(1, 1.0, 30.0), 0),
         )
-        for metres in (1.0, 50.0, 1e3, 1e5)
     ),
     PositionFault(
-        name='2 % of the positions off by 1 m to 100 km, each alone',
-        rule=LEFT_OUT,
-        change=glitches(24, 1.0, 1e5),
-        says=LEFT,
-        updater=0,
-    ),
-    PositionFault(
-        name='the first and the last five positions off by 100 m',
-        rule=LEFT_OUT,
-        change=first_and_last(100.0),
-        says=LEFT,
-        # Nobody knows better until the sixth.
-        updater=5,
-    ),
-    PositionFault(
-        name='three bursts of 0.4 s off by 1 m to 10 m',
-        rule=LEFT_OUT,
-        change=bursts(3, 0.4, 1.0, 10.0),
-        says=LEFT,
-    ),
-    PositionFault(
-        name='one burst of 3 s off by 100 m',
-        rule=LEFT_OUT,
-        change=bursts(1, 3.0, 100.0, 100.0),
-        says=LEFT,
-        # Of the reference it is known for a second only that it was moved.
-        updater=100,
-    ),
-    PositionFault(
-        name='one second of positions scattered by 30 m',
-        rule=LEFT_OUT,
-        change=scattered(1, 1.0, 30.0),
-        says=LEFT,
-        updater=0,
-    ),
-    PositionFault(
-        name='localisation moved for good by 1 m',
-        rule='used, and reported: either part may be right',
-        change=moved_for_good(1.0),
-        says=('position_jumps',),
+        'localisation moved for good by 1 m',
+        'used, and reported: either part may be right',
+        moved_for_good(1.0),
+        ('position_jumps',),
         updater=1419,
         wrong=1419,
         # Two maps at the same time: no ellipse is small enough to be valid.
@@ -88,116 +222,94 @@ PLACES = (
         evaluated=Limits(error=15.0),
     ),
     PositionFault(
-        name='localisation moved for good by 100 km',
-        rule='the shorter part is left out: no time of the drive is enough for the way',
-        change=moved_for_good(1e5),
-        says=(*LEFT, 'positions_missing'),
+        'localisation moved for good by 100 km',
+        'the shorter part is left out: no time of the drive is enough for the way',
+        moved_for_good(1e5),
+        (*LEFT, 'positions_missing'),
         updater=1419,
         trained=Limits(ellipse=1.2),
     ),
     PositionFault(
-        name='a receiver that wanders by 0.3 m within 20 s',
-        rule='used: every step can be driven; `inspect` prints how far apart the laps are, and '
+        'a receiver that wanders by 0.3 m within 20 s',
+        'used: every step can be driven; `inspect` prints how far apart the laps are, and '
         'the calibrated ellipses are as large as the errors',
-        change=wandering(0.3, 20.0),
+        wandering(0.3, 20.0),
         wrong=200,
         updater=200,
         trained=Limits(ellipse=1.4, error=5.0),
         evaluated=Limits(error=5.0),
     ),
     PositionFault(
-        name='a fifth of the positions twice',
-        rule='the second one is not used',
-        change=doubled,
-        says=('position_duplicates',),
+        'a fifth of the positions twice',
+        'the second one is not used',
+        doubled(),
+        ('position_duplicates',),
     ),
+    PositionFault('a third of the positions missing', HOLES, missing(0.33), ('position_uneven',)),
     PositionFault(
-        name='a third of the positions missing',
-        rule=HOLES,
-        change=missing(0.33),
-        says=('position_uneven',),
-        updater=0,
-    ),
-    PositionFault(
-        name='95 % of the positions missing',
-        rule=f'{HOLES}; straight lines between them cut the bends',
-        change=missing(0.95),
-        says=('position_gaps', 'positions_missing'),
+        '95 % of the positions missing',
+        f'{HOLES}; straight lines between them cut the bends',
+        missing(0.95),
+        ('position_gaps', 'positions_missing'),
         trained=Limits(ellipse=1.3, error=2.5),
         evaluated=Limits(error=3.0),
-        updater=0,
     ),
     PositionFault(
-        name='positions at 1 Hz',
-        rule='interpolated; straight lines between them cut the bends',
-        change=at_rate(1.0),
+        'positions at 1 Hz',
+        'interpolated; straight lines between them cut the bends',
+        at_rate(1.0),
         trained=Limits(places=1.2, ellipse=1.3, error=5.0),
         evaluated=Limits(error=5.0),
-        updater=0,
     ),
+    PositionFault('positions at 5 Hz', 'interpolated', at_rate(5.0), trained=Limits(ellipse=1.3)),
+    PositionFault('positions at 100 Hz, with noise', 'interpolated', at_rate(100.0, 0.005)),
     PositionFault(
-        name='positions at 5 Hz',
-        rule='interpolated',
-        change=at_rate(5.0),
-        trained=Limits(ellipse=1.3),
-        updater=0,
-    ),
-    PositionFault(
-        name='positions at 100 Hz, with noise',
-        rule='interpolated',
-        change=at_rate(100.0, 0.005),
-        updater=0,
-    ),
-    PositionFault(
-        name='throttled half-way, from 50 Hz to 2 Hz',
-        rule='holes are measured by the intervals around them, so that both halves count',
-        change=throttled(25),
+        'throttled half-way, from 50 Hz to 2 Hz',
+        'holes are measured by the intervals around them, so that both halves count',
+        throttled(25),
         trained=Limits(ellipse=1.3),
         evaluated=Limits(error=1.3),
-        updater=0,
     ),
     PositionFault(
-        name='positions at 10 Hz, each given five times',
-        rule='what is given again is no position of its own, nor a stop',
-        change=repeated(5),
+        'positions at 10 Hz, each given five times',
+        'what is given again is no position of its own, nor a stop',
+        repeated(5),
         # Each is given for 0.1 s, so that they are late by half of that.
-        says=('time_offset',),
-        updater=0,
+        ('time_offset',),
     ),
     PositionFault(
-        name='parked for five minutes first',
-        rule='speeds are those of driving, and so are the parts that are left out in turn',
-        change=parked_first(300.0, 0.005),
-        says=('standing',),
+        'parked for five minutes first',
+        'speeds are those of driving, and so are the parts that are left out in turn',
+        parked_first(300.0, 0.005),
+        ('standing',),
         evaluated=None,
-        updater=0,
     ),
     PositionFault(
-        name='a loop seen from its side: positions on a line',
-        rule='learned, with a variance across the line that is not zero; passes on top of each'
+        'a loop seen from its side: positions on a line',
+        'learned, with a variance across the line that is not zero; passes on top of each'
         ' other are the same places, so that estimates are withheld (`off_route`) or wrong where'
         ' they part',
-        change=on_a_line,
+        on_a_line(),
         of_route=True,
         # A projection of the track, at whose ends the car seems to turn back.
         trained=ANY,
         evaluated=None,
     ),
     PositionFault(
-        name='straight on, without a lap',
-        rule='learned, and reported: of a place that is met once nothing can be validated',
-        change=unrolled,
-        says=('no_laps',),
+        'straight on, without a lap',
+        'learned, and reported: of a place that is met once nothing can be validated',
+        unrolled(),
+        ('no_laps',),
         of_route=True,
         trained=ANY,
         evaluated=None,
     ),
     *(
         PositionFault(
-            name=f'a shuttle: there and back in reverse, {what}',
-            rule='learned: each direction has places of its own, and they lead to each other at'
+            f'a shuttle: there and back in reverse, {what}',
+            'learned: each direction has places of its own, and they lead to each other at'
             ' the ends; withheld until it is found, a few seconds after it drives off',
-            change=shuttling(line, white_m),
+            shuttling(line, white_m),
             of_route=True,
             # Of a line of 12 m there and 12 m back, at another speed than the track.
             trained=Limits(places=2.2, ellipse=3.0, valid=0.06, error=2.0),

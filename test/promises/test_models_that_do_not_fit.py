@@ -7,10 +7,9 @@ What is refused is held by the tests of each check; here it is how: one line, th
 file, says what is wrong and ends with what helps.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,14 +17,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit
 from two_manifold_ros.interface.model_swap import check_input, check_successor
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import Recording
 
 LONGEST = 300
 
@@ -50,15 +44,10 @@ def refusal(refused: Callable[[], object], name: str) -> str:
 
 @pytest.mark.parametrize('kind', ['none', 'empty', 'text', 'cut', 'changed'])
 def test_a_file_that_is_no_model(kind: str, content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / 'model.npz'
-    middle = len(content) // 2
-    written = {
-        'empty': b'',
-        'text': b'not a model',
-        'cut': content[:middle],
-        'changed': content[:middle] + b'changed' + content[middle + 7 :],
-    }
-    if kind != 'none':
+    path, half = tmp_path / 'model.npz', len(content) // 2
+    changed = content[:half] + b'changed' + content[half + 7 :]
+    written = {'empty': b'', 'text': b'not a model', 'cut': content[:half], 'changed': changed}
+    if kind in written:
         path.write_bytes(written[kind])
     refusal(lambda: load_model(path), str(path))
 

@@ -6,12 +6,9 @@ Promises 2 and 7, of a session: nothing is published before it is valid, and mem
 Nor after it has ceased to be valid: a gap, a jump or a reset is such a start too.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,15 +16,13 @@ import numpy as np
 import pytest
 from raw_imu import raw_imu
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import COUNTS
-
-if TYPE_CHECKING:
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100
 """Samples kept, instead of so many that a test would take long."""
