@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, TYPE_CHECKING
+from typing import NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from two_manifold_ros.typing import Floats
 
 LARGEST_SIZE = 1_000_000
@@ -64,23 +62,6 @@ def check_points(points: Floats, inputs: int) -> Floats:
         msg = 'a point holds a number that is not finite; leave out the samples that it is made of'
         raise InputError(msg)
     return points
-
-
-def check_array(
-    name: str, array: NDArray[Any], shape: tuple[int | None, ...], *kinds: str
-) -> None:
-    """Refuse what is no finite array of a shape, ``None`` for any but 0, and of some dtypes."""
-    if not isinstance(array, np.ndarray):
-        refuse(f'{name} is no array')
-    pairs = zip(array.shape, shape, strict=False)
-    fits = all(have == want or (want is None and have > 0) for have, want in pairs)
-    if array.ndim != len(shape) or not fits:
-        wanted = ', '.join('any' if length is None else str(length) for length in shape)
-        refuse(f'{name} has the shape {array.shape} instead of ({wanted})')
-    if str(array.dtype) not in kinds:
-        refuse(f'{name} holds {array.dtype} instead of {" or ".join(kinds)}')
-    if not np.isfinite(array).all():
-        refuse(f'{name} holds numbers that are not finite')
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:

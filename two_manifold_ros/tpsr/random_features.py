@@ -11,7 +11,7 @@ import numpy as np
 from scipy.fft import dct
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import check_array, check_count, check_points, refuse
+from two_manifold_ros.tpsr.features import check_count, check_points, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-def _check_bandwidth(value: object) -> None:
-    """Refuse what is not a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
-        refuse(f'bandwidth is {value!r}, not a positive number')
+def _check_drawing(inputs: int, size: int, bandwidth: float, seed: int, precision: str) -> None:
+    """Refuse numbers that are out of range, and a precision of another name."""
+    check_count('inputs', inputs)
+    check_count('size', size)
+    if not 0.0 < bandwidth < np.inf:
+        refuse(f'bandwidth is {bandwidth!r}, not a positive number')
+    check_count('seed', seed, least=0)
+    _check_choice('precision', precision, 'double', 'single')
 
 
 def _check_choice(name: str, value: str, *choices: str) -> None:
@@ -82,20 +86,10 @@ class FourierFeatures:
     phases : (D,) of the same dtype
         :math:`\beta`.
 
-    Raises
-    ------
-    InputError
-        If the arrays do not fit together or are not finite.
-
     """
 
     frequencies: NDArray[Any]
     phases: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        """Check the arrays."""
-        check_array('frequencies', self.frequencies, (None, None), 'float64', 'float32')
-        check_array('phases', self.phases, (self.size,), str(self.frequencies.dtype))
 
     @property
     def inputs(self) -> int:
@@ -148,12 +142,8 @@ def fourier_features(
         If a number is out of range or a name is unknown.
 
     """
-    check_count('inputs', inputs)
-    check_count('size', size)
-    _check_bandwidth(bandwidth)
-    check_count('seed', seed, least=0)
+    _check_drawing(inputs, size, bandwidth, seed, precision)
     _check_choice('kernel', kernel, 'gaussian', 'laplacian')
-    _check_choice('precision', precision, 'double', 'single')
     if kernel == 'laplacian' and precision == 'single':
         msg = 'features of the Laplacian kernel need double precision; do not ask for single'
         raise InputError(msg)
@@ -191,26 +181,11 @@ class StructuredFourierFeatures:
     bandwidth
         :math:`\sigma`.
 
-    Raises
-    ------
-    InputError
-        If the parameters do not fit together.
-
     """
 
     signs: NDArray[Any]
-    phases: Floats
+    phases: NDArray[Any]
     bandwidth: float
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        _check_bandwidth(self.bandwidth)
-        check_array('phases', self.phases, (None,), 'float64', 'float32')
-        check_array('signs', self.signs, (None, 3, None), 'int8')
-        if len(self.signs) != -(-self.size // self.inputs):
-            refuse(f'{len(self.signs)} blocks of {self.inputs} do not give {self.size} features')
-        if not (np.abs(self.signs) == 1).all():
-            refuse('a sign is neither 1 nor -1')
 
     @property
     def inputs(self) -> int:
@@ -244,11 +219,7 @@ def structured_fourier_features(
     small prime factors only. The precision ``single`` takes a third of the time: features of
     points that are a bandwidth long are rounded by less than 1e-7.
     """
-    check_count('inputs', inputs)
-    check_count('size', size)
-    _check_bandwidth(bandwidth)
-    check_count('seed', seed, least=0)
-    _check_choice('precision', precision, 'double', 'single')
+    _check_drawing(inputs, size, bandwidth, seed, precision)
     rng = np.random.Generator(np.random.PCG64(seed))
     # Fewer than three flips and transforms leave the structure of the point visible.
     shape = (-(-size // inputs), 3, inputs)
