@@ -52,11 +52,7 @@ class Contrast:
 
     for centred eigenvectors whose columns have unit norm on average and centred responses with
     :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of neither matter. It is the share
-    of the responses that is left unexplained, penalty included: between 0 and 1. The columns of M
-    span all that the matrix in brackets does not just scale, so that it is inverted in an
-    orthonormal basis of them, which is the Woodbury identity: no system is larger than m x m.
-    V is convex, other than the paper says: the trace of an inverse is, and what is inverted is
-    linear in Theta.
+    of the responses that is left unexplained, penalty included: between 0 and 1.
 
     Parameters
     ----------
@@ -68,18 +64,23 @@ class Contrast:
         :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
         Theta, which sum to one.
 
-    Raises
-    ------
-    InputError
-        If these do not fit together, are not finite or do not vary.
-
     """
 
     def __init__(self, eigenvectors: Floats, responses: Floats, penalty: float) -> None:
         if not penalty > 0.0:
             msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
             raise InputError(msg)
-        _check(eigenvectors, responses)
+        if eigenvectors.ndim != 2 or responses.ndim != 2 or len(eigenvectors) != len(responses):
+            msg = (
+                f'eigenvectors {eigenvectors.shape} and responses {responses.shape} do not belong '
+                'together; give matrices with a row for every point'
+            )
+            raise InputError(msg)
+        if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
+            msg = (
+                'eigenvectors or responses are not finite; leave out the points without a response'
+            )
+            raise InputError(msg)
         vectors = _centred(eigenvectors, 'eigenvectors')
         centred = _centred(responses, 'responses')
         basis, spread = np.linalg.qr(vectors * np.sqrt(vectors.shape[1]))
@@ -108,18 +109,6 @@ def _centred(columns: Floats, which: str) -> Floats:
         raise InputError(msg)
     scaled: Floats = centred / size
     return scaled
-
-
-def _check(eigenvectors: Floats, responses: Floats) -> None:
-    if eigenvectors.ndim != 2 or responses.ndim != 2 or len(eigenvectors) != len(responses):
-        msg = (
-            f'eigenvectors {eigenvectors.shape} and responses {responses.shape} do not belong '
-            'together; give matrices with a row for every point'
-        )
-        raise InputError(msg)
-    if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
-        msg = 'eigenvectors or responses are not finite; leave out the points without a response'
-        raise InputError(msg)
 
 
 @dataclass(frozen=True)
@@ -167,12 +156,15 @@ def find_predictive_directions(
     """
     Find the directions by projected gradient descent from the identity.
 
-    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum:
-    steps are not ``1 / t`` but as
-    long as the descent is sufficient, and Theta is projected to the nearest matrix that is
-    allowed, where the paper clips eigenvalues and then scales. The kernel of the responses is
-    linear and not regularised, so that there are at most as many directions as responses; give
-    functions of a response as columns where it is more than linear in the eigenvectors.
+    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum,
+    steps are not ``1 / t`` but as long as the descent is sufficient, and Theta is projected to
+    the nearest matrix that is allowed, where the paper clips eigenvalues and then scales. The
+    kernel of the responses is linear and not regularised, so that there are at most as many
+    directions as responses; give functions of a response as columns where it is more than linear
+    in the eigenvectors.
+
+    Raises `InputError` if eigenvectors and responses do not fit together, are not finite or do
+    not vary.
 
     Parameters
     ----------
@@ -188,15 +180,7 @@ def find_predictive_directions(
     most_steps
         Stops then at the latest.
 
-    Raises
-    ------
-    InputError
-        If these do not fit together, are not finite or do not vary; see `Contrast`.
-
     """
-    if most_steps < 1:
-        msg = f'most_steps is {most_steps} but has to be at least 1'
-        raise InputError(msg)
     contrast = Contrast(eigenvectors, responses, penalty)
     theta = np.eye(eigenvectors.shape[1]) / eigenvectors.shape[1]
     value, gradient = contrast.look(theta)
@@ -208,7 +192,12 @@ def find_predictive_directions(
         objective.append(value)
         if before - value <= tolerance * value:
             break
-    return _directions_of(theta, np.array(objective))
+    values, vectors = np.linalg.eigh(theta)
+    strengths = np.maximum(values[::-1], 0.0)
+    # Directions that are weaker, relative to the first, do not count for the rank.
+    rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
+    directions = fix_signs(vectors[:, ::-1][:, :rank])
+    return PredictiveDirections(directions, strengths, theta, np.array(objective))
 
 
 def _descend(
@@ -224,15 +213,6 @@ def _descend(
             return found, found_value, found_gradient, step
         step /= 2.0
     return theta, value, gradient, step
-
-
-def _directions_of(theta: Floats, objective: Floats) -> PredictiveDirections:
-    values, vectors = np.linalg.eigh(theta)
-    strengths = np.maximum(values[::-1], 0.0)
-    # Directions that are weaker, relative to the first, do not count for the rank.
-    rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
-    directions = fix_signs(vectors[:, ::-1][:, :rank])
-    return PredictiveDirections(directions, strengths, theta, objective)
 
 
 @dataclass(frozen=True)
@@ -260,7 +240,7 @@ class PositionMap:
 
 def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
     r"""
-    Learn position from points where it is known.
+    Learn position from points where it is known: the mean everywhere where either does not vary.
 
     The coefficients are those with which the directions explain position best under the same
     penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
@@ -274,11 +254,6 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
         Metres.
     penalty
         See `find_predictive_directions`.
-
-    Returns
-    -------
-    PositionMap
-        Their mean everywhere where either does not vary.
 
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
