@@ -118,21 +118,21 @@ Dividing by so little blows the state up, by orders of magnitude where a thousan
 
 
 class Recollection:
-    """Regression from the newest window to the state, whose constant ``warm_start`` leaves out."""
+    """
+    Regression from the newest window to the state, whose constant ``warm_start`` leaves out.
+
+    The owner of the ``window`` appends observations to it.
+    """
 
     def __init__(self, window: SlidingWindow, warm_start: Extension) -> None:
-        self._window = window
+        self.window = window
         self._warm_start = warm_start
-
-    def push(self, observation: Floats) -> None:
-        """Append one (d,) observation to the window, where its owner does not."""
-        self._window.push(observation)
 
     def state(self) -> Floats | None:
         """Return the (k,) state; ``None`` if the window is not full, or unlike all of training."""
-        if not self._window.full:
+        if not self.window.full:
             return None
-        warm = self._warm_start.transform(self._window.distances())
+        warm = self._warm_start.transform(self.window.distances())
         return None if warm is None else np.concatenate([[1.0], warm])
 
     def remind(self, belief: Belief) -> None:

@@ -144,8 +144,6 @@ class RidgeKernel:
     r"""
     Kernel ridge regression on the observation, in features: mathematics (5.1).
 
-    .. math:: n\gamma_i(o) = z_O(o_{t_i})^\top (\Sigma_{OO} + \lambda I)^{-1} z_O(o)
-
     Parameters
     ----------
     landmarks : (l, d)
@@ -186,11 +184,7 @@ def median_observation_distance(observations: Floats) -> float:
     """
     Return the median distance between observations, over some 1,000 evenly spread ones.
 
-    Raises
-    ------
-    InputError
-        If at least half of them are identical, so that there is no scale.
-
+    Raises `InputError` if at least half of them are identical, so that there is no scale.
     """
     # A filter of a route, which loads this file as well, needs no SciPy.
     from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
