@@ -78,11 +78,6 @@ class LearnerSettings:
         Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
         what is cut off when.
 
-    Raises
-    ------
-    InputError
-        If one of them is not positive, or fewer directions are kept than there are states.
-
     """
 
     states: int
@@ -124,16 +119,11 @@ class Learner(ABC, Generic[AnySvd]):
 
     Attributes
     ----------
-    covariance
-        That of the observations. All sums are weighted by importance and forgetting alike.
-    history_sum : (h,)
-        Weighted sum of the histories.
-    weight, test_square
-        Sum of the weights, and of the squared lengths of the tests.
+    covariance, history_sum : (h,), weight, test_square
+        Covariance of the observations, and sums of the histories, of the weights and of the
+        squared lengths of the tests; all are weighted by importance and forgetting alike.
     samples, refused
         How many samples were taken, and how many refused.
-    sizes
-        Number of features of each part of a sample.
 
     """
 
@@ -186,7 +176,9 @@ class Learner(ABC, Generic[AnySvd]):
         importance: float = 1.0,
     ) -> Move | None:
         """
-        Take one sample.
+        Take one sample, and return how the bases moved if it completed a fold.
+
+        Raises `InputError` if it has another number of features than the learner was made for.
 
         Parameters
         ----------
@@ -197,16 +189,6 @@ class Learner(ABC, Generic[AnySvd]):
             Weight of the sample in every sum; one that is negative, not finite or beyond 1e60 is
             refused as well, and one below 1e-60 changes nothing. It makes up for actions that
             were not chosen blindly, see `Triples`.
-
-        Returns
-        -------
-        Move or None
-            How the bases moved, if this sample completed a fold.
-
-        Raises
-        ------
-        InputError
-            If it has another number of features than the learner was made for.
 
         """
         if 0.0 <= float(importance) < 1e-60:
@@ -264,15 +246,9 @@ class Learner(ABC, Generic[AnySvd]):
 
     def parameters(self) -> Tpsr:
         """
-        Return the parameters as of the last fold, of the leading states only.
+        Return the parameters as of the last fold, of the leading states, see ``make_parameters``.
 
-        See Boots & Gordon 2011, eq. 7a-c.
-
-        Raises
-        ------
-        InputError
-            Before anything was learned, or when the histories do not hold the constant.
-
+        Raises `InputError` before anything was learned.
         """
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])

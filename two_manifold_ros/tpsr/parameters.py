@@ -92,23 +92,12 @@ def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -
     """
     Return the parameters (Boots & Gordon 2011, eq. 7a-c).
 
-    Parameters
-    ----------
-    values : (k,)
-        Singular values.
-    ends : (2, k)
-        Coordinates, by their vectors of histories, of the constant as it is written in history
-        features and of the weighted sum of the histories.
-    moments : (p + 1, k, k)
-        See `OperatorTensor.moments`.
-    sums
-        Sums of the same samples.
+    Of (k,) singular values, the (p + 1, k, k) ``OperatorTensor.moments`` and sums of the same
+    samples. ``ends`` (2, k) are coordinates, by their vectors of histories, of the constant as it
+    is written in history features and of the weighted sum of the histories.
 
-    Raises
-    ------
-    InputError
-        If the histories hold less than a tenth of the constant, by which beliefs are normalised.
-
+    Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
+    are normalised.
     """
     start, normaliser = values * ends[0], ends[1] / values
     whole = float(normaliser @ start)
@@ -164,20 +153,13 @@ class TpsrBelief:
         """
         Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2.
 
-        Returns
-        -------
-        float
-            Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
-            sum of that and its likelihood on average. One half says that the belief predicts
-            no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
-            when features are zero, not finite or longer than 1e6, the observation was passed
-            over and the state moved on by mathematics (6.3).
+        Returned is the evidence in [-1, 1]: the likelihood of the observation given the belief,
+        against the sum of that and its likelihood on average. One half says that the belief
+        predicts no more than the average does, 1 that it knew. At or below
+        ``SMALLEST_EVIDENCE``, and when features are zero, not finite or longer than 1e6, the
+        observation was passed over and the state moved on by mathematics (6.3).
 
-        Raises
-        ------
-        InputError
-            If the number of features is another one than was learned from.
-
+        Raises `InputError` if the number of features is another one than was learned from.
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:

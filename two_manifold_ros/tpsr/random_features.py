@@ -40,18 +40,11 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    Parameters
-    ----------
-    angles : (n, D) float64 or float32
-        Products of points and frequencies, radians; overwritten.
-    phases : (D,) of the same dtype
+    The (n, D) angles, products of points and frequencies in float64 or float32, are overwritten;
+    phases (D,) have the same dtype.
 
-    Raises
-    ------
-    InputError
-        If an angle is so large that its rounding alone passes 1e-3 radians: beyond 4.5e12 in
-        float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
-
+    Raises `InputError` if an angle is so large that its rounding alone passes 1e-3 radians: beyond
+    4.5e12 in float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
@@ -72,9 +65,6 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
 class FourierFeatures:
     r"""
     Features whose inner products approximate a kernel (Rahimi & Recht 2007), mathematics (2.2).
-
-    .. math:: \varphi(x) = \sqrt{2/D}\, \cos(\Omega^\top x + \beta), \qquad
-              E[\varphi(x)^\top \varphi(y)] = k(x, y)
 
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.
@@ -135,11 +125,6 @@ def fourier_features(
         ``double``, or ``single`` for half the memory and less than half the time: 2,000 features
         are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
         largest frequencies are too large for it.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range or a name is unknown.
 
     """
     _check_drawing(inputs, size, bandwidth, seed, precision)
