@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from two_manifold_ros.manifold.affinity import (
     shares_of,
 )
 from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, local_bandwidth
-from two_manifold_ros.manifold.graph import connect, notes_on_pieces
+from two_manifold_ros.manifold.graph import connect
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Embedding, Samples
@@ -460,21 +461,15 @@ class AnisotropicDiffusion:
         weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
         count = len(samples)
         near = csr_matrix((weights, steps.targets, steps.begins), shape=(count, count))
-        graph, components = connect(near, samples, typical)
-
-        def respond(factors: Floats) -> AnisotropicTransition:
-            return AnisotropicTransition(
-                metric.members,
-                metric.coefficients,
-                metric.offsets,
-                bandwidth,
-                self.power,
-                steps.begins,
-                steps.targets,
-                steps.places,
-                factors,
-                typical,
-            )
-
-        notes = notes_on_pieces(components, self.neighbours)
+        graph, notes = connect(near, samples, typical, self.neighbours)
+        respond = partial(
+            AnisotropicTransition,
+            **vars(metric),
+            bandwidth=bandwidth,
+            power=self.power,
+            begins=steps.begins,
+            targets=steps.targets,
+            places=steps.places,
+            reach=typical,
+        )
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)

@@ -20,7 +20,7 @@ from two_manifold_ros.manifold.affinity import (
     require_scale,
     shares_of,
 )
-from two_manifold_ros.manifold.graph import affinity_graph, connect, notes_on_pieces, walk_modes
+from two_manifold_ros.manifold.graph import affinity_graph, connect, walk_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
@@ -125,14 +125,14 @@ class DiffusionMap:
         radii = squared[:, -1].copy()
         bandwidth = local_bandwidth(radii)
         graph = affinity_graph(indices, squared, bandwidth)
-        graph, components = connect(graph, samples, bandwidth)
+        graph, notes = connect(graph, samples, bandwidth, self.neighbours)
         return embed_walk(
             graph + identity(len(samples)),
             self.dimension,
             self.density,
             partial(Transition, bandwidth, self.neighbours, radii),
             bandwidth,
-            notes_on_pieces(components, self.neighbours),
+            notes,
         )
 
 
@@ -140,7 +140,7 @@ def embed_walk(
     graph: csr_matrix,
     dimension: int,
     density: float,
-    respond: Callable[[Floats], Response],
+    respond: Callable[..., Response],
     bandwidth: float,
     notes: tuple[str, ...],
 ) -> Embedding:
@@ -148,7 +148,7 @@ def embed_walk(
     Embed by the eigenfunctions of a random walk, times their eigenvalues.
 
     ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
-    ``respond`` maps the (n,) factors :math:`q^{-\alpha}` to the response of a new point.
+    ``respond`` makes the response of a new point of the (n,) ``factors`` :math:`q^{-\alpha}`.
     """
     from scipy.sparse import diags
 
@@ -158,7 +158,7 @@ def embed_walk(
     mean = (functions * eigenvalues).mean(axis=0)
     return Embedding(
         functions * eigenvalues - mean,
-        Extension(respond(factors), functions, -mean),
+        Extension(respond(factors=factors), functions, -mean),
         eigenvalues,
         bandwidth,
         notes,

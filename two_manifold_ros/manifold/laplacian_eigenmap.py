@@ -23,7 +23,6 @@ from two_manifold_ros.manifold.affinity import (
 from two_manifold_ros.manifold.graph import (
     affinity_graph,
     connect,
-    notes_on_pieces,
     smallest_modes,
     walk_modes,
 )
@@ -185,7 +184,7 @@ class LaplacianEigenmap:
         bandwidth = distance if self.weights == 'heat' else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
-        graph, components = connect(near, samples, bandwidth)
+        graph, notes = connect(near, samples, bandwidth, self.neighbours)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
         count = len(samples)
         if self.normalised:
@@ -219,5 +218,5 @@ class LaplacianEigenmap:
             Extension(response, np.diag(scale), -mean),
             eigenvalues,
             bandwidth,
-            notes_on_pieces(components, self.neighbours),
+            notes,
         )
