@@ -141,11 +141,10 @@ class StreamLearner:
         self.score = Prequential(FIRST_S)
         self.models = 0
         self.failure = self.details = ''
-        self._model = head
         if isinstance(head, StreamHead):
             self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
         else:
-            self._run(head, self._make_filter(head))
+            self._run(self._make_filter(head))
         self._candidate: Candidate | None = None
         self._failures = 0
         self.refused = ''
@@ -159,12 +158,12 @@ class StreamLearner:
     @property
     def running(self) -> ModelHead:
         """Model that the filter runs; before the first, the head of the stream."""
-        return self._model if self.has_model else self.head
+        return self.filter.running if self.has_model else self.head
 
     @property
     def has_model(self) -> bool:
         """True if a model runs, learned here or given."""
-        return not isinstance(self._model, StreamHead)
+        return not isinstance(self.filter.running, StreamHead)
 
     @property
     def has_candidate(self) -> bool:
@@ -174,7 +173,7 @@ class StreamLearner:
     @property
     def lap_s(self) -> float:
         """Duration of a lap, s; NaN without a model."""
-        return lap_seconds(self._model)
+        return lap_seconds(self.filter.running)
 
     @property
     def counters(self) -> Counter[str]:
@@ -184,7 +183,7 @@ class StreamLearner:
     @property
     def news(self) -> tuple[int, float]:
         """Number of models learned, and seconds that the newest one was learned from."""
-        return self.models, float(self._model.summary['seconds']) if self.models else 0.0
+        return self.models, float(self.filter.running.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see ``Filter.push``."""
@@ -262,7 +261,7 @@ class StreamLearner:
 
     def model(self) -> ModelHead | None:
         """Return the model that was learned here; ``None`` before the first."""
-        return self._model if self.models else None
+        return self.filter.running if self.models else None
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the stream that is kept, and the model, as JSON values and arrays."""
@@ -275,7 +274,7 @@ class StreamLearner:
             **self.schedule.saved(),
         }
         if self.models:
-            numbers['model'], own = model_parts(self._model)
+            numbers['model'], own = model_parts(self.filter.running)
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
 
@@ -302,7 +301,7 @@ class StreamLearner:
             raise InputError(msg) from error
         self.memory, self.schedule, self._lag_ns = memory, schedule, lag_ns
         if model is not None:
-            self._run(model, self._make_filter(model))
+            self._run(self._make_filter(model))
             self.models = models
         self.filter.withheld = withheld
         if schedule.has_grown(self.lap_s):
@@ -314,8 +313,8 @@ class StreamLearner:
         live.warm_up()
         return live
 
-    def _run(self, model: ModelHead, live: Filter) -> None:
-        self._model, self.filter = model, live
+    def _run(self, live: Filter) -> None:
+        self.filter = live
         self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
     @property
@@ -358,25 +357,20 @@ class StreamLearner:
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
         error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
-        self._begin(
-            Training(
-                # Copies of the newest drives.
-                self.memory.recordings(self.head),
-                self._trainer,
-                self._settings,
-                self._position_lag,
-                lap_s=self.lap_s if self.models else math.nan,
-                longest_step_ns=self._longest_step_ns,
-                since_ns=schedule.since_ns,
-                epoch_ns=schedule.epoch_ns,
-                outliers=list(schedule.outliers),
-                counts_laps=not self.has_model,
-                lately_below_m=BETTER * error_m,
-            )
+        training = Training(
+            # Copies of the newest drives.
+            self.memory.recordings(self.head),
+            self._trainer,
+            self._settings,
+            self._position_lag,
+            lap_s=self.lap_s if self.models else math.nan,
+            longest_step_ns=self._longest_step_ns,
+            since_ns=schedule.since_ns,
+            epoch_ns=schedule.epoch_ns,
+            outliers=list(schedule.outliers),
+            counts_laps=not self.has_model,
+            lately_below_m=BETTER * error_m,
         )
-        return True
-
-    def _begin(self, training: Training) -> None:
         beside_given = self._runs_given
 
         def make() -> tuple[ModelHead, Filter]:
@@ -389,6 +383,7 @@ class StreamLearner:
         self.failure = self.details = ''
         successor = Successor(make, at_once=self._at_once)
         self._candidate = Candidate(training, successor, BETTER)
+        return True
 
     def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
@@ -436,7 +431,7 @@ class StreamLearner:
             # It says nothing of the new one.
             self.score.forget()
         successor.filter.take_over(self.filter)
-        self._run(successor.model, successor.filter)
+        self._run(successor.filter)
         self._lag_ns = training.lag_ns
         self.schedule.end_training(training.since_ns, training.epoch_ns)
         self.models += 1
