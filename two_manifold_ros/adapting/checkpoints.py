@@ -295,7 +295,7 @@ class Checkpoints:
                 _refuse_other_plane(session.head, path, header['numbers'])
                 why = _resume(session, header['numbers'], arrays)
                 if not why:
-                    self.resumed, self.resumed_samples = path, session.learned()['learned']
+                    self.resumed, self.resumed_samples = path, session.learner.counters['learned']
                     break
                 skipped.append(f'{path}: skipped, because {why}')
             self._files.damaged.add(path)
@@ -305,7 +305,7 @@ class Checkpoints:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
-        samples = session.learned()['learned']
+        samples = session.learner.counters['learned']
         has_grown = samples < self._samples or samples > 1.1 * self._samples
         if has_grown or session.learner.news != self._news:
             self.save(session)
@@ -314,7 +314,7 @@ class Checkpoints:
         """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
-        samples = session.learned()['learned']
+        samples = session.learner.counters['learned']
         if not samples:
             return 'nothing was learned yet'
         head = session.head

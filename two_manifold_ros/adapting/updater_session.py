@@ -48,10 +48,8 @@ class UpdaterSession:
 
     Parameters
     ----------
-    head
-        What is known of the stream.
     make
-        Makes a learner that knows nothing yet.
+        Makes a learner that knows nothing yet but the head of the stream.
     decode
         From the bytes of a message to its stamp in nanoseconds, its frame and the sample.
     clock_ns
@@ -77,12 +75,10 @@ class UpdaterSession:
 
     def __init__(
         self,
-        head: ModelHead,
         make: Callable[[], StreamLearner],
         decode: Decode,
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
-        self._head = self._given = head
         self._make, self._decode, self._clock_ns = make, decode, clock_ns
         self.learner = make()
         self.arrivals = Arrivals()
@@ -97,11 +93,11 @@ class UpdaterSession:
     @property
     def head(self) -> ModelHead:
         """Head of the stream, with the frames that the first messages named."""
-        return self._head
+        return self.learner.head
 
     @head.setter
     def head(self, head: ModelHead) -> None:
-        self._head = self.learner.head = head
+        self.learner.head = head
 
     @property
     def stamps_on_arrival(self) -> bool:
@@ -165,7 +161,6 @@ class UpdaterSession:
 
     def forget(self) -> None:
         """Forget everything that was learned, frames too; restart with the next sample."""
-        self._head = self._given
         self._replace_learner(self._make())
 
     def resume(
@@ -179,12 +174,10 @@ class UpdaterSession:
         except InputError:
             learner.close()
             raise
-        self._head = head
         self._replace_learner(learner)
 
     def _replace_learner(self, learner: StreamLearner) -> None:
         before, self.learner = self.learner, learner
-        learner.head = self._head
         learner.filter.take_over(before.filter)
         learner.reference.counters = before.reference.counters
         before.close()
@@ -193,10 +186,6 @@ class UpdaterSession:
         """Return all counters; ``received`` is used, ``waiting``, or rejected by a cause."""
         waiting = {'waiting': self.filter.waiting}
         return Counter({**self.filter.counters, **self._counters, **waiting})
-
-    def learned(self) -> Counter[str]:
-        """Return the counters of the samples, see ``StreamLearner.counters``."""
-        return self.learner.counters
 
     def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
         self.last_raw = raw
