@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 import fcntl
-import json
 from pathlib import Path
 import re
 from tempfile import TemporaryFile
@@ -61,11 +60,6 @@ class NumberedFiles:
     damaged
         Files that could not be read, which do not count among those that are kept.
 
-    Raises
-    ------
-    InputError
-        If the name cannot be used.
-
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str, keep: int) -> None:
@@ -82,13 +76,7 @@ class NumberedFiles:
         """
         Make the folder, and keep other writers out of the name.
 
-        Raises
-        ------
-        InputError
-            If another process has the name.
-        OSError
-            If nothing can be written in the folder.
-
+        Raises `InputError` if another process has the name, `OSError` if nothing can be written.
         """
         if self._lock is not None:
             return
@@ -133,13 +121,8 @@ class NumberedFiles:
         Save under the next number, then remove the surplus files; return its path.
 
         When this returns, the file outlives a power cut. May be called from any thread, from one
-        at a time. Files in ``spare`` stay because a node runs them.
-
-        Raises
-        ------
-        InputError
-            If the folder is full or cannot be made or written; the older files are all there.
-
+        at a time. Files in ``spare`` stay because a node runs them. Raises `InputError` if the
+        folder is full or cannot be made or written; the older files are all there.
         """
         try:
             self.lock()
@@ -188,7 +171,8 @@ class Checkpoints:
     Save a session every so many seconds of a clock, and resume it.
 
     A folder that cannot be made or written is no reason to stop: ``trouble`` says so at once, and
-    every `save` tries again.
+    every `save` tries again. A name that is in use, or a checkpoint of another learner, other
+    horizons or another sensor, raises `InputError`; all files are left alone then.
 
     Parameters
     ----------
@@ -206,24 +190,17 @@ class Checkpoints:
     trouble
         Why no checkpoint can be written, or the last could not be; empty if all is well.
 
-    Raises
-    ------
-    InputError
-        If the name cannot be used or is in use, or if there is a checkpoint of another learner,
-        other horizons or another sensor; all files are left alone then.
-
     """
 
     def __init__(
         self, chosen: UpdaterParameters, head: ModelHead, clock: Callable[[], float] = monotonic
     ) -> None:
         names = head.channels.names
-        identity = {
+        self._identity = {
             'learner': learner_name(chosen),
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
-        self._identity = json.loads(json.dumps(identity, allow_nan=False))
         name, keep = name_of_files(chosen), chosen.checkpoints_kept
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
         self._every_s, self._clock = chosen.checkpoint_s, clock
@@ -367,16 +344,13 @@ class Checkpoints:
         if header.get('format') != FORMAT:
             return f'this is no "{FORMAT}"; {cure}'
         found, wanted = header['identity'], self._identity
-        unlike = [
-            name for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)
-        ]
-        if 'learner' in unlike:
+        if found.get('learner') != wanted['learner']:
             return (
                 'the checkpoint is of another learner, map or tpsr: choose the other learner, or '
                 'another checkpoint_folder, or remove it'
             )
-        pairs = [f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike]
-        has = ', '.join(pairs)
+        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+        has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
         return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
 
 
