@@ -162,11 +162,6 @@ class _Arrays(NamedTuple):
     fixes: Ints
     places: Floats
 
-    @property
-    def lengths(self) -> list[int]:
-        """Return how many samples and positions there are."""
-        return [len(self.stamps), len(self.fixes)]
-
 
 class StreamMemory:
     """
@@ -296,7 +291,8 @@ class StreamMemory:
         parts = self._arrays()
         columns = zip(*(parts or [_Drive(0).arrays(self._width)]), strict=True)
         joined = [np.concatenate(each) for each in columns]
-        return [each.lengths for each in parts], dict(zip(_Arrays._fields, joined, strict=True))
+        lengths = [[len(each.stamps), len(each.fixes)] for each in parts]
+        return lengths, dict(zip(_Arrays._fields, joined, strict=True))
 
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]

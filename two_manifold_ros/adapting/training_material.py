@@ -88,15 +88,7 @@ class Training:
     laps: Laps | None = None
 
     def run(self) -> TrainedModel:
-        """
-        Train a model from the laps that count.
-
-        Raises
-        ------
-        InputError
-            If there is too little, or the model errs too much.
-
-        """
+        """Train a model from the laps that count; an `InputError` says what is missing."""
         met_once = 'no place of the route was met twice yet: drive another lap'
         if not self.drives:
             msg = 'no drive with positions is kept any more'
@@ -137,7 +129,9 @@ class Training:
             0 if each.positions is None else round(1e9 * each.positions.earlier_s)
             for each in stepped
         )
-        return model if held_out_error_m(model) < below_m else None
+        # Mean errors on parts that were left out, each at most that of a lost filter.
+        errors_m = (each['score_m'] for each in model.summary['validation']['compared'])
+        return model if min(errors_m) < below_m else None
 
 
 class Candidate:
@@ -184,11 +178,6 @@ def lap_seconds(model: ModelHead) -> float:
     """Return how long a lap takes, as positions show it; s, NaN where no lap was driven."""
     # Not the time to visit all of the model once: of one with two ways that is longer.
     return float(model.summary.get('lap_s') or math.nan)
-
-
-def held_out_error_m(model: ModelHead) -> float:
-    """Return the mean error on parts that were left out, each at most that of a lost filter."""
-    return float(min(each['score_m'] for each in model.summary['validation']['compared']))
 
 
 def _count_laps(recording: Recording) -> Laps | None:
