@@ -113,25 +113,13 @@ def _centred(columns: Floats, which: str) -> Floats:
 
 @dataclass(frozen=True)
 class PredictiveDirections:
-    r"""
-    Directions in the space of an embedding whose projections predict the responses.
+    """Directions in the space of an embedding whose projections predict the responses."""
 
-    Parameters
-    ----------
-    directions : (m, r)
-        Orthonormal, leading first: points project as ``eigenvectors @ directions``.
-    strengths : (m,)
-        Eigenvalues of Theta, largest first; they sum to one.
-    theta : (m, m)
-        :math:`\Theta = \Phi^\top \Phi`, positive semidefinite with trace one.
-    objective : (steps + 1,)
-        Share of the responses left unexplained, penalty included, before and after every step.
-
-    """
-
+    # (m, r), orthonormal, leading first: points project as ``eigenvectors @ directions``.
     directions: Floats
-    strengths: Floats
-    theta: Floats
+    strengths: Floats  # (m,), eigenvalues of Theta, largest first; they sum to one
+    theta: Floats  # (m, m), positive semidefinite with trace one
+    # (steps + 1,), share of the responses left unexplained, penalty included, at every step.
     objective: Floats
 
     @property
@@ -217,21 +205,11 @@ def _descend(
 
 @dataclass(frozen=True)
 class PositionMap:
-    """
-    Position as a linear function of coordinates.
+    """Position as a linear function of coordinates."""
 
-    Parameters
-    ----------
-    centre : (m,), offset : (2,)
-        Coordinates and position, metres, that belong together.
-    coefficients : (m, 2)
-        Metres per unit of each coordinate.
-
-    """
-
-    centre: Floats
-    offset: Floats
-    coefficients: Floats
+    centre: Floats  # (m,), coordinates
+    offset: Floats  # (2,), and the position that belongs to them, metres
+    coefficients: Floats  # (m, 2), metres per unit of each coordinate
 
     def positions(self, coordinates: Floats) -> Floats:
         """Return the positions (n, 2) at (n, m) coordinates."""

@@ -82,18 +82,10 @@ class Tables:
 
     .. math:: \omega = Q b \quad\text{(weights on the training ticks)}, \qquad
               b^+ = X^\top \omega
-
-    Parameters
-    ----------
-    weights : (n, k)
-        :math:`Q`; the first column is 1/n.
-    states : (n, k)
-        :math:`X`; the state that each training tick goes over to; the first column is 1.
-
     """
 
-    weights: Floats
-    states: Floats
+    weights: Floats  # Q, (n, k); the first column is 1/n
+    states: Floats  # X, (n, k), which each training tick goes over to; the first column is 1
 
 
 def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) -> Tables:
@@ -118,20 +110,10 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
 
 @dataclass(frozen=True)
 class RawKernel:
-    r"""
-    The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1].
+    r"""The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1]."""
 
-    Parameters
-    ----------
-    observations : (n, d)
-        Standardised observations of the training ticks.
-    bandwidth
-        Of the Gaussian kernel.
-
-    """
-
-    observations: Floats
-    bandwidth: float
+    observations: Floats  # (n, d), standardised, of the training ticks
+    bandwidth: float  # of the Gaussian kernel
 
     @property
     def kernel_points(self) -> Floats:
@@ -141,26 +123,12 @@ class RawKernel:
 
 @dataclass(frozen=True)
 class RidgeKernel:
-    r"""
-    Kernel ridge regression on the observation, in features: mathematics (5.1).
+    """Kernel ridge regression on the observation, in features: mathematics (5.1)."""
 
-    Parameters
-    ----------
-    landmarks : (l, d)
-        Observations that span the features.
-    bandwidth
-        Of the Gaussian kernel.
-    responses : (l, p)
-        :math:`V\Lambda^{-1/2}(\Sigma_{OO} + \lambda I)^{-1}`.
-    features : (n, p)
-        :math:`z_O` of the training ticks.
-
-    """
-
-    landmarks: Floats
-    bandwidth: float
-    responses: Floats
-    features: Floats
+    landmarks: Floats  # (l, d), observations that span the features
+    bandwidth: float  # of the Gaussian kernel
+    responses: Floats  # (l, p), the projection on features, times the ridged inverse
+    features: Floats  # (n, p), of the training ticks
 
     @property
     def kernel_points(self) -> Floats:

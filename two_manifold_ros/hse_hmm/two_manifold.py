@@ -101,25 +101,13 @@ def _ridged_root(features: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SharedDirections:
-    r"""
-    Directions of the future embedding that the past predicts, and the regression onto them.
+    """Directions of the future embedding that the past predicts, and the regression onto them."""
 
-    Parameters
-    ----------
-    future_map : (m_F, r)
-        State of a future window: ``z_F @ future_map``.
-    past_map : (m_P, r)
-        Spectral regression from the past: its implied weights are
-        ``z_P @ past_map / n``, and
-        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of mathematics (3.1).
-    singular_values : (r,)
-        Largest first.
-
-    """
-
-    future_map: Floats
+    future_map: Floats  # (m_F, r), the state of a future window is ``z_F @ future_map``
+    # (m_P, r), spectral regression: implied weights are ``z_P @ past_map / n``, and with C of
+    # mathematics (3.1) ``future_map.T @ C @ past_map`` is the identity.
     past_map: Floats
-    singular_values: Floats
+    singular_values: Floats  # (r,), largest first
 
 
 def shared_directions(

@@ -156,17 +156,11 @@ class Extension:
     Coordinates of a new point from its squared distances to the training points.
 
     .. math:: z(x) = \sum_i a_i(x)\, T_i + c
-
-    Parameters
-    ----------
-    response, table : (l, m), offset : (m,)
-        :math:`a`, T and c.
-
     """
 
-    response: Response
-    table: Floats
-    offset: Floats
+    response: Response  # a
+    table: Floats  # T, (l, m)
+    offset: Floats  # c, (m,)
 
     def transform(self, squared: Floats) -> Floats | None:
         """Return the (m,) coordinates for (n,) squared distances; ``None`` if none is near."""
@@ -183,29 +177,14 @@ class Extension:
 
 @dataclass(frozen=True)
 class Embedding:
-    """
-    A low-rank centred embedding of a set of points.
+    """A low-rank centred embedding of a set of points."""
 
-    Parameters
-    ----------
-    coordinates : (n, m)
-        Rows whose inner products are the learned, centred kernel; column means are zero.
-    extension
-        The same coordinates for new points; a training point gets its own row.
-    eigenvalues : (m,)
-        Eigenvalues of the learner's own operator, leading first.
-    bandwidth
-        Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
-    notes
-        Sentences that must be logged.
-
-    """
-
+    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
     coordinates: Floats
-    extension: Extension
-    eigenvalues: Floats
-    bandwidth: float = 0.0
-    notes: tuple[str, ...] = ()
+    extension: Extension  # the same for new points; a training point gets its own row
+    eigenvalues: Floats  # (m,), of the learner's own operator, leading first
+    bandwidth: float = 0.0  # of Gaussian weights, in units of distance; 0 where there are none
+    notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
 class ManifoldLearner(Protocol):

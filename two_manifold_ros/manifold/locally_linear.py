@@ -38,20 +38,12 @@ class Barycentric:
     :math:`\sum_j w_j = 1`. A weight is penalised by the distance of its neighbour, so that a
     point on top of a training point has all its weight there; the usual penalty, which treats
     all alike, would miss the training rows.
-
-    Parameters
-    ----------
-    neighbourhoods : (n, kappa + 1) int64
-        Each training point, and its nearest neighbours.
-    pairs : (p,) int64, between : (p,)
-        ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing, and their
-        squared distances.
-
     """
 
-    neighbourhoods: Ints
+    neighbourhoods: Ints  # (n, kappa + 1), each training point, and its nearest neighbours
+    # (p,), ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing.
     pairs: Ints
-    between: Floats
+    between: Floats  # (p,), their squared distances
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` for distances that no point has."""

@@ -28,28 +28,13 @@ AnySvd = TypeVar('AnySvd', bound=ThinSvd | WholeSvd)
 
 @dataclass(frozen=True)
 class Triples:
-    r"""
-    Features of n ticks: of what came before, of the tick, and of what came from it on.
+    """Features of n ticks: of what came before, of the tick, and of what came from it on."""
 
-    Parameters
-    ----------
-    tests, next_tests : (n, d)
-        :math:`\varphi^T_t` and :math:`\varphi^T_{t+1}`, characteristic features: of the future
-        from the tick on, and from the tick after it on.
-    histories : (n, h)
-        :math:`\varphi^H_t`, indicative features: of the past before the tick.
-    observations : (n, p)
-        :math:`\varphi^{AO}_t`, present features: of the observation, or of action and observation.
-    importance : (n,)
-        :math:`\lambda_t`, one unless actions were chosen by a policy that looks at the past.
-
-    """
-
-    tests: Floats
-    next_tests: Floats
-    histories: Floats
-    observations: Floats
-    importance: Floats
+    tests: Floats  # (n, d), characteristic features: of the future from the tick on
+    next_tests: Floats  # (n, d), and from the tick after it on
+    histories: Floats  # (n, h), indicative features: of the past before the tick
+    observations: Floats  # (n, p), present features: of the observation, or with the action
+    importance: Floats  # (n,), one unless actions were chosen by a policy that looks at the past
 
     def __len__(self) -> int:
         return len(self.tests)

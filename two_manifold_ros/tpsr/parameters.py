@@ -21,32 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tpsr:
-    r"""
-    A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c).
+    """A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c)."""
 
-    Parameters
-    ----------
-    start : (k,)
-        :math:`\hat b_*`, the state on average, scaled so that the normaliser makes it one.
-    normaliser : (k,)
-        :math:`\hat b_\infty`: its product with a state is one.
-    operators : (p, k, k)
-        :math:`\hat B_{AO}` by observation feature.
-    inverse : (p, p)
-        :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`, of the mean, so that a likelihood keeps its
-        size however long was learned.
-    transition : (k, k)
-        One tick without an observation (mathematics, section 6.2); no mode of it grows.
-    bound
-        Length that no state exceeds: a state is a mean of test features, no longer than they are.
-
-    """
-
-    start: Floats
-    normaliser: Floats
-    operators: Floats
+    start: Floats  # (k,), the state on average, scaled so that the normaliser makes it one
+    normaliser: Floats  # (k,), its product with a state is one
+    operators: Floats  # (p, k, k), by observation feature
+    # (p, p), of the mean and not the sum, so that a likelihood keeps its size however long was
+    # learned; with the ridge.
     inverse: Floats
+    # (k, k), one tick without an observation (mathematics, section 6.2); no mode of it grows.
     transition: Floats
+    # Length that no state exceeds: it is a mean of test features, no longer than they are.
     bound: float
 
     @property
@@ -69,16 +54,11 @@ def count_states(values: Floats, wanted: int) -> int:
 
 @dataclass(frozen=True)
 class Sums:
-    r"""
-    The plain weighted sums over n samples, Boots & Gordon 2011, eq. 6a and 6b.
+    """The plain weighted sums over samples, Boots & Gordon 2011, eq. 6a and 6b."""
 
-    ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
-    weights, n, ``test_square`` that of the squared lengths of the tests.
-    """
-
-    inverse: Floats
-    weight: float
-    test_square: float
+    inverse: Floats  # (p, p), of the sum for the observation covariance, with its ridge
+    weight: float  # sum of the weights
+    test_square: float  # weighted sum of the squared lengths of the tests
 
     @property
     def bound(self) -> float:

@@ -69,17 +69,11 @@ class FourierFeatures:
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.
 
-    Parameters
-    ----------
-    frequencies : (inputs, D) float64 or float32
-        :math:`\Omega`; with float32 the product and the cosine are taken in float32.
-    phases : (D,) of the same dtype
-        :math:`\beta`.
-
+    With float32 the product and the cosine are taken in float32.
     """
 
-    frequencies: NDArray[Any]
-    phases: NDArray[Any]
+    frequencies: NDArray[Any]  # (inputs, D) float64 or float32
+    phases: NDArray[Any]  # (D,) of the same dtype
 
     @property
     def inputs(self) -> int:
@@ -157,19 +151,11 @@ class StructuredFourierFeatures:
     all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
     two bandwidths. So it is for points of a hundred numbers and more.
 
-    Parameters
-    ----------
-    signs : (blocks, 3, inputs) int8
-        :math:`E_1, E_2, E_3` of each block, +1 or -1.
-    phases : (D,) float64 or float32
-        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
-    bandwidth
-        :math:`\sigma`.
-
+    With phases in float32 the transforms and the cosine are taken in float32.
     """
 
-    signs: NDArray[Any]
-    phases: NDArray[Any]
+    signs: NDArray[Any]  # (blocks, 3, inputs) int8, +1 or -1
+    phases: NDArray[Any]  # (D,) float64 or float32
     bandwidth: float
 
     @property
