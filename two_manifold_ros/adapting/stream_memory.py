@@ -7,9 +7,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -115,6 +115,10 @@ class NothingLearned:
         """Return ``None``: there are no places."""
 
 
+COLUMNS = ('stamps', 'samples', 'fixes', 'places')
+"""Arrays of a drive, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
+
+
 @dataclass
 class _Drive:
     """
@@ -138,12 +142,11 @@ class _Drive:
         gone = bisect_left(self.fixes, self.stamps[0])
         del self.fixes[:gone], self.places[: 2 * gone]
 
-    def arrays(self, width: int) -> _Arrays:
+    def arrays(self, width: int) -> tuple[Ints, Floats, Ints, Floats]:
         """Return copies: a view would keep the arrays from growing."""
-        copies = [np.frombuffer(each, each.typecode).copy() for each in self._columns()]
-        for column, size in ((1, width), (3, 2)):
-            copies[column] = copies[column].reshape(-1, size)
-        return _Arrays(*copies)
+        columns = self._columns()
+        stamps, samples, fixes, places = (np.frombuffer(x, x.typecode).copy() for x in columns)
+        return stamps, samples.reshape(-1, width), fixes, places.reshape(-1, 2)
 
     def extend(self, arrays: Sequence[NDArray[Any]]) -> None:
         """Take arrays of the same order."""
@@ -151,16 +154,7 @@ class _Drive:
             column.frombytes(new.astype(column.typecode).tobytes())
 
     def _columns(self) -> list[array[Any]]:
-        return [getattr(self, each.name) for each in fields(self)[1:]]
-
-
-class _Arrays(NamedTuple):
-    """The arrays of a drive, see `_Drive`: (T,), (T, c), (P,) and (P, 2)."""
-
-    stamps: Ints
-    samples: Floats
-    fixes: Ints
-    places: Floats
+        return [getattr(self, name) for name in COLUMNS]
 
 
 class StreamMemory:
@@ -284,21 +278,21 @@ class StreamMemory:
 
         The head gives topics, frames and origin.
         """
-        return [_recording(head, each) for each in self._arrays() if len(each.fixes) > 1]
+        positioned = [each for each in self._drives if len(each.fixes) > 1]
+        return [_recording(head, *each.arrays(self._width)) for each in positioned]
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        parts = self._arrays()
-        columns = zip(*(parts or [_Drive(0).arrays(self._width)]), strict=True)
-        joined = [np.concatenate(each) for each in columns]
-        lengths = [[len(each.stamps), len(each.fixes)] for each in parts]
-        return lengths, dict(zip(_Arrays._fields, joined, strict=True))
+        lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
+        parts = [each.arrays(self._width) for each in self._drives or [_Drive(0)]]
+        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        return lengths, dict(zip(COLUMNS, joined, strict=True))
 
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
         """Restore what ``saved`` returned; raises `ValueError` if its parts do not match."""
-        columns = [arrays[name] for name in _Arrays._fields]
+        columns = [arrays[name] for name in COLUMNS]
         sums = np.array(lengths, dtype=np.int64).reshape(-1, 2).sum(axis=0)
         samples, fixes = sums.tolist()
         wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
@@ -321,9 +315,6 @@ class StreamMemory:
         self._joined = min(self._count, 1)
         self._measured = np.isfinite(arrays['samples']).any(axis=0)
         self._all_measured = bool(self._measured.all())
-
-    def _arrays(self) -> list[_Arrays]:
-        return [each.arrays(self._width) for each in self._drives]
 
     def _is_usable(self, sample: Floats) -> bool:
         """Return whether a sample (c,) is finite but for axes that are not measured."""
@@ -353,10 +344,11 @@ class StreamMemory:
             self._drives.popleft()
 
 
-def _recording(head: ModelHead, drive: _Arrays) -> Recording:
+def _recording(
+    head: ModelHead, stamps: Ints, samples: Floats, fixes: Ints, places: Floats
+) -> Recording:
     names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
     topic, frame, origin = head.position_topic, head.frame_id, head.origin
-    stamps, samples, fixes, places = drive
     return Recording(
         'live',
         ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
