@@ -44,22 +44,8 @@ class NumberedFiles:
     second one would remove what the first one has written. Half-written files are therefore of a
     dead writer and are removed.
 
-    Parameters
-    ----------
-    folder
-        Where; made if it is missing.
-    name
-        Start of the file names: letters, digits, ``_``, ``-``; after a dot, what kind they are.
-    kind
-        What a file is, in sentences.
-    keep
-        How many files that are not ``damaged`` are kept.
-
-    Attributes
-    ----------
-    damaged
-        Files that could not be read, which do not count among those that are kept.
-
+    ``folder`` is made if it is missing. ``name`` is the start of the file names: letters, digits,
+    ``_``, ``-``; after a dot, what kind they are. ``kind`` is what a file is, in sentences.
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str, keep: int) -> None:
@@ -70,6 +56,7 @@ class NumberedFiles:
         self._pattern = rf'{re.escape(name)}\.\d+\.npz'
         self._last = 0
         self._lock: IO[bytes] | None = None
+        # Files that could not be read, which do not count among the `keep` that are kept.
         self.damaged: set[Path] = set()
 
     def lock(self) -> None:
@@ -183,13 +170,6 @@ class Checkpoints:
     clock
         Seconds of a clock that never goes back.
 
-    Attributes
-    ----------
-    resumed, resumed_samples
-        The file that was resumed, ``None`` if learning started from nothing; its samples.
-    trouble
-        Why no checkpoint can be written, or the last could not be; empty if all is well.
-
     """
 
     def __init__(
@@ -211,8 +191,10 @@ class Checkpoints:
         self._written = 0
         # The newest on the disk: its file, the samples in it, and when it was finished.
         self._kept: tuple[Path, int, float] | None = None
+        # The file that was resumed, None if learning started from nothing; its samples.
         self.resumed: Path | None = None
         self.resumed_samples = 0
+        # Why no checkpoint can be written, or the last could not be.
         self.trouble = ''
         for path in self._files.paths():
             try:

@@ -197,17 +197,6 @@ class Promotion:
     margin
         Share of the error of the filter node's model below which another one is better.
 
-    Attributes
-    ----------
-    counters
-        ``hand_overs`` and ``take_backs``.
-    trouble
-        Why nothing is compared, or why the last swap failed; empty if neither.
-    incumbent, candidate
-        Copy of what the filter node runs, and what may replace it; ``None`` where there is none.
-    contest
-        Between the two.
-
     """
 
     def __init__(self, client: SwapClient, files: NumberedFiles, margin: float) -> None:
@@ -222,6 +211,7 @@ class Promotion:
         self._reported: _Running | None = None
         # What is compared here, and what was asked for.
         self._known: _Running | None = None
+        # Copy of what the filter node runs, what may replace it, and the contest of the two.
         self.incumbent: Filter | None = None
         self.candidate: Filter | None = None
         self.contest = Contest(math.nan, margin)
@@ -232,6 +222,7 @@ class Promotion:
         self._asked = ''
         self._notices: list[Notice] = []
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
+        # Why nothing is compared, or why the last swap failed.
         self.trouble = ''
 
     def take(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:

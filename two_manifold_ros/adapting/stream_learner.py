@@ -92,28 +92,6 @@ class StreamLearner:
     at_once
         Whether samples wait for trainings: then the same stream gives bit-equal estimates.
 
-    Attributes
-    ----------
-    filter
-        What runs now; without estimates before the first model.
-    reference
-        Refuses positions; its ``counters``.
-    memory, schedule
-        What is kept of the stream, and when it is learned.
-    models
-        How many models that were learned here have run.
-    refused
-        Why the given model was not replaced, as the end of a sentence.
-    failure, details
-        Why the last training gave no model, empty if it did; a traceback if that is a bug.
-    score
-        Errors of the estimates.
-
-    Raises
-    ------
-    InputError
-        If the position lag or the ellipse make no sense.
-
     """
 
     def __init__(
@@ -138,17 +116,20 @@ class StreamLearner:
         self.schedule = Schedule()
         self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=reorder_ns)
         self.reference = ReferenceMonitor()
-        self.score = Prequential(FIRST_S)
+        # Errors of the estimates, and of those in the part of a lap that is not over.
+        self.score, self._part = Prequential(FIRST_S), Prequential(math.inf)
+        # How many models that were learned here have run.
         self.models = 0
+        # Why the last training gave no model, and a traceback if that is a bug.
         self.failure = self.details = ''
+        # Why the given model was not replaced, as the end of a sentence.
+        self.refused = ''
         if isinstance(head, StreamHead):
             self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
         else:
             self._run(self._make_filter(head))
         self._candidate: Candidate | None = None
         self._failures = 0
-        self.refused = ''
-        self._part = Prequential(math.inf)
 
     @property
     def known_s(self) -> float:

@@ -55,22 +55,6 @@ class UpdaterSession:
     clock_ns
         Stamps each message on arrival, where that is asked for.
 
-    Attributes
-    ----------
-    learner
-        Filters and learns; another one after `forget`.
-    arrivals, last_raw
-        When messages came and what their headers say; the newest message of the sensor.
-    fault
-        Why the newest message that could not be used was none, where its decoder says so.
-    other_frame
-        Frame of the newest position that was refused because of it.
-    durations
-        Times to take one sample, learning included.
-    on_sample, on_position
-        Called with stamp and values of every sample, before the filter takes it, and with stamp,
-        x and y of every reference position that is used.
-
     """
 
     def __init__(
@@ -80,13 +64,20 @@ class UpdaterSession:
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
         self._make, self._decode, self._clock_ns = make, decode, clock_ns
+        # Filters and learns; another one after `forget`.
         self.learner = make()
         self.arrivals = Arrivals()
+        # The newest message of the sensor.
         self.last_raw = b''
+        # Why the newest message that could not be used was none, where its decoder says so.
         self.fault = ''
+        # Frame of the newest position that was refused because of it.
         self.other_frame = ''
+        # Times to take one sample, learning included.
         self.durations = Durations()
+        # Called with every sample, before the filter takes it.
         self.on_sample: list[Callable[[int, Values], object]] = []
+        # Called with stamp, x and y of every reference position that is used.
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
 
