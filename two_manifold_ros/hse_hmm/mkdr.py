@@ -54,16 +54,9 @@ class Contrast:
     :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of neither matter. It is the share
     of the responses that is left unexplained, penalty included: between 0 and 1.
 
-    Parameters
-    ----------
-    eigenvectors : (n, m)
-        M; need be neither centred nor orthogonal.
-    responses : (n, q)
-        Y; need not be centred.
-    penalty
-        :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
-        Theta, which sum to one.
-
+    Eigenvectors M (n, m) need be neither centred nor orthogonal, and responses Y (n, q) need not
+    be centred. The penalty :math:`\epsilon`, which is :math:`n \epsilon` in both, is beside the
+    eigenvalues of Theta, which sum to one.
     """
 
     def __init__(self, eigenvectors: Floats, responses: Floats, penalty: float) -> None:
@@ -224,15 +217,8 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
     penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
     the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises.
 
-    Parameters
-    ----------
-    coordinates : (n, m)
-        Of an embedding; a column counts by how much it varies.
-    positions : (n, 2)
-        Metres.
-    penalty
-        See `find_predictive_directions`.
-
+    Of coordinates (n, m) of an embedding a column counts by how much it varies; positions (n, 2)
+    are in metres.
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
@@ -276,14 +262,8 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
     Return which points (l,) are about as near to known ones as what ``cross_validated`` left out.
 
     Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
-    Nothing is beyond where the known ones are spread over the track, most of it where they are
-    not.
-
-    Parameters
-    ----------
-    known : (n, m), asked : (l, m)
-        Coordinates, the known ones in order of time.
-
+    Nothing is beyond where the known ones (n, m), in order of time, are spread over the track,
+    most of it where they are not.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

@@ -92,15 +92,8 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
     """
     Build tables with k = 1 + directions; growing modes of the transition are shrunk to modulus 1.
 
-    Parameters
-    ----------
-    past : (n, m_P)
-        Centred coordinates of the past windows.
-    shifted : (n, m_F)
-        Coordinates of the futures one tick later, centred with the mean of the own futures.
-    directions
-        From ``shared_directions``.
-
+    Coordinates of the past windows (n, m_P) are centred, those of the futures one tick later
+    (n, m_F) with the mean of the own futures.
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
