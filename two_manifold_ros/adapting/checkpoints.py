@@ -159,17 +159,8 @@ class Checkpoints:
 
     A folder that cannot be made or written is no reason to stop: ``trouble`` says so at once, and
     every `save` tries again. A name that is in use, or a checkpoint of another learner, other
-    horizons or another sensor, raises `InputError`; all files are left alone then.
-
-    Parameters
-    ----------
-    chosen
-        Folder, name, time between two and how many are kept; learner and horizons.
-    head
-        Head of the stream.
-    clock
-        Seconds of a clock that never goes back.
-
+    horizons or another sensor, raises `InputError`; all files are left alone then. ``head`` is
+    that of the stream, and ``clock`` gives seconds and never goes back.
     """
 
     def __init__(

@@ -187,16 +187,7 @@ class Promotion:
     Compare learned models with that of a filter node, and hand over the better one.
 
     Files are read and written in a thread; nothing here waits for them, nor for the filter node.
-
-    Parameters
-    ----------
-    client
-        Sends requests to the filter node.
-    files
-        Where models to hand over are written.
-    margin
-        Share of the error of the filter node's model below which another one is better.
-
+    Below the share ``margin`` of the error of the filter node's model another one is better.
     """
 
     def __init__(self, client: SwapClient, files: NumberedFiles, margin: float) -> None:

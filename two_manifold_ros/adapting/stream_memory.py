@@ -162,17 +162,11 @@ class StreamMemory:
     Keep the newest part of a stream, at most so many numbers.
 
     Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
-    its own, as bags are.
+    its own, as bags are. A sample has ``width`` numbers.
 
-    Parameters
-    ----------
-    width
-        Numbers in a sample.
-    most
-        Numbers that are kept, the oldest forgotten an eighth at a time: by default of an IMU 83
-        minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight to
-        twelve laps as after all; the longest of these laps take four minutes.
-
+    Of all numbers ``most`` are kept, the oldest forgotten an eighth at a time: by default of an
+    IMU 83 minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight
+    to twelve laps as after all; the longest of these laps take four minutes.
     """
 
     def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:

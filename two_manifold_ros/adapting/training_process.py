@@ -44,13 +44,8 @@ class TrainingProcess(Trainer):
     Train models in another process, which is started for the first one and stays.
 
     A thread of the same process would hold the interpreter for milliseconds at a time, in which
-    samples at 1 kHz pile up. The process ends with this one, however that ends.
-
-    Parameters
-    ----------
-    method
-        Training method whose loops are compiled at the start; any other can be trained as well.
-
+    samples at 1 kHz pile up. The process ends with this one, however that ends. The loops of
+    ``method`` are compiled at the start; any other method can be trained as well.
     """
 
     def __init__(self, method: str = 'route') -> None:
@@ -75,14 +70,9 @@ class TrainingProcess(Trainer):
         """
         Train a model in the process and wait for it; one at a time.
 
-        Raises
-        ------
-        InputError
-            What ``train_model`` raises, or if the process was killed or closed; after a kill the
-            next training starts another one.
-        RuntimeError
-            If there is a bug in the training; with its traceback.
-
+        Raises `InputError` as ``train_model`` does, or if the process was killed or closed (after
+        a kill the next training starts another one), and ``RuntimeError`` with the traceback of a
+        bug in the training.
         """
         with self._one_at_a_time:
             pipe = self._ready()

@@ -54,9 +54,8 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """
     Return the median distance; refuse what no learner can embed by an ``InputError``.
 
-    That is if either number is no whole number or less than one, if there are no more points than
-    dimensions, or, in a graph, no more than neighbours or than dimensions and the constant mode,
-    which is not kept; or if most points are identical.
+    In a graph there have to be more points than dimensions and the constant mode, which is not
+    kept.
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):

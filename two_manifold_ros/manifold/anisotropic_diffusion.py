@@ -45,7 +45,7 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
 
     ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from each of n points:
     the point itself first, then after each of s equal steps in time. Covariances (n, D, D) are
-    per unit of time. Without a step, or of no positive duration, they raise ``InputError``.
+    per unit of time.
     """
     if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
         msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'

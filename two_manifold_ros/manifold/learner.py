@@ -46,12 +46,7 @@ class PointSet:
     """
     A set of (n, D) points, one a row; see ``Samples``.
 
-    Raises
-    ------
-    InputError
-        If there is no row or no column, or a number is not finite or beyond 1e150, from where on
-        squares are not finite.
-
+    Raises `InputError` if there is no row or no column, or a number has no finite square.
     """
 
     points: Floats
@@ -142,11 +137,8 @@ class Response(Protocol):
         """
         Return how many weights there are, l, where there are ``count`` training points.
 
-        Raises
-        ------
-        ValueError
-            If the fields, which have their types and are finite, do not fit together.
-
+        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
+        together.
         """
 
 
@@ -200,13 +192,4 @@ class ManifoldLearner(Protocol):
     """
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points.
-
-        Raises
-        ------
-        InputError
-            If there are too few points for the dimension or the neighbours, or most are
-            identical, see ``require_scale``.
-
-        """
+        """Embed the points; what ``require_scale`` refuses raises `InputError`."""

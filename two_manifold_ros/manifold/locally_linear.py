@@ -133,13 +133,8 @@ def relative_weights(squared: Floats, apart: Floats, penalty: float = RIDGE) -> 
     neighbours as seen from the point: :math:`w \propto D^{-1} (C + \rho I)^{-1} D^{-1} 1`.
 
     ``squared`` (k,) are squared distances of the point to its neighbours, ``apart`` (k, k) those
-    between these, and ``penalty`` is :math:`\rho / k`.
-
-    Raises
-    ------
-    LinAlgError
-        If no points are that far apart, and the weights are not determined.
-
+    between these, and ``penalty`` is :math:`\rho / k`. Raises ``LinAlgError`` if no points are
+    that far apart, and the weights are not determined.
     """
     distances = np.sqrt(squared)
     # Below this share of the farthest distance a point is its neighbour's copy.
