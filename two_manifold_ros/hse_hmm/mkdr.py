@@ -122,8 +122,7 @@ class PredictiveDirections:
 
     def predictive_eigenvectors(self, count: int) -> Ints:
         """Return the columns with the largest coefficients in the directions, largest first."""
-        order: Ints = np.argsort(-np.diag(self.theta), kind='stable')[:count]
-        return order
+        return np.argsort(-np.diag(self.theta), kind='stable')[:count]
 
 
 def find_predictive_directions(

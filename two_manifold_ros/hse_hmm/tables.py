@@ -137,8 +137,7 @@ def gaussian_kernel(left: Floats, right: Floats, bandwidth: float) -> Floats:
     squared = np.zeros((len(left), len(right)))
     for channel in range(left.shape[1]):
         squared += np.square(left[:, channel, None] - right[:, channel])
-    kernel: Floats = np.exp(squared / (-2.0 * bandwidth**2))
-    return kernel
+    return np.exp(squared / (-2.0 * bandwidth**2))
 
 
 def median_observation_distance(observations: Floats) -> float:

@@ -95,8 +95,7 @@ def _ridged_root(features: Floats) -> Floats:
     """Return the Cholesky factor of a ridged covariance; the identity where nothing varies."""
     covariance = features.T @ features / len(features)
     ridge = RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
-    root: Floats = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
-    return root
+    return np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
 
 
 @dataclass(frozen=True)

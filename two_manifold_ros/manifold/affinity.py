@@ -37,8 +37,7 @@ class Limits:
 
 def affinity(squared: Floats, bandwidth: float) -> Floats:
     r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
-    weights: Floats = np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
-    return weights
+    return np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
 
 
 def median_distance(samples: Samples) -> float:

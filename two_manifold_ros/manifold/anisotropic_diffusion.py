@@ -234,10 +234,8 @@ def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMe
 def power_mean(first: Floats, second: Floats, power: float) -> Floats:
     """Return the power mean of two arrays, the geometric one for power 0; none below."""
     if power == 0.0:
-        geometric: Floats = np.sqrt(first * second)
-        return geometric
-    mean: Floats = (0.5 * (first**power + second**power)) ** (1.0 / power)
-    return mean
+        return np.sqrt(first * second)
+    return (0.5 * (first**power + second**power)) ** (1.0 / power)
 
 
 @dataclass(frozen=True)

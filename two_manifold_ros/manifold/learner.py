@@ -159,8 +159,7 @@ class Extension:
         weights = self.response.weights(squared)
         if weights is None:
             return None
-        coordinates: Floats = weights @ self.table + self.offset
-        return coordinates
+        return weights @ self.table + self.offset
 
     def followed_by(self, linear: Floats, offset: Floats) -> Extension:
         """Return the extension of ``z @ linear + offset`` with linear (m, k)."""

@@ -201,8 +201,7 @@ class ActionObservationFeatures:
         actions, observations = np.split(points, [self.actions.inputs], axis=1)
         left = self.actions.transform(actions)
         right = self.observations.transform(observations)
-        product: Floats = (left[:, :, None] * right[:, None, :]).reshape(len(points), self.size)
-        return product
+        return (left[:, :, None] * right[:, None, :]).reshape(len(points), self.size)
 
 
 def importance_weights(probabilities: Floats) -> Floats:

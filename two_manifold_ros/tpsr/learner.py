@@ -226,8 +226,7 @@ class Learner(ABC, Generic[AnySvd]):
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
         states = self._count_states()
-        transition: Floats = self.moments[-1, :states, :states] / self.svd.values[:states]
-        return transition
+        return self.moments[-1, :states, :states] / self.svd.values[:states]
 
     def parameters(self) -> Tpsr:
         """

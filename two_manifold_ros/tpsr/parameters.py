@@ -43,8 +43,7 @@ class Tpsr:
         """Return the (k, k) operator of an observation with (p,) features, mathematics (10.5)."""
         size, states = self.inverse.shape[0], self.states
         weights = self.inverse @ features
-        operator: Floats = (weights @ self.operators.reshape(size, -1)).reshape(states, states)
-        return operator
+        return (weights @ self.operators.reshape(size, -1)).reshape(states, states)
 
 
 def count_states(values: Floats, wanted: int) -> int:
