@@ -403,11 +403,6 @@ class AnisotropicDiffusion:
         :math:`\varepsilon`, positive; by default half the median squared distance of a point to
         the last of its neighbours.
 
-    References
-    ----------
-    A. Singer, R. R. Coifman: Non-linear independent component analysis with diffusion maps.
-    Applied and Computational Harmonic Analysis 25, 2008.
-
     """
 
     dimension: int

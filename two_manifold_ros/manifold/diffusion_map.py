@@ -65,9 +65,10 @@ class DiffusionMap:
     r"""
     Eigenfunctions of a random walk over the points, times their eigenvalues.
 
-    With affinities :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with
-    oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows of
-    :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
+    These are diffusion maps (Coifman & Lafon 2006). With affinities
+    :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with oneself,
+    :math:`q_i = \sum_j W_{ij}`, and P the rows of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}`
+    divided by their sums,
 
     .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
 
@@ -91,10 +92,6 @@ class DiffusionMap:
         manifold, whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the
         potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised
         graph Laplacian).
-
-    References
-    ----------
-    R. R. Coifman, S. Lafon: Diffusion maps. Applied and Computational Harmonic Analysis 21, 2006.
 
     """
 
@@ -181,21 +178,15 @@ def independent_pair(functions: Floats, eigenvalues: Floats) -> Floats:
     Returned are two (n, 2) coordinates of mean square one, each a function of one independent
     variable only; which variable comes first, and the signs, are not determined.
 
-    Of independent variables the diffusion separates: eigenfunctions are products of functions
-    of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
+    Of independent variables the diffusion separates (Singer 2006): eigenfunctions are products of
+    functions of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
     :math:`\phi_1 \phi_2` is one, with the product of the eigenvalues. Where the variables are
     alike, the first two eigenvalues are one double eigenvalue, and the first two eigenfunctions
-    any rotation of the two. The angle for which their product has the largest
-    covariance with its eigenfunction is known in closed form.
+    any rotation of the two. The angle for which their product has the largest covariance with its
+    eigenfunction is known in closed form.
 
     ``functions`` (n, m) are without the constant one, leading first, of any scale, and m is at
     least 3; ``eigenvalues`` (m,) are those of the random walk.
-
-    References
-    ----------
-    A. Singer: Spectral independent component analysis. Applied and Computational Harmonic
-    Analysis 21, 2006.
-
     """
     if functions.ndim != 2 or functions.shape[1] < 3:
         msg = f'eigenfunctions have the shape {functions.shape}; at least three are needed'

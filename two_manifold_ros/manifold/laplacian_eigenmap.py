@@ -121,7 +121,7 @@ class NearModes:
 @dataclass(frozen=True)
 class LaplacianEigenmap:
     r"""
-    Features of the pseudo-inverse of a graph Laplacian, mathematics (2.3).
+    Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
     With the symmetric affinities W of a neighbour graph and their row sums D,
 
@@ -144,11 +144,6 @@ class LaplacianEigenmap:
         :math:`\sigma`, or 'binary', 1.
     scaled
         Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
-
-    References
-    ----------
-    M. Belkin, P. Niyogi: Laplacian eigenmaps for dimensionality reduction and data
-    representation. Neural Computation 15, 2003.
 
     """
 

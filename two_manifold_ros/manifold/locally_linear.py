@@ -160,24 +160,19 @@ class LocallyLinear:
     r"""
     Coordinates in which every point is the same mixture of its neighbours as it is in space.
 
-    With weights W, whose rows sum to one and minimise the errors of the mixtures,
+    This is locally linear embedding (Roweis & Saul 2000). With weights W, whose rows sum to one
+    and minimise the errors of the mixtures,
 
     .. math:: M = (I - W)^\top (I - W) = \sum_r \lambda_r v_r v_r^\top, \qquad
               E = \sqrt n\,[v_1, \dots, v_m],
 
-    the smallest eigenvalues first and without the constant mode: columns of unit variance.
-    A new point is a mixture of its nearest training point and the neighbours of that; on top of
-    copies, it gets the mean of their rows, which differ by about a thousandth of their spread.
+    the smallest eigenvalues first and without the constant mode: columns of unit variance. A new
+    point is a mixture (Saul & Roweis 2003) of its nearest training point and the neighbours of
+    that; on top of copies, it gets the mean of their rows, which differ by about a thousandth of
+    their spread.
 
     M is factored, which takes seconds for thousands of points along a curve or a sheet, and the
     longer the more dimensions they fill.
-
-    References
-    ----------
-    S. T. Roweis, L. K. Saul: Nonlinear dimensionality reduction by locally linear embedding.
-    Science 290, 2000. L. K. Saul, S. T. Roweis: Think globally, fit locally. JMLR 4, 2003 (the
-    mixture of a new point).
-
     """
 
     dimension: int
