@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -65,21 +65,6 @@ def training_targets(
     return np.concatenate(every)[ticks]
 
 
-class Readout(Protocol):
-    """Turns a belief into the targets of ``segment_targets``, with covariances."""
-
-    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:
-        """
-        Return means (H + 1, 2) and covariances (H + 1, 2, 2), finite and positive definite.
-
-        The weights (n,) are on the training ticks at the last observation, the state (k,) is the
-        belief about the tick after.
-        """
-
-    def scaled(self, factors: Floats) -> Readout:
-        """Return the read-out with its covariances multiplied by (H + 1,) factors."""
-
-
 def floors(values: Floats) -> Floats:
     """Return the variance (c,) to add to (n, c, 2) targets, of which the last is a velocity."""
     spreads = np.zeros(values.shape[1])
@@ -123,7 +108,7 @@ class RidgeReadout:
     covariances: Floats  # (c, 2, 2), of the residuals
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. The weights are not needed."""
+        """Read all targets of a (k,) state, the belief about the tick after the last."""
         return self.coefficients @ state, self.covariances.copy()
 
     def scaled(self, factors: Floats) -> RidgeReadout:
@@ -255,7 +240,7 @@ class SharpenedReadout:
         self._sums = np.zeros(self._rows.shape[1])
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. The state is not needed."""
+        """Read all targets of (n,) weights on the training ticks at the last observation."""
         count = sharpen(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()
@@ -265,6 +250,14 @@ class SharpenedReadout:
     def scaled(self, factors: Floats) -> SharpenedReadout:
         """Return the read-out with its covariances multiplied by (c,) factors."""
         return SharpenedReadout(self.targets, self.factors * factors)
+
+
+Readout: TypeAlias = RidgeReadout | SharpenedReadout
+"""
+Turns a belief into the targets of ``segment_targets``, with covariances.
+
+``read`` returns means (H + 1, 2) and covariances (H + 1, 2, 2), finite and positive definite.
+"""
 
 
 def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:

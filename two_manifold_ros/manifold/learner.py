@@ -5,46 +5,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from two_manifold_ros.ticks.windows import WindowSet
     from two_manifold_ros.typing import Floats, Ints
 
 
-class Samples(Protocol):
-    """A finite set of n points in D dimensions; distances are Euclidean."""
-
-    def __len__(self) -> int:
-        """Return the number of points, n."""
-
-    def rows(self, indices: Ints) -> Floats:
-        """Return some points: (len(indices), D)."""
-
-    def distances_to(self, others: Ints) -> Floats:
-        """Return squared distances of all points to some of them: (n, len(others))."""
-
-    def distances_from(self, right: Floats) -> Floats:
-        """Return squared distances of all points to (m, D) rows: (n, m)."""
-
-    def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
-        """Return the squared distances of randomly drawn pairs of different points."""
-
-    def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Return (n, count) indices and squared distances of the nearest other points, exactly.
-
-        Smallest distance first; n - 1 columns if there are no more others.
-        """
+Samples: TypeAlias = 'PointSet | WindowSet'
+"""A finite set of n points in D dimensions; distances are Euclidean."""
 
 
 @dataclass(frozen=True)
 class PointSet:
     """
-    A set of (n, D) points, one a row; see ``Samples``.
+    A set of (n, D) points, one a row.
 
     Raises `InputError` if there is no row or no column, or a number has no finite square.
     """
@@ -95,7 +74,11 @@ class PointSet:
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """Return (n, count) indices and squared distances of the nearest others of each point."""
+        """
+        Return (n, count) indices and squared distances of the nearest other points, exactly.
+
+        Smallest distance first; n - 1 columns if there are no more others.
+        """
         from scipy.spatial import cKDTree
 
         count = min(count, len(self) - 1)
