@@ -75,29 +75,17 @@ class StreamLearner:
 
     The filter itself never sees reference positions.
 
-    Parameters
-    ----------
-    head
-        Model that runs until there is a better one, or what `make_head` makes.
-    settings
-        Of the trainings, of any method.
-    trainer
-        Trains, in a thread of its own.
-    position_lag
-        How late positions are, see ``put_in_step``.
-    reorder_ns
-        How late samples may come, see `Filter`.
-    ellipse_m
-        Limits of the ellipse for a warning and an error, metres; 0 for what the model says.
-    at_once
-        Whether samples wait for trainings: then the same stream gives bit-equal estimates.
-
+    ``head`` is the model that runs until there is a better one, or what `make_head` makes, and
+    ``trainer`` trains, in a thread of its own. For ``position_lag``, how late positions are, see
+    ``put_in_step``, for ``reorder_ns``, how late samples may come, `Filter`. ``ellipse_m`` are
+    limits of the ellipse for a warning and an error, metres; 0 for what the model says. With
+    ``at_once`` samples wait for trainings: then the same stream gives bit-equal estimates.
     """
 
     def __init__(
         self,
         head: ModelHead,
-        settings: TrainingSettings | None = None,
+        settings: TrainingSettings,
         *,
         trainer: Trainer | None = None,
         position_lag: str = '',
@@ -105,7 +93,7 @@ class StreamLearner:
         ellipse_m: tuple[float, float] = (0.0, 0.0),
         at_once: bool = False,
     ) -> None:
-        self._settings = settings or TrainingSettings()
+        self._settings = settings
         self._trainer = trainer or Trainer()
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
@@ -419,9 +407,6 @@ class StreamLearner:
         self._candidate = None
 
 
-def make_learner(
-    name: str, horizons: tuple[int, ...] = TrainingSettings.horizons
-) -> StreamLearner:
+def make_learner(name: str) -> StreamLearner:
     """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
-    settings = TrainingSettings(horizons=horizons, method=LEARNERS[name])
-    return StreamLearner(make_head(horizons), settings, at_once=True)
+    return StreamLearner(make_head(), TrainingSettings(method=LEARNERS[name]), at_once=True)
