@@ -161,19 +161,11 @@ def make_ridge_kernel(
     observations: Floats, bandwidth: float, ridge: float, landmarks: int = 500, features: int = 40
 ) -> RidgeKernel:
     r"""
-    Fit the ridge form.
+    Fit the ridge form to the (n, d) observations of the training ticks.
 
-    Parameters
-    ----------
-    observations : (n, d)
-        Of the training ticks.
-    bandwidth
-        Of the Gaussian kernel.
-    ridge
-        :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
-    landmarks, features
-        Observations that span the features, and features at most: 20 are needed and 40 suffice.
-
+    The ridge is :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n`, of a kernel with unit
+    diagonal. At most so many ``landmarks``, observations, span at most so many ``features``: 20
+    are needed and 40 suffice.
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))

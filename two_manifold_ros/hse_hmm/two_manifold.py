@@ -113,19 +113,11 @@ def shared_directions(
     future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
 ) -> SharedDirections:
     """
-    Couple the centred embeddings of future and past windows.
+    Couple the centred embeddings of future (n, m_F) and past (n, m_P) windows of training ticks.
 
-    Raises `InputError` if the past predicts nothing, or there is no coupling of that name.
-
-    Parameters
-    ----------
-    future : (n, m_F), past : (n, m_P)
-        Centred coordinates; row i of both belongs to the same training tick.
-    rank
-        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
-    coupling
-        See ``couple``, the future being the first.
-
+    Of the ``rank`` directions wanted fewer are returned where the spectrum falls below
+    ``SMALLEST_RATIO``. Raises `InputError` if the past predicts nothing, or there is no such
+    coupling, see ``couple``; the future is the first.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:

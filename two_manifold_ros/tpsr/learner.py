@@ -42,33 +42,19 @@ class Triples:
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """
-    Settings for learning a TPSR from a stream.
+    """Settings for learning a TPSR from a stream."""
 
-    Parameters
-    ----------
-    states
-        Dimension of the state, k.
-    rank
-        Directions that are kept, r; those beyond the states are a buffer, because what was cut
-        off once is lost. A third more than 60 states is enough for the slot car with 32 samples
-        to a fold; learned one by one, or with few states, it takes several times the states, see
-        docs/reproduce/rr-hmm.md.
-    ridge
-        Ridge on the observation covariance, per sample, for features of length about one.
-    memory
-        Samples after which an old one counts only 1/e; infinite to forget nothing.
-    fold_every
-        Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
-        Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
-        what is cut off when.
-
-    """
-
-    states: int
+    states: int  # dimension of the state, k
+    # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
+    # once is lost. A third more than 60 states is enough for the slot car with 32 samples to a
+    # fold; learned one by one, or with few states, it takes several times the states, see
+    # docs/reproduce/rr-hmm.md.
     rank: int
-    ridge: float
-    memory: float = math.inf
+    ridge: float  # on the observation covariance, per sample, for features of length about one
+    memory: float = math.inf  # samples after which an old one counts only 1/e
+    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
+    # Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
+    # what is cut off when.
     fold_every: int = 32
 
     def __post_init__(self) -> None:
@@ -91,25 +77,9 @@ class Learner(ABC, Generic[AnySvd]):
     """
     A learner: samples come in one by one, and parameters can be asked for at any time.
 
-    Parameters
-    ----------
-    settings
-        How it learns.
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    tests, observations
-        Number of features of tests and of observations.
-    svd
-        Decomposition of the sum of outer products of tests and histories.
-
-    Attributes
-    ----------
-    covariance, history_sum : (h,), weight, test_square
-        Covariance of the observations, and sums of the histories, of the weights and of the
-        squared lengths of the tests; all are weighted by importance and forgetting alike.
-    samples, refused
-        How many samples were taken, and how many refused.
-
+    ``constant`` (h,) is the constant written in history features: its product with each history is
+    one. ``tests`` and ``observations`` are the numbers of their features, and ``svd`` decomposes
+    the sum of outer products of tests and histories.
     """
 
     def __init__(
@@ -126,6 +96,8 @@ class Learner(ABC, Generic[AnySvd]):
         self.settings = settings
         self.constant = constant
         self.svd = svd
+        # Sums over the samples, all weighted by importance and forgetting alike: of observations,
+        # of histories, of the weights, and of the squared lengths of tests.
         self.covariance = ObservationCovariance(observations, settings.ridge)
         self.history_sum = np.zeros(len(constant))
         self.weight = 0.0

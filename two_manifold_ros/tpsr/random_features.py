@@ -106,8 +106,6 @@ def fourier_features(
 
     Parameters
     ----------
-    inputs, size
-        Numbers in a point, and in a feature vector, D.
     bandwidth
         :math:`\sigma`, in units of the distance between points.
     seed
