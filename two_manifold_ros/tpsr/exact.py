@@ -13,7 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.learner import Learner
 from two_manifold_ros.tpsr.moments import OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
+from two_manifold_ros.tpsr.parameters import count_states, length_bound, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, WholeSvd
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.histories @ right.T,
     )
     ends = np.stack([constant, triples.importance @ triples.histories])
-    return make_parameters(values, ends @ right.T, tensor.moments, _sums(triples, ridge))
+    return make_parameters(values, ends @ right.T, tensor.moments, *_sums(triples, ridge))
 
 
 def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
@@ -137,7 +137,7 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
 
     Parameters and result are those of `learn`, and so are the numbers, to rounding.
     """
-    sums = _sums(triples, ridge)
+    inverse, weight, test_square = _sums(triples, ridge)
     weighted = triples.tests * triples.importance[:, None]
     covariance = weighted.T @ triples.histories
     _, left, _ = _leading(triples, states)
@@ -158,21 +158,19 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
         start=start / float(normaliser @ start),
         normaliser=normaliser,
         operators=operators[:-1].copy(),
-        inverse=sums.weight * sums.inverse,
+        inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        bound=sums.bound,
+        bound=length_bound(test_square, weight),
     )
 
 
-def _sums(triples: Triples, ridge: float) -> Sums:
+def _sums(triples: Triples, ridge: float) -> tuple[Floats, float, float]:
+    """Return the last three arguments of ``make_parameters``."""
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
-    return Sums(
-        inverse=np.linalg.inv(total + ridge * weight * np.eye(len(total))),
-        weight=weight,
-        test_square=float(importance @ np.square(triples.tests).sum(axis=1)),
-    )
+    inverse = np.linalg.inv(total + ridge * weight * np.eye(len(total)))
+    return inverse, weight, float(importance @ np.square(triples.tests).sum(axis=1))
 
 
 def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:

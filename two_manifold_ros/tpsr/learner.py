@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd, WholeSvd
 
 if TYPE_CHECKING:
@@ -212,7 +212,9 @@ class Learner(ABC, Generic[AnySvd]):
             self.svd.values[:states],
             self.svd.right_coordinates(ends)[:, :states],
             self.moments[:, :states, :states],
-            Sums(self.covariance.inverse, self.weight, self.test_square),
+            self.covariance.inverse,
+            self.weight,
+            self.test_square,
         )
 
     def _count_states(self) -> int:

@@ -51,38 +51,39 @@ def count_states(values: Floats, wanted: int) -> int:
     return int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
 
 
-@dataclass(frozen=True)
-class Sums:
-    """The plain weighted sums over samples, Boots & Gordon 2011, eq. 6a and 6b."""
-
-    inverse: Floats  # (p, p), of the sum for the observation covariance, with its ridge
-    weight: float  # sum of the weights
-    test_square: float  # weighted sum of the squared lengths of the tests
-
-    @property
-    def bound(self) -> float:
-        """Length that no state exceeds, with 10 % for noise."""
-        # With 100 % the few states in between, which are no means of features, cost up to 12 % of
-        # the error in the experiment slot-car-online, on slot cars 6 to 8.
-        return 1.1 * math.sqrt(self.test_square / self.weight)
+def length_bound(test_square: float, weight: float) -> float:
+    """Return the length that no state exceeds, with 10 % for noise, see ``make_parameters``."""
+    # With 100 % the few states in between, which are no means of features, cost up to 12 % of the
+    # error in the experiment slot-car-online, on slot cars 6 to 8.
+    return 1.1 * math.sqrt(test_square / weight)
 
 
-def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -> Tpsr:
-    """
+def make_parameters(
+    values: Floats,
+    ends: Floats,
+    moments: Floats,
+    inverse: Floats,
+    weight: float,
+    test_square: float,
+) -> Tpsr:
+    r"""
     Return the parameters (Boots & Gordon 2011, eq. 7a-c).
 
     Of (k,) singular values, the (p + 1, k, k) ``OperatorTensor.moments`` and sums of the same
-    samples. ``ends`` (2, k) are coordinates, by their vectors of histories, of the constant as it
-    is written in history features and of the weighted sum of the histories.
+    samples (Boots & Gordon 2011, eq. 6a and 6b): ``inverse`` (p, p) is
+    :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the weights, n, and
+    ``test_square`` that of the squared lengths of the tests. ``ends`` (2, k) are coordinates, by
+    their vectors of histories, of the constant as it is written in history features and of the
+    weighted sum of the histories.
 
     Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
     are normalised.
     """
     start, normaliser = values * ends[0], ends[1] / values
     whole = float(normaliser @ start)
-    if not whole > 0.1 * sums.weight:
+    if not whole > 0.1 * weight:
         msg = (
-            f'features of histories: what was learned holds {whole / sums.weight:.3g} of the '
+            f'features of histories: what was learned holds {whole / weight:.3g} of the '
             'constant instead of 1; append a constant feature'
         )
         raise InputError(msg)
@@ -91,9 +92,9 @@ def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -
         start=start / whole,
         normaliser=normaliser,
         operators=operators[:-1].copy(),
-        inverse=sums.weight * sums.inverse,
+        inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        bound=sums.bound,
+        bound=length_bound(test_square, weight),
     )
 
 
@@ -110,13 +111,8 @@ class TpsrBelief:
     """
     Belief about the hidden state, filtered by a TPSR that ``adopt`` exchanges.
 
-    Attributes
-    ----------
-    state : (k,)
-        Belief before the next observation, such that the normaliser gives one.
-    accepted
-        Whether the last observation moved the belief.
-
+    The normaliser gives one of the ``state`` (k,), which is the belief before the next
+    observation; ``accepted`` is whether the last one moved it.
     """
 
     def __init__(self, tpsr: Tpsr) -> None:
