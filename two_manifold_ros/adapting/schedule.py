@@ -178,18 +178,9 @@ class Schedule:
 
     def saved(self) -> dict[str, Any]:
         """Return the state to save, as JSON values."""
-        return {
-            'known_s': self.known_s,
-            'due_s': self.due_s,
-            'last_s': self._last_s,
-            'since_s': self._since_s,
-            'epoch_ns': self.epoch_ns,
-            'since_ns': self.since_ns,
-            'parts': list(self._parts),
-            'outliers': self.outliers,
-            'unlike': self._unlike,
-            'usual': self._usual,
-        }
+        kept = {name.lstrip('_'): value for name, value in vars(self).items()}
+        del kept['newest_ns'], kept['ended']
+        return kept | {'parts': list(self._parts)}
 
     @classmethod
     def restored(cls, numbers: Mapping[str, Any]) -> Schedule:

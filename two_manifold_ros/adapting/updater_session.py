@@ -46,15 +46,9 @@ class UpdaterSession:
     """
     A learner, its two inputs and its counters, without ROS.
 
-    Parameters
-    ----------
-    make
-        Makes a learner that knows nothing yet but the head of the stream.
-    decode
-        From the bytes of a message to its stamp in nanoseconds, its frame and the sample.
-    clock_ns
-        Stamps each message on arrival, where that is asked for.
-
+    ``make`` returns a learner that knows nothing yet but the head of the stream, ``decode`` stamp
+    in nanoseconds, frame and sample of the bytes of a message. ``clock_ns`` stamps each message on
+    arrival, where that is asked for.
     """
 
     def __init__(
