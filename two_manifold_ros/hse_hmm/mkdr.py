@@ -48,11 +48,8 @@ class Contrast:
     r"""
     The objective of Nilsson, Sha & Jordan 2007, eq. 9, as in mathematics (11.2).
 
-    .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
-
-    for centred eigenvectors whose columns have unit norm on average and centred responses with
-    :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of neither matter. It is the share
-    of the responses that is left unexplained, penalty included: between 0 and 1.
+    It is the share of the responses that is left unexplained, penalty included, between 0 and 1:
+    both are centred and scaled, so that the units of neither matter.
 
     Eigenvectors M (n, m) need be neither centred nor orthogonal, and responses Y (n, q) need not
     be centred. The penalty :math:`\epsilon`, which is :math:`n \epsilon` in both, is beside the

@@ -38,13 +38,12 @@ def spectral_radius(matrix: Floats) -> float:
 
 
 def shrink_growing_modes(transition: Floats, *, as_factor: bool = False) -> Floats:
-    r"""
-    Return a (k, k) transition with its growing modes shrunk to modulus one.
+    """
+    Return a (k, k) transition with its growing modes shrunk to modulus one, mathematics (6.4).
 
-    With :math:`A = V \operatorname{diag}(\alpha) V^{-1}` it is
-    :math:`V \operatorname{diag}(\alpha \min(1, 1/|\alpha|)) V^{-1}`, or ``as_factor`` the matrix
-    S for which S A is that; modes inside the unit circle stay as they are. Where modes are too
-    nearly parallel to be separated, all are scaled by the same factor.
+    Or, ``as_factor``, return the matrix S for which S times it is that. Modes inside the unit
+    circle stay as they are. Where modes are too nearly parallel to be separated, all are scaled by
+    the same factor.
     """
     values, vectors = np.linalg.eig(transition)
     modulus = np.abs(values)

@@ -123,15 +123,10 @@ class LaplacianEigenmap:
     r"""
     Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    With the symmetric affinities W of a neighbour graph and their row sums D,
-
-    .. math:: \mathcal L = I - D^{-1/2} W D^{-1/2} \quad\text{or}\quad \mathcal L = D - W, \qquad
-              \mathcal L = \sum_r \lambda_r v_r v_r^\top, \quad
-              E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}],
-
-    without the mode of :math:`\lambda_0 = 0`, and then centred. The eigenvalues of the embedding
-    are those of :math:`\mathcal L`, smallest first. A training point gets its own row out of
-    sample but for the roughest of many modes of few points, see `NearModes`.
+    Or of :math:`D - W`, with the symmetric affinities W of a neighbour graph and their row sums D.
+    The features are centred, and the eigenvalues of the embedding are those of the Laplacian,
+    smallest first, without the zero. A training point gets its own row out of sample but for the
+    roughest of many modes of few points, see `NearModes`.
 
     Parameters
     ----------
