@@ -10,10 +10,9 @@ from typing import Any, TYPE_CHECKING, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.learner import Learner
 from two_manifold_ros.tpsr.moments import OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, length_bound, make_parameters, Tpsr
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, WholeSvd
 
 if TYPE_CHECKING:
@@ -127,8 +126,9 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.observations,
         triples.histories @ right.T,
     )
-    ends = np.stack([constant, triples.importance @ triples.histories])
-    return make_parameters(values, ends @ right.T, tensor.moments, *_sums(triples, ridge))
+    start, sums = np.stack([constant, triples.importance @ triples.histories]) @ right.T
+    operators = tensor.moments / values
+    return make_parameters(values * start, sums / values, operators, *_sums(triples, ridge))
 
 
 def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
@@ -137,7 +137,6 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
 
     Parameters and result are those of `learn`, and so are the numbers, to rounding.
     """
-    inverse, weight, test_square = _sums(triples, ridge)
     weighted = triples.tests * triples.importance[:, None]
     covariance = weighted.T @ triples.histories
     _, left, _ = _leading(triples, states)
@@ -154,14 +153,7 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     operators = left @ moments @ pseudo_inverse
     start = left @ covariance @ constant
     normaliser = triples.importance @ triples.histories @ pseudo_inverse
-    return Tpsr(
-        start=start / float(normaliser @ start),
-        normaliser=normaliser,
-        operators=operators[:-1].copy(),
-        inverse=weight * inverse,
-        transition=shrink_growing_modes(operators[-1]),
-        bound=length_bound(test_square, weight),
-    )
+    return make_parameters(start, normaliser, operators, *_sums(triples, ridge))
 
 
 def _sums(triples: Triples, ridge: float) -> tuple[Floats, float, float]:

@@ -202,16 +202,19 @@ class Learner(ABC, Generic[AnySvd]):
 
     def parameters(self) -> Tpsr:
         """
-        Return the parameters as of the last fold, of the leading states, see ``make_parameters``.
+        Return the parameters as of the last fold, of the leading states.
 
-        Raises `InputError` before anything was learned.
+        See Boots & Gordon 2011, eq. 7a-c. Raises `InputError` before anything was learned, or when
+        the histories do not hold the constant.
         """
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])
+        values = self.svd.values[:states]
+        start, sums = self.svd.right_coordinates(ends)[:, :states]
         return make_parameters(
-            self.svd.values[:states],
-            self.svd.right_coordinates(ends)[:, :states],
-            self.moments[:, :states, :states],
+            values * start,
+            sums / values,
+            self.moments[:, :states, :states] / values,
             self.covariance.inverse,
             self.weight,
             self.test_square,

@@ -51,35 +51,24 @@ def count_states(values: Floats, wanted: int) -> int:
     return int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
 
 
-def length_bound(test_square: float, weight: float) -> float:
-    """Return the length that no state exceeds, with 10 % for noise, see ``make_parameters``."""
-    # With 100 % the few states in between, which are no means of features, cost up to 12 % of the
-    # error in the experiment slot-car-online, on slot cars 6 to 8.
-    return 1.1 * math.sqrt(test_square / weight)
-
-
 def make_parameters(
-    values: Floats,
-    ends: Floats,
-    moments: Floats,
+    start: Floats,
+    normaliser: Floats,
+    operators: Floats,
     inverse: Floats,
     weight: float,
     test_square: float,
 ) -> Tpsr:
     r"""
-    Return the parameters (Boots & Gordon 2011, eq. 7a-c).
+    Return the parameters, with a start (k,) of any scale, and growing modes shrunk.
 
-    Of (k,) singular values, the (p + 1, k, k) ``OperatorTensor.moments`` and sums of the same
-    samples (Boots & Gordon 2011, eq. 6a and 6b): ``inverse`` (p, p) is
-    :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the weights, n, and
-    ``test_square`` that of the squared lengths of the tests. ``ends`` (2, k) are coordinates, by
-    their vectors of histories, of the constant as it is written in history features and of the
-    weighted sum of the histories.
+    ``operators`` (p + 1, k, k) are those by observation feature and that of the constant. Of n
+    samples ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum
+    of the weights, n, and ``test_square`` that of the squared lengths of the tests.
 
     Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
     are normalised.
     """
-    start, normaliser = values * ends[0], ends[1] / values
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
         msg = (
@@ -87,14 +76,16 @@ def make_parameters(
             'constant instead of 1; append a constant feature'
         )
         raise InputError(msg)
-    operators = moments / values
     return Tpsr(
         start=start / whole,
         normaliser=normaliser,
         operators=operators[:-1].copy(),
         inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        bound=length_bound(test_square, weight),
+        # With 10 % for noise: with 100 % the few states in between, which are no means of
+        # features, cost up to 12 % of the error in the experiment slot-car-online, on slot cars 6
+        # to 8.
+        bound=1.1 * math.sqrt(test_square / weight),
     )
 
 
