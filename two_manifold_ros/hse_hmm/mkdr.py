@@ -143,20 +143,11 @@ def find_predictive_directions(
     Raises `InputError` if eigenvectors and responses do not fit together, are not finite or do
     not vary.
 
-    Parameters
-    ----------
-    eigenvectors : (n, m)
-        Of a graph Laplacian, or any embedding, at the points where the responses are known; a
-        column counts by how much it varies beside the others.
-    responses : (n, q)
-        Columns count by how much they vary.
-    penalty
-        See `Contrast`: the larger, the less directions follow eigenvectors that vary little.
-    tolerance
-        Stops when the objective falls by less than this, relatively.
-    most_steps
-        Stops then at the latest.
-
+    Eigenvectors (n, m) are those of a graph Laplacian, or any embedding, at the points where the
+    responses (n, q) are known; a column of either counts by how much it varies beside the others.
+    The larger the penalty, see `Contrast`, the less directions follow eigenvectors that vary
+    little. The descent ends when the objective falls by less than ``tolerance``, relatively, or
+    after ``most_steps``.
     """
     contrast = Contrast(eigenvectors, responses, penalty)
     theta = np.eye(eigenvectors.shape[1]) / eigenvectors.shape[1]

@@ -136,11 +136,18 @@ class NeighboursInTime:
 
     def measure(self, samples: Samples) -> LocalMetric:
         """Return the metric; a point at rest has that of the nearest one that moves."""
+        from two_manifold_ros.ticks.windows import WindowSet
+
         _check_rank(self.rank)
         count = len(samples)
-        first, last = _in_reach(samples)
+        first, last = np.zeros(count, dtype=np.int64), np.full(count, count - 1)
+        if isinstance(samples, WindowSet):
+            # No window crosses a seam, so two that overlap lie on the same side of it.
+            apart = max(samples.width, 2)
+            first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
+            last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
         near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
-        members = np.clip(near, first[:, None], last[:, None])
+        members = np.clip(near, first[:, None], last[:, None]).astype(np.int64)
         coefficients = np.empty((*members.shape, self.rank))
         for begin in range(0, count, 128):
             block = slice(begin, begin + 128)
@@ -153,20 +160,6 @@ def _check_rank(rank: int) -> None:
     if rank < 1:
         msg = f'the rank of a local covariance is {rank}, but must be at least 1'
         raise InputError(msg)
-
-
-def _in_reach(samples: Samples) -> tuple[Ints, Ints]:
-    """Return the first and the last point that may count as neighbours in time of each."""
-    from two_manifold_ros.ticks.windows import WindowSet
-
-    count = len(samples)
-    if isinstance(samples, WindowSet):
-        # No window crosses a seam, so two that overlap lie on the same side of it.
-        apart = max(samples.width, 2)
-        first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
-        last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
-        return first.astype(np.int64), last.astype(np.int64)
-    return np.zeros(count, dtype=np.int64), np.full(count, count - 1)
 
 
 def _gains(variances: Floats, rank: int) -> Floats:

@@ -135,18 +135,13 @@ class Learner(ABC, Generic[AnySvd]):
         """
         Take one sample, and return how the bases moved if it completed a fold.
 
+        Features are those of `Triples`. A sample is refused and counted if a number in them is not
+        finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`). The importance, which
+        makes up for actions that were not chosen blindly, is the weight of the sample in every
+        sum; one that is negative, not finite or beyond 1e60 is refused as well, and one below
+        1e-60 changes nothing.
+
         Raises `InputError` if it has another number of features than the learner was made for.
-
-        Parameters
-        ----------
-        test, next_test, history, observation
-            Features, see `Triples`. A sample is refused and counted if a number in them is not
-            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
-        importance
-            Weight of the sample in every sum; one that is negative, not finite or beyond 1e60 is
-            refused as well, and one below 1e-60 changes nothing. It makes up for actions that
-            were not chosen blindly, see `Triples`.
-
         """
         if 0.0 <= float(importance) < 1e-60:
             self.samples += 1
