@@ -87,9 +87,9 @@ class ReferenceBuffer:
         self._fixes: deque[Fix] = deque(maxlen=4096)
 
     @property
-    def newest_ns(self) -> int | None:
-        """Stamp of the newest position."""
-        return self._fixes[-1].stamp_ns if self._fixes else None
+    def newest_ns(self) -> int:
+        """Stamp of the newest position; 0 before the first."""
+        return self._fixes[-1].stamp_ns if self._fixes else 0
 
     def add(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a position that is newer than the ones before."""
@@ -170,7 +170,7 @@ class ReferenceMonitor:
     @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
-        return self._buffer.newest_ns or 0
+        return self._buffer.newest_ns
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""

@@ -62,16 +62,13 @@ class StreamLearner:
     """
     A filter whose model of the route is learned while it filters.
 
-    Samples and reference positions are kept. After some first laps, and later each time that the
-    drive has become twice as long, see `Schedule`, a model is trained from the newest laps, as
-    ``two-manifold train`` does, shown the newest one, and replaces the previous one as soon as it
-    has an estimate. Where errors rise for two laps, laps count from there: what has changed is
-    learned as soon as a new route would be, and from what came since alone if that errs less on
-    its own parts. What is unlike the laps before for less than two laps, because a sensor was
-    stuck or positions were wrong, is not learned. A model of which no part could be followed
-    on the others, because no place was met twice, is not used. A model that was given makes room
-    only for one that wins a `Contest` beside it. A filter that errs no less than the
-    mean position is withheld.
+    Samples and reference positions are kept, and a model is trained from the newest laps, as
+    ``two-manifold train`` does, whenever `Schedule` makes one due; shown the newest lap, it
+    replaces the previous one as soon as it has an estimate. It is of what came since a change
+    alone if that errs less on its own parts. A model of which no part could be followed on the
+    others, because no place was met twice, is not used, and one that was given makes room only for
+    one that wins a `Contest` beside it. A filter that errs no less than the mean position is
+    withheld.
 
     The filter itself never sees reference positions.
 

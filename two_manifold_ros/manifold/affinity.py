@@ -160,9 +160,11 @@ def check_shapes(part: object, **shapes: tuple[int, ...]) -> None:
         require(found == shape, f'{name} has the shape {found} instead of {shape}')
 
 
-def check_bandwidth(bandwidth: float) -> None:
-    """Refuse a bandwidth that is not positive."""
-    require(bandwidth > 0.0, f'bandwidth is {bandwidth!r}, not a positive number')
+def check_positive(part: object, *names: str) -> None:
+    """Refuse numbers of a response by name that are not positive."""
+    for name in names:
+        value = getattr(part, name)
+        require(value > 0.0, f'{name} is {value!r}, not a positive number')
 
 
 def check_indices(name: str, indices: Ints, count: int) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_indices,
+    check_positive,
     check_shapes,
     Limits,
     require,
@@ -268,8 +268,7 @@ class AnisotropicTransition(LocalMetric):
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_bandwidth(self.bandwidth)
-        check_bandwidth(self.reach)
+        check_positive(self, 'bandwidth', 'reach')
         require(0.0 <= self.power <= 1.0, f'power is {self.power!r}, not between 0 and 1')
         check_indices('targets', self.targets, count)
         check_indices('members', self.members.ravel(), count)

@@ -13,8 +13,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_neighbourhood,
+    check_positive,
     near_points,
     require,
     require_scale,
@@ -53,7 +53,7 @@ class Transition:
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_bandwidth(self.bandwidth)
+        check_positive(self, 'bandwidth')
         check_neighbourhood(self.neighbours, self.radii, count)
         fits = self.factors.shape == (count,) and self.factors.min() > 0.0
         require(fits, f'factors are not {count} positive numbers')

@@ -13,8 +13,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_indices,
+    check_positive,
     check_shapes,
     leading_modes,
     require,
@@ -51,7 +51,7 @@ class MemberAffinity:
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        check_bandwidth(self.bandwidth)
+        check_positive(self, 'bandwidth')
         check_indices('members', self.members, count)
         return len(self.members)
 
@@ -89,7 +89,7 @@ class InnerProduct:
         """Return l; refuse what does not fit ``count`` training points."""
         check_indices('members', self.members, count)
         check_shapes(self, spreads=self.members.shape)
-        require(self.scale > 0.0, f'scale is {self.scale!r}, not a positive number')
+        check_positive(self, 'scale')
         whole = self.degree >= 1
         require(whole, f'degree is {self.degree}, not a whole number of at least 1')
         return len(self.members)
