@@ -63,12 +63,11 @@ class StreamLearner:
     A filter whose model of the route is learned while it filters.
 
     Samples and reference positions are kept, and a model is trained from the newest laps, as
-    ``two-manifold train`` does, whenever `Schedule` makes one due; shown the newest lap, it
+    ``two-manifold train`` does, whenever `Schedule` makes one due. Shown the newest lap, it
     replaces the previous one as soon as it has an estimate. It is of what came since a change
     alone if that errs less on its own parts. A model of which no part could be followed on the
-    others, because no place was met twice, is not used, and one that was given makes room only for
-    one that wins a `Contest` beside it. A filter that errs no less than the mean position is
-    withheld.
+    others, because no place was met twice, is not used. One that was given makes room only for one
+    that wins a `Contest` beside it. A filter that errs no less than the mean position is withheld.
 
     The filter itself never sees reference positions.
 

@@ -70,9 +70,9 @@ class TrainingProcess(Trainer):
         """
         Train a model in the process and wait for it; one at a time.
 
-        Raises `InputError` as ``train_model`` does, or if the process was killed or closed (after
-        a kill the next training starts another one), and ``RuntimeError`` with the traceback of a
-        bug in the training.
+        Raises `InputError` as ``train_model`` does, or if the process was killed or closed; after
+        a kill the next training starts another one. A bug in the training raises ``RuntimeError``
+        with its traceback.
         """
         with self._one_at_a_time:
             pipe = self._ready()

@@ -133,10 +133,10 @@ def find_predictive_directions(
     """
     Find the directions by projected gradient descent from the identity.
 
-    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum,
-    steps are not ``1 / t`` but as long as the descent is sufficient, and Theta is projected to
-    the nearest matrix that is allowed, where the paper clips eigenvalues and then scales. The
-    kernel of the responses is linear and not regularised, so that there are at most as many
+    Algorithm 1 of Nilsson, Sha & Jordan 2007 stops above the minimum. Here steps are not ``1 / t``
+    but as long as the descent is sufficient, and Theta is projected to the nearest matrix that is
+    allowed, where the paper clips eigenvalues and then scales. The kernel of the responses is
+    linear and not regularised, so that there are at most as many
     directions as responses; give functions of a response as columns where it is more than linear
     in the eigenvectors.
 

@@ -358,9 +358,9 @@ class AnisotropicDiffusion:
     r"""
     Eigenfunctions of a random walk over the points, in distances of the variables behind them.
 
-    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, where J is
-    the Jacobian of the unknown map from the variables to the points, affinities W are those of
-    mathematics (11.1), between neighbours and with oneself. From W on it is a ``DiffusionMap``:
+    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, affinities W
+    are those of mathematics (11.1), between neighbours and with oneself. J is the Jacobian of the
+    unknown map from the variables to the points. From W on it is a ``DiffusionMap``:
     the same density normalisation, the same walk P,
     :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as eigenvalues :math:`\mu`. In the limit
     :math:`-2 \log(\mu) / \varepsilon` are those of :math:`\nabla U \cdot \nabla - \Delta` in the
