@@ -134,26 +134,14 @@ class _Drive:
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
 
-    def trim(self, count: int) -> None:
-        """Forget the oldest samples, and the positions of their time."""
-        width = len(self.samples) // len(self.stamps)
-        del self.samples[: width * count]
-        del self.stamps[:count]
-        gone = bisect_left(self.fixes, self.stamps[0])
-        del self.fixes[:gone], self.places[: 2 * gone]
-
     def arrays(self, width: int) -> tuple[Ints, Floats, Ints, Floats]:
         """Return copies: a view would keep the arrays from growing."""
-        columns = self._columns()
+        columns = self.columns()
         stamps, samples, fixes, places = (np.frombuffer(x, x.typecode).copy() for x in columns)
         return stamps, samples.reshape(-1, width), fixes, places.reshape(-1, 2)
 
-    def extend(self, arrays: Sequence[NDArray[Any]]) -> None:
-        """Take arrays of the same order."""
-        for column, new in zip(self._columns(), arrays, strict=True):
-            column.frombytes(new.astype(column.typecode).tobytes())
-
-    def _columns(self) -> list[array[Any]]:
+    def columns(self) -> list[array[Any]]:
+        """Return the arrays that grow, in the order of ``COLUMNS``."""
         return [getattr(self, name) for name in COLUMNS]
 
 
@@ -272,8 +260,16 @@ class StreamMemory:
 
         The head gives topics, frames and origin.
         """
-        positioned = [each for each in self._drives if len(each.fixes) > 1]
-        return [_recording(head, *each.arrays(self._width)) for each in positioned]
+        names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
+        topic, frame, origin = head.position_topic, head.frame_id, head.origin
+        found = []
+        for drive in self._drives:
+            if len(drive.fixes) > 1:
+                stamps, samples, fixes, places = drive.arrays(self._width)
+                imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
+                positions = PositionStream(topic, frame, pose, fixes, places, origin)
+                found.append(Recording('live', imu, positions))
+        return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
@@ -301,7 +297,8 @@ class StreamMemory:
                 each[begins[index // 2] : ends[index // 2]] for index, each in enumerate(columns)
             ]
             drive = _Drive(int(parts[0][-1]))
-            drive.extend(parts)
+            for column, part in zip(drive.columns(), parts, strict=True):
+                column.frombytes(part.astype(column.typecode).tobytes())
             self._drives.append(drive)
             begins = ends
         self._count = int(begins[0])
@@ -327,24 +324,15 @@ class StreamMemory:
             samples[begin + index] += (value - samples[begin + index]) / self._joined
 
     def _forget(self, count: int) -> None:
+        """Forget the oldest samples, and the positions of their time."""
         while count > 0:
             oldest = self._drives[0]
             if len(oldest.stamps) > count:
-                oldest.trim(count)
+                del oldest.samples[: self._width * count], oldest.stamps[:count]
+                gone = bisect_left(oldest.fixes, oldest.stamps[0])
+                del oldest.fixes[:gone], oldest.places[: 2 * gone]
                 self._count -= count
                 return
             count -= len(oldest.stamps)
             self._count -= len(oldest.stamps)
             self._drives.popleft()
-
-
-def _recording(
-    head: ModelHead, stamps: Ints, samples: Floats, fixes: Ints, places: Floats
-) -> Recording:
-    names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
-    topic, frame, origin = head.position_topic, head.frame_id, head.origin
-    return Recording(
-        'live',
-        ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
-        PositionStream(topic, frame, pose, fixes, places, origin),
-    )
