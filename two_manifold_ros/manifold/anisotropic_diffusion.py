@@ -105,6 +105,8 @@ class GivenCovariances:
 
     def measure(self, samples: Samples) -> LocalMetric:
         """Return the metric; a point without any variance has that of the nearest with some."""
+        from scipy.linalg import qr
+
         _check_rank(self.rank)
         rows = samples.rows(np.arange(len(samples)))
         count, width = rows.shape
@@ -117,7 +119,14 @@ class GivenCovariances:
         variances, directions = np.linalg.eigh(self.covariances)
         variances, directions = variances[:, ::-1], directions[:, :, ::-1]
         scaled = directions[:, :, : self.rank] * _gains(variances, self.rank)[:, None]
-        anchors, combine = _anchors(rows)
+        # The fewest points that span all, and how they make up any direction.
+        first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
+        _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
+        sizes = np.abs(np.diag(upper))
+        others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
+        others_combine = np.linalg.pinv(rows[others] - rows[first]).T
+        combine = np.vstack([-others_combine.sum(axis=0), others_combine])
+        anchors = np.append(first, others).astype(np.int64)
         coefficients = np.einsum('kd,ndm->nkm', combine, scaled)
         return _completed(samples, np.tile(anchors, (count, 1)), coefficients)
 
@@ -182,21 +191,6 @@ def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
     coefficients = np.zeros((*counted.shape, rank))
     coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
     return coefficients
-
-
-def _anchors(rows: Floats) -> tuple[Ints, Floats]:
-    """Return the fewest points that span all, and (a, D) how they make up any direction."""
-    from scipy.linalg import qr
-
-    first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
-    _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
-    sizes = np.abs(np.diag(upper))
-    others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
-    combine = np.linalg.pinv(rows[others] - rows[first]).T
-    return (
-        np.concatenate([[first], others]).astype(np.int64),
-        np.concatenate([-combine.sum(axis=0, keepdims=True), combine]),
-    )
 
 
 def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:

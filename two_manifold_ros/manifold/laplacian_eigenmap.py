@@ -81,9 +81,13 @@ class NearModes:
         if not total > Limits.degree:
             return None
         summed = near_weights @ self.modes[near]
-        for end, weight in self._bridged(squared):
-            total += weight
-            summed += weight * self.modes[end]
+        nearest = squared.argmin()
+        # A training point itself has the bridges that lead from it.
+        if len(self.bridges) and not squared[nearest] > 1e-12 * self.radii.max():
+            mine = self.bridges[:, 0] == nearest
+            for end, weight in zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True):
+                total += weight
+                summed += weight * self.modes[end]
         degree = max(total - 1.0, 0.0)
         if self.normalised:
             own = (1.0 - self.eigenvalues) * degree + 1.0
@@ -93,16 +97,6 @@ class NearModes:
         least = total / LARGEST_GAIN
         values: Floats = summed * np.clip(own / least, -1.0, 1.0) / np.maximum(np.abs(own), least)
         return values
-
-    def _bridged(self, squared: Floats) -> list[tuple[int, float]]:
-        """Return where the bridges of a training point lead, and their weights."""
-        if not len(self.bridges):
-            return []
-        nearest = squared.argmin()
-        if squared[nearest] > 1e-12 * self.radii.max():  # not the same point
-            return []
-        mine = self.bridges[:, 0] == nearest
-        return list(zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True))
 
     def check(self, count: int) -> int:
         """Return m; refuse what does not fit ``count`` training points."""

@@ -190,7 +190,13 @@ class LocallyLinear:
         null = np.full(count, 1.0 / np.sqrt(count))
         eigenvalues, vectors = smallest_modes((error.T @ error).tocsc(), null, self.dimension)
         coordinates = np.sqrt(count) * vectors
-        response = _response(samples, indices)
+        neighbourhoods = np.column_stack([np.arange(count), indices])
+        pairs, between = [], []
+        for point, keys in pairs_within(neighbourhoods):
+            away = samples.rows(keys % count) - samples.rows(np.array([point]))
+            pairs.append(keys)
+            between.append(np.einsum('ij,ij->i', away, away))
+        response = Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))
         extension = Extension(response, coordinates, np.zeros(self.dimension))
         return Embedding(coordinates, extension, eigenvalues, notes=bridges.notes)
 
@@ -211,14 +217,3 @@ def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> csr_matrix:
         np.concatenate(columns),
     )
     return csr_matrix((np.concatenate(weights), places), shape=(count, count))
-
-
-def _response(samples: Samples, indices: Ints) -> Barycentric:
-    count = len(indices)
-    neighbourhoods = np.column_stack([np.arange(count), indices])
-    pairs, between = [], []
-    for point, keys in pairs_within(neighbourhoods):
-        away = samples.rows(keys % count) - samples.rows(np.array([point]))
-        pairs.append(keys)
-        between.append(np.einsum('ij,ij->i', away, away))
-    return Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))
