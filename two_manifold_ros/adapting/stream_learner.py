@@ -388,19 +388,15 @@ class StreamLearner:
         elif not self.has_model or (
             successor.tracks and (not self._runs_given or candidate.contest.is_won)
         ):
-            self._take_over(candidate)
-
-    def _take_over(self, candidate: Candidate) -> None:
-        successor, training = candidate.successor, candidate.training
-        if not self.has_model or self.filter.withheld:
-            # It says nothing of the new one.
-            self.score.forget()
-        successor.filter.take_over(self.filter)
-        self._run(successor.filter)
-        self._lag_ns = training.lag_ns
-        self.schedule.end_training(training.since_ns, training.epoch_ns)
-        self.models += 1
-        self._candidate = None
+            if not self.has_model or self.filter.withheld:
+                # It says nothing of the new one.
+                self.score.forget()
+            successor.filter.take_over(self.filter)
+            self._run(successor.filter)
+            self._lag_ns = training.lag_ns
+            self.schedule.end_training(training.since_ns, training.epoch_ns)
+            self.models += 1
+            self._candidate = None
 
 
 def make_learner(name: str) -> StreamLearner:
