@@ -76,12 +76,7 @@ def stabilised(weights: Floats, states: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Tables:
-    r"""
-    Tables of the training ticks that the HMM is learned from.
-
-    .. math:: \omega = Q b \quad\text{(weights on the training ticks)}, \qquad
-              b^+ = X^\top \omega
-    """
+    """Tables of the training ticks that the HMM is learned from, mathematics (3.4)."""
 
     weights: Floats  # Q, (n, k); the first column is 1/n
     states: Floats  # X, (n, k), which each training tick goes over to; the first column is 1

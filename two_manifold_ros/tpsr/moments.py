@@ -114,11 +114,10 @@ class OperatorTensor:
 
     @property
     def moments(self) -> Floats:
-        r"""
+        """
         The (p + 1, r, r) sum, by observation feature, test direction and history direction.
 
-        It is :math:`\sum_t[\varphi^O_t;1]\otimes(\hat U^\top\varphi^T_{t+1})\otimes(\hat
-        V^\top\varphi^H_t)`; the last slice, that of the constant, gives the transition.
+        The last slice, that of the constant, gives the transition.
         """
         self._settle()
         return self.settled
