@@ -206,9 +206,7 @@ class Belief:
         operator = self._operator
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
+        gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._kernel)
         if isinstance(operator, RawKernel):
-            gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._factors)
-        else:
-            gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._kernel)
-            np.matmul(operator.features, self._kernel @ operator.responses, out=self._factors)
-        return self._factors
+            return self._kernel
+        return np.matmul(operator.features, self._kernel @ operator.responses, out=self._factors)
