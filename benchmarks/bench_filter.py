@@ -59,7 +59,7 @@ def naive_step(model: Model) -> Callable[[Floats, Floats], None]:
     """Return the step in NumPy as one would write it down, on an observation and a window."""
     weights, states = model.tables.weights, model.tables.states
     observations, bandwidth = model.operator.kernel_points, model.operator.bandwidth
-    targets = model.readout.targets  # type: ignore[attr-defined]
+    targets = model.readout.targets  # type: ignore[union-attr]
     pasts = np.stack([model.series[:, s : s + model.window] for s in model.starts])
     pasts = pasts.reshape(len(pasts), -1)
     belief = np.eye(STATES)[0]

@@ -237,7 +237,7 @@ def test_it_goes_on_where_it_was(
     keeping = keeper(tmp_path)
     assert keeping.kept == 'no checkpoint was written'
     keeping.end(learned)
-    samples, path = learned.learned()['learned'], tmp_path / 'updater.000001.npz'
+    samples, path = learned.learner.counters['learned'], tmp_path / 'updater.000001.npz'
     assert keeping.kept == f'checkpoint {path} at {samples} samples'
     again = small_session()
     back = keeper(tmp_path)
@@ -273,7 +273,7 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     keeping.finish()
     assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
-    assert keeping.values['checkpoint_samples'] == session.learned()['learned']
+    assert keeping.values['checkpoint_samples'] == session.learner.counters['learned']
 
 
 def test_a_damaged_one_is_skipped_and_named(learned: UpdaterSession, tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     (sentence,) = back.resume(again)
     assert sentence.startswith(f'{newest}: skipped, because ')
     assert why in sentence
-    assert again.learned()['learned'] == learned.learned()['learned']
+    assert again.learner.counters['learned'] == learned.learner.counters['learned']
     assert back.begun.endswith(str(older))
     # It does not count among those that are kept.
     for _ in range(2):
@@ -419,7 +419,7 @@ def test_what_is_reported_of_is_on_the_disk_already(
     keeping.save(learned)
     assert keeping.save(learned) == 'the last checkpoint is still being written'
     assert 'checkpoint' not in keeping.values
-    first = learned.learned()['learned']
+    first = learned.learner.counters['learned']
     going.set()
     keeping.finish()
     going.clear()

@@ -223,7 +223,7 @@ class Bench:
         self.promotion.wait()
         self.learned.append(learned)
         candidate = self.promotion.candidate
-        model = candidate.model if candidate else None
+        model = candidate.running if candidate else None
         # On trial the candidate is what ran before, which was read from its file.
         if model is not None and any(model is each for each in self.learned):
             self.candidates.add(id(model))
@@ -300,7 +300,7 @@ def test_what_is_measured_to_be_better_is_handed_over(
 def test_both_filter_with_the_limits_that_the_filter_node_reports(bench: Bench) -> None:
     for each in (bench.promotion.incumbent, bench.promotion.candidate):
         assert each is not None
-        assert each.filter.limits.error_m == 50.0
+        assert each.limits.error_m == 50.0
 
 
 def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(

@@ -109,7 +109,7 @@ def test_without_references_nothing_is_published_and_the_reason_is_said(
 ) -> None:
     session = small_session()
     assert feed(session, drive, slice(None), positions=False) == []
-    assert session.learned()['learned'] == len(drive.stamps_ns)
+    assert session.learner.counters['learned'] == len(drive.stamps_ns)
     assert said(session).startswith('no position came on /reference yet')
 
 
@@ -135,13 +135,13 @@ def test_no_message_whatever_it_holds_breaks_it(
 def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
     drive: SlotCarRun, learned: UpdaterSession, begin: int, later_s: int
 ) -> None:
-    before = learned.learned()['learned']
+    before = learned.learner.counters['learned']
     estimates = feed(learned, drive, slice(begin, begin + 300), later_ns=later_s * 10**9)
     assert learned.counts()['resets'] == 1
     assert learned.learner.reference.counters['jumps_back'] == (not later_s)
     # One window fills again.
     assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
-    assert learned.learned()['learned'] >= before
+    assert learned.learner.counters['learned'] >= before
 
 
 def test_a_reference_that_jumps_is_refused_and_reported(
@@ -209,12 +209,12 @@ def test_listeners_get_every_sample_and_position(drive: SlotCarRun) -> None:
 def test_reset_keeps_what_was_learned_and_forget_does_not(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
-    before = learned.learned()['learned']
+    before = learned.learner.counters['learned']
     learned.reset('test')
-    assert (learned.latest, learned.learned()['learned']) == (None, before)
+    assert (learned.latest, learned.learner.counters['learned']) == (None, before)
     assert feed(learned, drive, slice(LEARNED, LEARNED + 200))
     learned.forget()
-    assert learned.learned()['learned'] == 0
+    assert learned.learner.counters['learned'] == 0
     assert learned.counts()['used'] == LEARNED + 200
     assert feed(learned, drive, slice(LEARNED + 200, LEARNED + 400)) == []
     assert 'learning the route' in said(learned)

@@ -40,7 +40,6 @@ def tpsr_session(
     """Return a session whose samples wait for its trainings."""
 
     return UpdaterSession(
-        head,
         lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns),
         decode,
         clock_ns,

@@ -221,7 +221,7 @@ def test_it_is_the_state_of_the_window(
 ) -> None:
     for observation in series[:, 7 : 7 + WIDTH].T:
         assert recollection.state() is None
-        recollection.push(observation)
+        recollection.window.push(observation)
     np.testing.assert_array_equal(recollection.state(), [1.0, *states[7]])
 
 
@@ -229,7 +229,7 @@ def test_a_window_unlike_all_of_training_says_nothing(
     recollection: Recollection, belief: Belief
 ) -> None:
     for _ in range(WIDTH):
-        recollection.push(np.full(D_WINDOW, FAR))
+        recollection.window.push(np.full(D_WINDOW, FAR))
     assert recollection.state() is None
     before = belief.state.copy()
     recollection.remind(belief)
@@ -242,7 +242,7 @@ def test_the_next_observation_decides_between_the_two(
     """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     believed = belief.weights.copy()
     for observation in series[:, 7 : 7 + WIDTH].T:
-        recollection.push(observation)
+        recollection.window.push(observation)
     recollection.remind(belief)
     mixed = belief.state.copy()
     belief.start(np.array([1.0, *states[7]]))

@@ -15,7 +15,6 @@ from two_manifold_ros.tpsr.random_features import (
     fourier_features,
     FourierFeatures,
     structured_fourier_features,
-    StructuredFourierFeatures,
 )
 
 BANDWIDTH = 1.7
@@ -143,24 +142,6 @@ def test_one_angle_too_large(angle: float) -> None:
         made.transform(np.array([[angle]]))
 
 
-@pytest.mark.parametrize(
-    ('frequencies', 'phases', 'word'),
-    [
-        (np.ones(4), np.ones(4), r'frequencies has the shape \(4,\) instead of \(any, any\)'),
-        (np.ones((0, 4)), np.ones(4), 'frequencies has the shape'),
-        ([[1.0]], np.ones(1), 'frequencies is no array'),
-        (np.ones((3, 4)), np.ones(5), r'phases has the shape \(5,\) instead of \(4\)'),
-        (np.ones((3, 4)), np.ones(4, dtype=np.float32), 'phases holds float32'),
-        (np.ones((3, 4), dtype=int), np.ones(4), 'frequencies holds int64'),
-        (np.full((3, 4), np.inf), np.ones(4), 'frequencies holds numbers that are not finite'),
-        (np.ones((3, 4)), np.full(4, np.nan), 'phases holds numbers that are not finite'),
-    ],
-)
-def test_arrays_that_do_not_fit(frequencies: object, phases: object, word: str) -> None:
-    with pytest.raises(InputError, match=word):
-        FourierFeatures(frequencies, phases)
-
-
 INPUTS = 300
 WIDE = 2.5
 
@@ -197,29 +178,3 @@ def test_equation_of_structured_features() -> None:
     expected = np.sqrt(2.0 / size) * np.cos(points @ frequencies.T + made.phases)
     np.testing.assert_allclose(made.transform(points), expected, atol=1e-13)
     assert (made.inputs, made.size) == (inputs, size)
-
-
-@pytest.mark.parametrize(
-    ('changed', 'word'),
-    [
-        ({'signs': np.ones((2, 2, 5), dtype=np.int8)}, 'signs has the shape'),
-        ({'signs': np.ones((1, 3, 5), dtype=np.int8)}, '1 blocks of 5 do not give 7 features'),
-        ({'signs': np.ones((3, 3, 5), dtype=np.int8)}, '3 blocks of 5 do not give 7 features'),
-        ({'signs': np.zeros((2, 3, 5), dtype=np.int8)}, 'neither 1 nor -1'),
-        ({'signs': np.full((2, 3, 5), -128, dtype=np.int8)}, 'neither 1 nor -1'),
-        ({'signs': np.ones((2, 3, 5))}, 'signs holds float64'),
-        ({'phases': np.ones((7, 1))}, 'phases has the shape'),
-        ({'phases': np.full(7, np.inf)}, 'phases holds numbers that are not finite'),
-        ({'bandwidth': 0.0}, 'bandwidth is 0.0'),
-        ({'bandwidth': '1'}, "bandwidth is '1'"),
-    ],
-)
-def test_parameters_that_do_not_fit(changed: dict[str, object], word: str) -> None:
-    given = {
-        'signs': np.ones((2, 3, 5), dtype=np.int8),
-        'phases': np.ones(7),
-        'bandwidth': 1.0,
-    }
-    StructuredFourierFeatures(**given)
-    with pytest.raises(InputError, match=word):
-        StructuredFourierFeatures(**(given | changed))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 import fcntl
-import json
 from pathlib import Path
 import re
 from tempfile import TemporaryFile
@@ -45,27 +44,8 @@ class NumberedFiles:
     second one would remove what the first one has written. Half-written files are therefore of a
     dead writer and are removed.
 
-    Parameters
-    ----------
-    folder
-        Where; made if it is missing.
-    name
-        Start of the file names: letters, digits, ``_``, ``-``; after a dot, what kind they are.
-    kind
-        What a file is, in sentences.
-    keep
-        How many files that are not ``damaged`` are kept.
-
-    Attributes
-    ----------
-    damaged
-        Files that could not be read, which do not count among those that are kept.
-
-    Raises
-    ------
-    InputError
-        If the name cannot be used.
-
+    ``folder`` is made if it is missing. ``name`` is the start of the file names: letters, digits,
+    ``_``, ``-``; after a dot, what kind they are. ``kind`` is what a file is, in sentences.
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str, keep: int) -> None:
@@ -76,19 +56,14 @@ class NumberedFiles:
         self._pattern = rf'{re.escape(name)}\.\d+\.npz'
         self._last = 0
         self._lock: IO[bytes] | None = None
+        # Files that could not be read, which do not count among the `keep` that are kept.
         self.damaged: set[Path] = set()
 
     def lock(self) -> None:
         """
         Make the folder, and keep other writers out of the name.
 
-        Raises
-        ------
-        InputError
-            If another process has the name.
-        OSError
-            If nothing can be written in the folder.
-
+        Raises `InputError` if another process has the name, `OSError` if nothing can be written.
         """
         if self._lock is not None:
             return
@@ -133,13 +108,8 @@ class NumberedFiles:
         Save under the next number, then remove the surplus files; return its path.
 
         When this returns, the file outlives a power cut. May be called from any thread, from one
-        at a time. Files in ``spare`` stay because a node runs them.
-
-        Raises
-        ------
-        InputError
-            If the folder is full or cannot be made or written; the older files are all there.
-
+        at a time. Files in ``spare`` stay because a node runs them. Raises `InputError` if the
+        folder is full or cannot be made or written; the older files are all there.
         """
         try:
             self.lock()
@@ -188,42 +158,20 @@ class Checkpoints:
     Save a session every so many seconds of a clock, and resume it.
 
     A folder that cannot be made or written is no reason to stop: ``trouble`` says so at once, and
-    every `save` tries again.
-
-    Parameters
-    ----------
-    chosen
-        Folder, name, time between two and how many are kept; learner and horizons.
-    head
-        Head of the stream.
-    clock
-        Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    resumed, resumed_samples
-        The file that was resumed, ``None`` if learning started from nothing; its samples.
-    trouble
-        Why no checkpoint can be written, or the last could not be; empty if all is well.
-
-    Raises
-    ------
-    InputError
-        If the name cannot be used or is in use, or if there is a checkpoint of another learner,
-        other horizons or another sensor; all files are left alone then.
-
+    every `save` tries again. A name that is in use, or a checkpoint of another learner, other
+    horizons or another sensor, raises `InputError`; all files are left alone then. ``head`` is
+    that of the stream, and ``clock`` gives seconds and never goes back.
     """
 
     def __init__(
         self, chosen: UpdaterParameters, head: ModelHead, clock: Callable[[], float] = monotonic
     ) -> None:
         names = head.channels.names
-        identity = {
+        self._identity = {
             'learner': learner_name(chosen),
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
-        self._identity = json.loads(json.dumps(identity, allow_nan=False))
         name, keep = name_of_files(chosen), chosen.checkpoints_kept
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
         self._every_s, self._clock = chosen.checkpoint_s, clock
@@ -234,8 +182,10 @@ class Checkpoints:
         self._written = 0
         # The newest on the disk: its file, the samples in it, and when it was finished.
         self._kept: tuple[Path, int, float] | None = None
+        # The file that was resumed, None if learning started from nothing; its samples.
         self.resumed: Path | None = None
         self.resumed_samples = 0
+        # Why no checkpoint can be written, or the last could not be.
         self.trouble = ''
         for path in self._files.paths():
             try:
@@ -295,7 +245,7 @@ class Checkpoints:
                 _refuse_other_plane(session.head, path, header['numbers'])
                 why = _resume(session, header['numbers'], arrays)
                 if not why:
-                    self.resumed, self.resumed_samples = path, session.learned()['learned']
+                    self.resumed, self.resumed_samples = path, session.learner.counters['learned']
                     break
                 skipped.append(f'{path}: skipped, because {why}')
             self._files.damaged.add(path)
@@ -305,7 +255,7 @@ class Checkpoints:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
-        samples = session.learned()['learned']
+        samples = session.learner.counters['learned']
         has_grown = samples < self._samples or samples > 1.1 * self._samples
         if has_grown or session.learner.news != self._news:
             self.save(session)
@@ -314,7 +264,7 @@ class Checkpoints:
         """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
-        samples = session.learned()['learned']
+        samples = session.learner.counters['learned']
         if not samples:
             return 'nothing was learned yet'
         head = session.head
@@ -367,16 +317,13 @@ class Checkpoints:
         if header.get('format') != FORMAT:
             return f'this is no "{FORMAT}"; {cure}'
         found, wanted = header['identity'], self._identity
-        unlike = [
-            name for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)
-        ]
-        if 'learner' in unlike:
+        if found.get('learner') != wanted['learner']:
             return (
                 'the checkpoint is of another learner, map or tpsr: choose the other learner, or '
                 'another checkpoint_folder, or remove it'
             )
-        pairs = [f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike]
-        has = ', '.join(pairs)
+        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+        has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
         return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
 
 

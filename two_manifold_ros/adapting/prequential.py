@@ -208,19 +208,8 @@ class Contest:
     chance. The first lap does not count: in it both filters find their place, and the mean
     position becomes known. Nor does a block in which the vehicle stood.
 
-    Parameters
-    ----------
-    lap_s
-        Duration of a lap, s.
-    margin
-        Share of the first one's error that the second one has to undercut.
-
-    Attributes
-    ----------
-    is_won, is_lost
-        Whether the second one has won, or does not look better after a lap, or was not surely
-        better in all blocks that count.
-
+    A lap takes ``lap_s``; ``margin`` is the share of the first one's error that the second one has
+    to undercut.
     """
 
     def __init__(self, lap_s: float, margin: float) -> None:
@@ -229,6 +218,8 @@ class Contest:
         self._settling = BLOCKS_PER_LAP
         # Mean errors of both, and of the mean position.
         self._errors: deque[tuple[float, float, float]] = deque(maxlen=MOST_BLOCKS)
+        # The second one has won, or does not look better after a lap, or was not surely better in
+        # all blocks that count.
         self.is_won = self.is_lost = False
 
     @property

@@ -153,40 +153,26 @@ class SwapProtocol:
         self.stage, self._question, self.trouble = Stage.IDLE, None, trouble
 
 
-class FilterOptions(NamedTuple):
-    """Parameters of a filter node that its filter depends on, in seconds and metres."""
-
-    reorder_s: float = 0.0
-    ellipse_warn_m: float = 0.0
-    ellipse_error_m: float = 0.0
-
-
-class ShadowFilter(NamedTuple):
-    """A model and a filter of its own."""
-
-    model: ModelHead
-    filter: Filter
-
-
-def make_shadow(model: ModelHead, options: FilterOptions) -> ShadowFilter:
-    """
-    Return a model with a filter that is warm and empty, and filters as a node with these options.
-
-    Raises `InputError` if the limits of the ellipse do not go with the model.
-    """
-    limits = limits_of(model, options.ellipse_warn_m, options.ellipse_error_m)
-    live = Filter(model, limits=limits, reorder_ns=round(1e9 * options.reorder_s))
-    live.warm_up()
-    return ShadowFilter(model, live)
-
-
 class _Running(NamedTuple):
-    """State of a filter node: its file, its numbers of swaps and starts, and its options."""
+    """State of a filter node: its file, its numbers of swaps and starts, its options, s and m."""
 
     path: str
     swaps: str
     starts: int
-    options: FilterOptions
+    reorder_s: float
+    ellipse_warn_m: float
+    ellipse_error_m: float
+
+    def make_shadow(self, model: ModelHead) -> Filter:
+        """
+        Return a filter that is warm and empty, and filters as the node would.
+
+        Raises `InputError` if the limits of the ellipse do not go with the model.
+        """
+        limits = limits_of(model, self.ellipse_warn_m, self.ellipse_error_m)
+        live = Filter(model, limits=limits, reorder_ns=round(1e9 * self.reorder_s))
+        live.warm_up()
+        return live
 
 
 class Notice(NamedTuple):
@@ -201,27 +187,7 @@ class Promotion:
     Compare learned models with that of a filter node, and hand over the better one.
 
     Files are read and written in a thread; nothing here waits for them, nor for the filter node.
-
-    Parameters
-    ----------
-    client
-        Sends requests to the filter node.
-    files
-        Where models to hand over are written.
-    margin
-        Share of the error of the filter node's model below which another one is better.
-
-    Attributes
-    ----------
-    counters
-        ``hand_overs`` and ``take_backs``.
-    trouble
-        Why nothing is compared, or why the last swap failed; empty if neither.
-    incumbent, candidate
-        Copy of what the filter node runs, and what may replace it; ``None`` where there is none.
-    contest
-        Between the two.
-
+    Below the share ``margin`` of the error of the filter node's model another one is better.
     """
 
     def __init__(self, client: SwapClient, files: NumberedFiles, margin: float) -> None:
@@ -230,14 +196,15 @@ class Promotion:
         self._pool = ThreadPoolExecutor(1, 'models')
         # For the test of the errors: no sample waits for that.
         self._pool.submit(import_module, 'scipy.stats')
-        self._job: Future[ShadowFilter | Path] | None = None
+        self._job: Future[Filter | Path] | None = None
         # What the filter node reported last.
         self._heard_s, self._received, self._starts = -AWAY_S, 0, 0
         self._reported: _Running | None = None
         # What is compared here, and what was asked for.
         self._known: _Running | None = None
-        self.incumbent: ShadowFilter | None = None
-        self.candidate: ShadowFilter | None = None
+        # Copy of what the filter node runs, what may replace it, and the contest of the two.
+        self.incumbent: Filter | None = None
+        self.candidate: Filter | None = None
         self.contest = Contest(math.nan, margin)
         self._lap_s = math.nan
         self._compared: ModelHead | None = None
@@ -246,13 +213,14 @@ class Promotion:
         self._asked = ''
         self._notices: list[Notice] = []
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
+        # Why nothing is compared, or why the last swap failed.
         self.trouble = ''
 
     def take(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
         """Take a sample of the IMU, good or bad."""
         for side, shadow in enumerate((self.incumbent, self.candidate)):
             if shadow is not None:
-                estimates = shadow.filter.push(stamp_ns, sample)
+                estimates = shadow.push(stamp_ns, sample)
                 if self.candidate is not None:
                     self.contest.add(side, estimates)
 
@@ -270,8 +238,8 @@ class Promotion:
             self._starts += received < self._received
             self._received = received
             names = 'reorder_s', 'ellipse_warn_m', 'ellipse_error_m'
-            options = FilterOptions(*(float(status.get(name, '0')) for name in names))
-            self._reported = _Running(status['model'], status['swaps'], self._starts, options)
+            options = (float(status.get(name, '0')) for name in names)
+            self._reported = _Running(status['model'], status['swaps'], self._starts, *options)
         self._protocol.hear(status, now_s)
 
     def close(self) -> None:
@@ -341,13 +309,13 @@ class Promotion:
             values['promotion_trouble'] = self.trouble
         return values | self.counters
 
-    def _use(self, made: ShadowFilter | Path, now_s: float) -> None:
+    def _use(self, made: Filter | Path, now_s: float) -> None:
         """Use the model that the thread has read or written."""
-        if isinstance(made, ShadowFilter):
+        if isinstance(made, Filter):
             if self.incumbent is None:
                 self.incumbent = made
             else:
-                self._lap_s = lap_seconds(made.model)
+                self._lap_s = lap_seconds(made.running)
                 self._challenge(made, '')
         elif self._known is not None:
             self._announce('hand over', str(made), self._known.path)
@@ -366,7 +334,7 @@ class Promotion:
                 self._announce('take back', self._previous, known.path)
                 self._protocol.take_back(self._previous, known.path, now_s)
             else:
-                model = candidate.model
+                model = candidate.running
                 self._job = self._pool.submit(
                     lambda: self._files.write(lambda path: save_model(model, path), (known.path,))
                 )
@@ -377,18 +345,18 @@ class Promotion:
             and learned is not self._compared
         ):
             self._compared = learned
-            self._load(learned, self.incumbent.model, known.options)
+            self._load(learned, self.incumbent.running, known)
 
     def _follow(self) -> None:
         """Run a copy of the model of the filter node, which was not chosen here."""
-        self._known, self.incumbent, self._compared = self._reported, None, None
+        known = self._known = self._reported
+        self.incumbent = self._compared = None
         self._challenge(None, '')
         self.trouble = ''
-        if self._known is not None:
-            path, options = self._known.path, self._known.options
-            self._job = self._pool.submit(lambda: make_shadow(load_model(path), options))
+        if known is not None:
+            self._job = self._pool.submit(lambda: known.make_shadow(load_model(known.path)))
 
-    def _load(self, model: ModelHead, present: ModelHead, options: FilterOptions) -> None:
+    def _load(self, model: ModelHead, present: ModelHead, known: _Running) -> None:
         """Make a filter of a model that was learned."""
         try:
             check_successor(model, present, 'what is being learned')
@@ -397,9 +365,9 @@ class Promotion:
             self.incumbent = None
             raise
         # Compiling its loops for the first time takes seconds.
-        self._job = self._pool.submit(make_shadow, model, options)
+        self._job = self._pool.submit(known.make_shadow, model)
 
-    def _challenge(self, candidate: ShadowFilter | None, previous: str) -> None:
+    def _challenge(self, candidate: Filter | None, previous: str) -> None:
         """Start a contest with a candidate, which may be what ran before."""
         self.candidate, self._previous = candidate, previous
         self.contest = Contest(self._lap_s, self._margin)

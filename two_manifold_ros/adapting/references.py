@@ -87,9 +87,9 @@ class ReferenceBuffer:
         self._fixes: deque[Fix] = deque(maxlen=4096)
 
     @property
-    def newest_ns(self) -> int | None:
-        """Stamp of the newest position."""
-        return self._fixes[-1].stamp_ns if self._fixes else None
+    def newest_ns(self) -> int:
+        """Stamp of the newest position; 0 before the first."""
+        return self._fixes[-1].stamp_ns if self._fixes else 0
 
     def add(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a position that is newer than the ones before."""
@@ -138,22 +138,12 @@ class ReferenceMonitor:
     Refused are, too, stamps that are zero or negative, double, late or wild, and positions
     that are not finite or farther away than the earth is large. A stamp that goes back by more
     than those of samples may, which the next one goes on from, restarts the monitor.
-
-    Attributes
-    ----------
-    counters
-        Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
-        the names of `Verdict`; ``moved`` counts how often the reference was moved.
-    gap_ns
-        Step between two positions above which nothing is known between them; of a slow reference
-        three usual steps are. Follows the rate.
-    taken
-        The positions that the newest call made usable, oldest first.
-
     """
 
     def __init__(self) -> None:
+        # Positions used, and refused by cause; moved is how often the reference was moved.
         self.counters: Counter[str] = Counter()
+        # The positions that the newest call made usable, oldest first.
         self.taken: list[Fix] = []
         self._buffer = ReferenceBuffer(LEAST_GAP_NS)
         self._steps: deque[int] = deque(maxlen=RELEARNED)
@@ -174,13 +164,13 @@ class ReferenceMonitor:
 
     @property
     def gap_ns(self) -> int:
-        """Longest step between two positions that is interpolated."""
+        """Longest step that is interpolated: of a slow reference three usual ones are."""
         return self._buffer.max_gap_ns
 
     @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
-        return self._buffer.newest_ns or 0
+        return self._buffer.newest_ns
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""

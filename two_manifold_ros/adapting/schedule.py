@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
@@ -56,6 +57,7 @@ parts of which it is the start or the end, and the time in which the filter find
 """
 
 
+@dataclass
 class Schedule:
     """
     Schedule of the trainings from a stream, and of the time from which the stream is learned.
@@ -64,34 +66,23 @@ class Schedule:
     by a share, and once more when positions end. Where errors have risen for two laps, a new drive
     starts: what has changed is learned as soon as a new route would be. What is unlike the laps
     before for less, because a sensor was stuck or positions were wrong, is not learned.
-
-    Attributes
-    ----------
-    known_s, due_s
-        Seconds with positions, and at how many of them a training is due.
-    since_ns, epoch_ns
-        Stamps since when the stream is as it is now, and from which on it is learned; 0 for all.
-    outliers
-        Start and end of what is not learned, ns.
-    newest_ns
-        Stamp of the newest position; ``None`` before the first.
-    ended
-        Whether positions have ended.
-
     """
 
-    def __init__(self) -> None:
-        self.known_s, self.due_s = 0.0, FIRST_S
-        self.since_ns = self.epoch_ns = 0
-        self.newest_ns: int | None = None
-        self.ended = False
-        # Seconds with positions at which laps started to count, and at the newest training.
-        self._since_s = self._last_s = 0.0
-        self._parts: deque[float] = deque(maxlen=USUAL_PARTS)
-        self.outliers: list[tuple[int, int]] = []
-        # Parts since the last outlier started, 0 if it is over, and those that were usual again.
-        # It is over after a lap of them: a stretch that was rebuilt is unlike once in each lap.
-        self._unlike = self._usual = 0
+    known_s: float = 0.0  # seconds with positions
+    due_s: float = FIRST_S  # at how many of them a training is due
+    since_ns: int = 0  # stamp since when the stream is as it is now; 0 for all
+    epoch_ns: int = 0  # stamp from which on it is learned; 0 for all
+    newest_ns: int | None = None  # stamp of the newest position
+    ended: bool = False  # whether positions have ended
+    outliers: list[tuple[int, int]] = field(default_factory=list)  # what is not learned, ns
+    # Seconds with positions at which laps started to count, and at the newest training.
+    _since_s: float = 0.0
+    _last_s: float = 0.0
+    _parts: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL_PARTS))
+    # Parts since the last outlier started, 0 if it is over, and those that were usual again.
+    # It is over after a lap of them: a stretch that was rebuilt is unlike once in each lap.
+    _unlike: int = 0
+    _usual: int = 0
 
     @property
     def is_due(self) -> bool:
@@ -187,18 +178,9 @@ class Schedule:
 
     def saved(self) -> dict[str, Any]:
         """Return the state to save, as JSON values."""
-        return {
-            'known_s': self.known_s,
-            'due_s': self.due_s,
-            'last_s': self._last_s,
-            'since_s': self._since_s,
-            'epoch_ns': self.epoch_ns,
-            'since_ns': self.since_ns,
-            'parts': list(self._parts),
-            'outliers': self.outliers,
-            'unlike': self._unlike,
-            'usual': self._usual,
-        }
+        kept = {name.lstrip('_'): value for name, value in vars(self).items()}
+        del kept['newest_ns'], kept['ended']
+        return kept | {'parts': list(self._parts)}
 
     @classmethod
     def restored(cls, numbers: Mapping[str, Any]) -> Schedule:

@@ -62,64 +62,26 @@ class StreamLearner:
     """
     A filter whose model of the route is learned while it filters.
 
-    Samples and reference positions are kept. After some first laps, and later each time that the
-    drive has become twice as long, see `Schedule`, a model is trained from the newest laps, as
-    ``two-manifold train`` does, shown the newest one, and replaces the previous one as soon as it
-    has an estimate. Where errors rise for two laps, laps count from there: what has changed is
-    learned as soon as a new route would be, and from what came since alone if that errs less on
-    its own parts. What is unlike the laps before for less than two laps, because a sensor was
-    stuck or positions were wrong, is not learned. A model of which no part could be followed
-    on the others, because no place was met twice, is not used. A model that was given makes room
-    only for one that wins a `Contest` beside it. A filter that errs no less than the
-    mean position is withheld.
+    Samples and reference positions are kept, and a model is trained from the newest laps, as
+    ``two-manifold train`` does, whenever `Schedule` makes one due. Shown the newest lap, it
+    replaces the previous one as soon as it has an estimate. It is of what came since a change
+    alone if that errs less on its own parts. A model of which no part could be followed on the
+    others, because no place was met twice, is not used. One that was given makes room only for one
+    that wins a `Contest` beside it. A filter that errs no less than the mean position is withheld.
 
     The filter itself never sees reference positions.
 
-    Parameters
-    ----------
-    head
-        Model that runs until there is a better one, or what `make_head` makes.
-    settings
-        Of the trainings, of any method.
-    trainer
-        Trains, in a thread of its own.
-    position_lag
-        How late positions are, see ``put_in_step``.
-    reorder_ns
-        How late samples may come, see `Filter`.
-    ellipse_m
-        Limits of the ellipse for a warning and an error, metres; 0 for what the model says.
-    at_once
-        Whether samples wait for trainings: then the same stream gives bit-equal estimates.
-
-    Attributes
-    ----------
-    filter
-        What runs now; without estimates before the first model.
-    reference
-        Refuses positions; its ``counters``.
-    memory, schedule
-        What is kept of the stream, and when it is learned.
-    models
-        How many models that were learned here have run.
-    refused
-        Why the given model was not replaced, as the end of a sentence.
-    failure, details
-        Why the last training gave no model, empty if it did; a traceback if that is a bug.
-    score
-        Errors of the estimates.
-
-    Raises
-    ------
-    InputError
-        If the position lag or the ellipse make no sense.
-
+    ``head`` is the model that runs until there is a better one, or what `make_head` makes, and
+    ``trainer`` trains, in a thread of its own. For ``position_lag``, how late positions are, see
+    ``put_in_step``, for ``reorder_ns``, how late samples may come, `Filter`. ``ellipse_m`` are
+    limits of the ellipse for a warning and an error, metres; 0 for what the model says. With
+    ``at_once`` samples wait for trainings: then the same stream gives bit-equal estimates.
     """
 
     def __init__(
         self,
         head: ModelHead,
-        settings: TrainingSettings | None = None,
+        settings: TrainingSettings,
         *,
         trainer: Trainer | None = None,
         position_lag: str = '',
@@ -127,7 +89,7 @@ class StreamLearner:
         ellipse_m: tuple[float, float] = (0.0, 0.0),
         at_once: bool = False,
     ) -> None:
-        self._settings = settings or TrainingSettings()
+        self._settings = settings
         self._trainer = trainer or Trainer()
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
@@ -138,18 +100,20 @@ class StreamLearner:
         self.schedule = Schedule()
         self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=reorder_ns)
         self.reference = ReferenceMonitor()
-        self.score = Prequential(FIRST_S)
+        # Errors of the estimates, and of those in the part of a lap that is not over.
+        self.score, self._part = Prequential(FIRST_S), Prequential(math.inf)
+        # How many models that were learned here have run.
         self.models = 0
+        # Why the last training gave no model, and a traceback if that is a bug.
         self.failure = self.details = ''
-        self._model = head
+        # Why the given model was not replaced, as the end of a sentence.
+        self.refused = ''
         if isinstance(head, StreamHead):
             self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
         else:
-            self._run(head, self._make_filter(head))
+            self._run(self._make_filter(head))
         self._candidate: Candidate | None = None
         self._failures = 0
-        self.refused = ''
-        self._part = Prequential(math.inf)
 
     @property
     def known_s(self) -> float:
@@ -159,12 +123,12 @@ class StreamLearner:
     @property
     def running(self) -> ModelHead:
         """Model that the filter runs; before the first, the head of the stream."""
-        return self._model if self.has_model else self.head
+        return self.filter.running if self.has_model else self.head
 
     @property
     def has_model(self) -> bool:
         """True if a model runs, learned here or given."""
-        return not isinstance(self._model, StreamHead)
+        return not isinstance(self.filter.running, StreamHead)
 
     @property
     def has_candidate(self) -> bool:
@@ -174,7 +138,7 @@ class StreamLearner:
     @property
     def lap_s(self) -> float:
         """Duration of a lap, s; NaN without a model."""
-        return lap_seconds(self._model)
+        return lap_seconds(self.filter.running)
 
     @property
     def counters(self) -> Counter[str]:
@@ -184,7 +148,7 @@ class StreamLearner:
     @property
     def news(self) -> tuple[int, float]:
         """Number of models learned, and seconds that the newest one was learned from."""
-        return self.models, float(self._model.summary['seconds']) if self.models else 0.0
+        return self.models, float(self.filter.running.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see ``Filter.push``."""
@@ -262,7 +226,7 @@ class StreamLearner:
 
     def model(self) -> ModelHead | None:
         """Return the model that was learned here; ``None`` before the first."""
-        return self._model if self.models else None
+        return self.filter.running if self.models else None
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the stream that is kept, and the model, as JSON values and arrays."""
@@ -275,7 +239,7 @@ class StreamLearner:
             **self.schedule.saved(),
         }
         if self.models:
-            numbers['model'], own = model_parts(self._model)
+            numbers['model'], own = model_parts(self.filter.running)
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
 
@@ -302,7 +266,7 @@ class StreamLearner:
             raise InputError(msg) from error
         self.memory, self.schedule, self._lag_ns = memory, schedule, lag_ns
         if model is not None:
-            self._run(model, self._make_filter(model))
+            self._run(self._make_filter(model))
             self.models = models
         self.filter.withheld = withheld
         if schedule.has_grown(self.lap_s):
@@ -314,8 +278,8 @@ class StreamLearner:
         live.warm_up()
         return live
 
-    def _run(self, model: ModelHead, live: Filter) -> None:
-        self._model, self.filter = model, live
+    def _run(self, live: Filter) -> None:
+        self.filter = live
         self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
     @property
@@ -358,25 +322,20 @@ class StreamLearner:
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
         error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
-        self._begin(
-            Training(
-                # Copies of the newest drives.
-                self.memory.recordings(self.head),
-                self._trainer,
-                self._settings,
-                self._position_lag,
-                lap_s=self.lap_s if self.models else math.nan,
-                longest_step_ns=self._longest_step_ns,
-                since_ns=schedule.since_ns,
-                epoch_ns=schedule.epoch_ns,
-                outliers=list(schedule.outliers),
-                counts_laps=not self.has_model,
-                lately_below_m=BETTER * error_m,
-            )
+        training = Training(
+            # Copies of the newest drives.
+            self.memory.recordings(self.head),
+            self._trainer,
+            self._settings,
+            self._position_lag,
+            lap_s=self.lap_s if self.models else math.nan,
+            longest_step_ns=self._longest_step_ns,
+            since_ns=schedule.since_ns,
+            epoch_ns=schedule.epoch_ns,
+            outliers=list(schedule.outliers),
+            counts_laps=not self.has_model,
+            lately_below_m=BETTER * error_m,
         )
-        return True
-
-    def _begin(self, training: Training) -> None:
         beside_given = self._runs_given
 
         def make() -> tuple[ModelHead, Filter]:
@@ -389,6 +348,7 @@ class StreamLearner:
         self.failure = self.details = ''
         successor = Successor(make, at_once=self._at_once)
         self._candidate = Candidate(training, successor, BETTER)
+        return True
 
     def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
@@ -428,24 +388,17 @@ class StreamLearner:
         elif not self.has_model or (
             successor.tracks and (not self._runs_given or candidate.contest.is_won)
         ):
-            self._take_over(candidate)
-
-    def _take_over(self, candidate: Candidate) -> None:
-        successor, training = candidate.successor, candidate.training
-        if not self.has_model or self.filter.withheld:
-            # It says nothing of the new one.
-            self.score.forget()
-        successor.filter.take_over(self.filter)
-        self._run(successor.model, successor.filter)
-        self._lag_ns = training.lag_ns
-        self.schedule.end_training(training.since_ns, training.epoch_ns)
-        self.models += 1
-        self._candidate = None
+            if not self.has_model or self.filter.withheld:
+                # It says nothing of the new one.
+                self.score.forget()
+            successor.filter.take_over(self.filter)
+            self._run(successor.filter)
+            self._lag_ns = training.lag_ns
+            self.schedule.end_training(training.since_ns, training.epoch_ns)
+            self.models += 1
+            self._candidate = None
 
 
-def make_learner(
-    name: str, horizons: tuple[int, ...] = TrainingSettings.horizons
-) -> StreamLearner:
+def make_learner(name: str) -> StreamLearner:
     """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
-    settings = TrainingSettings(horizons=horizons, method=LEARNERS[name])
-    return StreamLearner(make_head(horizons), settings, at_once=True)
+    return StreamLearner(make_head(), TrainingSettings(method=LEARNERS[name]), at_once=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -115,6 +115,10 @@ class NothingLearned:
         """Return ``None``: there are no places."""
 
 
+COLUMNS = ('stamps', 'samples', 'fixes', 'places')
+"""Arrays of a drive, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
+
+
 @dataclass
 class _Drive:
     """
@@ -130,42 +134,15 @@ class _Drive:
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
 
-    def trim(self, count: int) -> None:
-        """Forget the oldest samples, and the positions of their time."""
-        width = len(self.samples) // len(self.stamps)
-        del self.samples[: width * count]
-        del self.stamps[:count]
-        gone = bisect_left(self.fixes, self.stamps[0])
-        del self.fixes[:gone], self.places[: 2 * gone]
-
-    def arrays(self, width: int) -> _Arrays:
+    def arrays(self, width: int) -> tuple[Ints, Floats, Ints, Floats]:
         """Return copies: a view would keep the arrays from growing."""
-        copies = [np.frombuffer(each, each.typecode).copy() for each in self._columns()]
-        for column, size in ((1, width), (3, 2)):
-            copies[column] = copies[column].reshape(-1, size)
-        return _Arrays(*copies)
+        columns = self.columns()
+        stamps, samples, fixes, places = (np.frombuffer(x, x.typecode).copy() for x in columns)
+        return stamps, samples.reshape(-1, width), fixes, places.reshape(-1, 2)
 
-    def extend(self, arrays: Sequence[NDArray[Any]]) -> None:
-        """Take arrays of the same order."""
-        for column, new in zip(self._columns(), arrays, strict=True):
-            column.frombytes(new.astype(column.typecode).tobytes())
-
-    def _columns(self) -> list[array[Any]]:
-        return [getattr(self, each.name) for each in fields(self)[1:]]
-
-
-class _Arrays(NamedTuple):
-    """The arrays of a drive, see `_Drive`: (T,), (T, c), (P,) and (P, 2)."""
-
-    stamps: Ints
-    samples: Floats
-    fixes: Ints
-    places: Floats
-
-    @property
-    def lengths(self) -> list[int]:
-        """Return how many samples and positions there are."""
-        return [len(self.stamps), len(self.fixes)]
+    def columns(self) -> list[array[Any]]:
+        """Return the arrays that grow, in the order of ``COLUMNS``."""
+        return [getattr(self, name) for name in COLUMNS]
 
 
 class StreamMemory:
@@ -173,17 +150,11 @@ class StreamMemory:
     Keep the newest part of a stream, at most so many numbers.
 
     Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
-    its own, as bags are.
+    its own, as bags are. A sample has ``width`` numbers.
 
-    Parameters
-    ----------
-    width
-        Numbers in a sample.
-    most
-        Numbers that are kept, the oldest forgotten an eighth at a time: by default of an IMU 83
-        minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight to
-        twelve laps as after all; the longest of these laps take four minutes.
-
+    Of all numbers ``most`` are kept, the oldest forgotten an eighth at a time: by default of an
+    IMU 83 minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight
+    to twelve laps as after all; the longest of these laps take four minutes.
     """
 
     def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
@@ -289,20 +260,29 @@ class StreamMemory:
 
         The head gives topics, frames and origin.
         """
-        return [_recording(head, each) for each in self._arrays() if len(each.fixes) > 1]
+        names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
+        topic, frame, origin = head.position_topic, head.frame_id, head.origin
+        found = []
+        for drive in self._drives:
+            if len(drive.fixes) > 1:
+                stamps, samples, fixes, places = drive.arrays(self._width)
+                imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
+                positions = PositionStream(topic, frame, pose, fixes, places, origin)
+                found.append(Recording('live', imu, positions))
+        return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        parts = self._arrays()
-        columns = zip(*(parts or [_Drive(0).arrays(self._width)]), strict=True)
-        joined = [np.concatenate(each) for each in columns]
-        return [each.lengths for each in parts], dict(zip(_Arrays._fields, joined, strict=True))
+        lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
+        parts = [each.arrays(self._width) for each in self._drives or [_Drive(0)]]
+        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        return lengths, dict(zip(COLUMNS, joined, strict=True))
 
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
         """Restore what ``saved`` returned; raises `ValueError` if its parts do not match."""
-        columns = [arrays[name] for name in _Arrays._fields]
+        columns = [arrays[name] for name in COLUMNS]
         sums = np.array(lengths, dtype=np.int64).reshape(-1, 2).sum(axis=0)
         samples, fixes = sums.tolist()
         wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
@@ -317,7 +297,8 @@ class StreamMemory:
                 each[begins[index // 2] : ends[index // 2]] for index, each in enumerate(columns)
             ]
             drive = _Drive(int(parts[0][-1]))
-            drive.extend(parts)
+            for column, part in zip(drive.columns(), parts, strict=True):
+                column.frombytes(part.astype(column.typecode).tobytes())
             self._drives.append(drive)
             begins = ends
         self._count = int(begins[0])
@@ -325,9 +306,6 @@ class StreamMemory:
         self._joined = min(self._count, 1)
         self._measured = np.isfinite(arrays['samples']).any(axis=0)
         self._all_measured = bool(self._measured.all())
-
-    def _arrays(self) -> list[_Arrays]:
-        return [each.arrays(self._width) for each in self._drives]
 
     def _is_usable(self, sample: Floats) -> bool:
         """Return whether a sample (c,) is finite but for axes that are not measured."""
@@ -346,23 +324,15 @@ class StreamMemory:
             samples[begin + index] += (value - samples[begin + index]) / self._joined
 
     def _forget(self, count: int) -> None:
+        """Forget the oldest samples, and the positions of their time."""
         while count > 0:
             oldest = self._drives[0]
             if len(oldest.stamps) > count:
-                oldest.trim(count)
+                del oldest.samples[: self._width * count], oldest.stamps[:count]
+                gone = bisect_left(oldest.fixes, oldest.stamps[0])
+                del oldest.fixes[:gone], oldest.places[: 2 * gone]
                 self._count -= count
                 return
             count -= len(oldest.stamps)
             self._count -= len(oldest.stamps)
             self._drives.popleft()
-
-
-def _recording(head: ModelHead, drive: _Arrays) -> Recording:
-    names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
-    topic, frame, origin = head.position_topic, head.frame_id, head.origin
-    stamps, samples, fixes, places = drive
-    return Recording(
-        'live',
-        ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
-        PositionStream(topic, frame, pose, fixes, places, origin),
-    )

@@ -42,61 +42,26 @@ laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all lap
 
 @dataclass
 class Training:
-    """
-    One training of a model, run in a thread that changes no shared state.
+    """One training of a model, run in a thread that changes no shared state."""
 
-    Parameters
-    ----------
-    drives
-        Copies of the newest drives with reference positions, oldest first.
-    trainer, settings
-        What trains, and how.
-    position_lag
-        How late positions are, see ``put_in_step``.
-    lap_s
-        How long a lap takes; NaN before the first model.
-    longest_step_ns
-        Between two positions, above which there are none.
-    since_ns, epoch_ns
-        See `Schedule`; afterwards ``epoch_ns`` is the stamp from which on it was trained.
-    outliers
-        Start and end of what is not learned, ns.
-    counts_laps
-        Whether two laps have to be counted, as before the first model.
-    lately_below_m
-        Error on parts that were left out below which a model of what came since ``since_ns``
-        alone is used, which is tried first; 0 for none.
-    lag_ns
-        Result: how late positions were found to be.
-    laps
-        Result: the laps that were driven, where that was looked for and found.
-
-    """
-
-    drives: list[Recording]
+    drives: list[Recording]  # copies of the newest with reference positions, oldest first
     trainer: Trainer
     settings: TrainingSettings
-    position_lag: str
-    lap_s: float
-    longest_step_ns: int
-    since_ns: int
-    epoch_ns: int
-    outliers: list[tuple[int, int]]
-    counts_laps: bool = False
+    position_lag: str  # how late positions are, see ``put_in_step``
+    lap_s: float  # how long a lap takes; NaN before the first model
+    longest_step_ns: int  # between two positions, above which there are none
+    since_ns: int  # see `Schedule`
+    epoch_ns: int  # see `Schedule`; afterwards the stamp from which on it was trained
+    outliers: list[tuple[int, int]]  # start and end of what is not learned, ns
+    counts_laps: bool = False  # whether two laps have to be counted, as before the first model
+    # Error on parts that were left out below which a model of what came since ``since_ns`` alone,
+    # which is tried first, is used; 0 for none.
     lately_below_m: float = 0.0
-    lag_ns: int = 0
-    laps: Laps | None = None
+    lag_ns: int = 0  # result: how late positions were found to be
+    laps: Laps | None = None  # result: what was driven, where that was looked for and found
 
     def run(self) -> TrainedModel:
-        """
-        Train a model from the laps that count.
-
-        Raises
-        ------
-        InputError
-            If there is too little, or the model errs too much.
-
-        """
+        """Train a model from the laps that count; an `InputError` says what is missing."""
         met_once = 'no place of the route was met twice yet: drive another lap'
         if not self.drives:
             msg = 'no drive with positions is kept any more'
@@ -137,21 +102,13 @@ class Training:
             0 if each.positions is None else round(1e9 * each.positions.earlier_s)
             for each in stepped
         )
-        return model if held_out_error_m(model) < below_m else None
+        # Mean errors on parts that were left out, each at most that of a lost filter.
+        errors_m = (each['score_m'] for each in model.summary['validation']['compared'])
+        return model if min(errors_m) < below_m else None
 
 
 class Candidate:
-    """
-    A model in training, or beside the one that runs until their contest is over.
-
-    Parameters
-    ----------
-    training, successor
-        What is trained, and the filter that comes of it.
-    margin
-        See `Contest`.
-
-    """
+    """A model in training, or its filter beside the one that runs until their contest is over."""
 
     def __init__(self, training: Training, successor: Successor, margin: float) -> None:
         self.training, self.successor = training, successor
@@ -184,11 +141,6 @@ def lap_seconds(model: ModelHead) -> float:
     """Return how long a lap takes, as positions show it; s, NaN where no lap was driven."""
     # Not the time to visit all of the model once: of one with two ways that is longer.
     return float(model.summary.get('lap_s') or math.nan)
-
-
-def held_out_error_m(model: ModelHead) -> float:
-    """Return the mean error on parts that were left out, each at most that of a lost filter."""
-    return float(min(each['score_m'] for each in model.summary['validation']['compared']))
 
 
 def _count_laps(recording: Recording) -> Laps | None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 import multiprocessing
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
@@ -44,13 +44,8 @@ class TrainingProcess(Trainer):
     Train models in another process, which is started for the first one and stays.
 
     A thread of the same process would hold the interpreter for milliseconds at a time, in which
-    samples at 1 kHz pile up. The process ends with this one, however that ends.
-
-    Parameters
-    ----------
-    method
-        Training method whose loops are compiled at the start; any other can be trained as well.
-
+    samples at 1 kHz pile up. The process ends with this one, however that ends. The loops of
+    ``method`` are compiled at the start; any other method can be trained as well.
     """
 
     def __init__(self, method: str = 'route') -> None:
@@ -75,14 +70,9 @@ class TrainingProcess(Trainer):
         """
         Train a model in the process and wait for it; one at a time.
 
-        Raises
-        ------
-        InputError
-            What ``train_model`` raises, or if the process was killed or closed; after a kill the
-            next training starts another one.
-        RuntimeError
-            If there is a bug in the training; with its traceback.
-
+        Raises `InputError` as ``train_model`` does, or if the process was killed or closed; after
+        a kill the next training starts another one. A bug in the training raises ``RuntimeError``
+        with its traceback.
         """
         with self._one_at_a_time:
             pipe = self._ready()
@@ -97,14 +87,14 @@ class TrainingProcess(Trainer):
             raise RuntimeError(bug)
         return model  # type: ignore[no-any-return]
 
-    def close(self, patience_s: float = 2.0) -> None:
-        """End the process, by force after some seconds; no model can be trained afterwards."""
+    def close(self) -> None:
+        """End the process, by force after two seconds; no model can be trained afterwards."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
         if process is not None:
             process.terminate()
-            process.join(patience_s)
+            process.join(2.0)
             process.kill()
             process.join()
 
@@ -119,8 +109,15 @@ class TrainingProcess(Trainer):
                 process = context.Process(
                     target=_work, args=(its, self._method), daemon=True, name='training'
                 )
-                with _without_interrupts():
+                # Ctrl-C goes to the whole group, and a Python that is starting prints a traceback
+                # of it: it is held back for this thread, and for good for the process. The tracker
+                # of resources lets signals through again when it starts.
+                resource_tracker.ensure_running()
+                before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
                     process.start()
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 # With a copy of its end here, its death would go unnoticed.
                 its.close()
                 self._process, self._pipe = process, ours
@@ -143,22 +140,6 @@ class TrainingProcess(Trainer):
             f'the training process has ended with status {code} (-9 mostly means out of '
             'memory); it is started again when there is more to learn'
         )
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """
-    Hold Ctrl-C back, for this thread and for good for a process that is started from it.
-
-    It goes to the whole group, and a Python that is starting prints a traceback of it.
-    """
-    # Which lets signals through again when it starts.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(pipe: Connection, method: str) -> None:

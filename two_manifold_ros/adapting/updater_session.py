@@ -46,62 +46,43 @@ class UpdaterSession:
     """
     A learner, its two inputs and its counters, without ROS.
 
-    Parameters
-    ----------
-    head
-        What is known of the stream.
-    make
-        Makes a learner that knows nothing yet.
-    decode
-        From the bytes of a message to its stamp in nanoseconds, its frame and the sample.
-    clock_ns
-        Stamps each message on arrival, where that is asked for.
-
-    Attributes
-    ----------
-    learner
-        Filters and learns; another one after `forget`.
-    arrivals, last_raw
-        When messages came and what their headers say; the newest message of the sensor.
-    fault
-        Why the newest message that could not be used was none, where its decoder says so.
-    other_frame
-        Frame of the newest position that was refused because of it.
-    durations
-        Times to take one sample, learning included.
-    on_sample, on_position
-        Called with stamp and values of every sample, before the filter takes it, and with stamp,
-        x and y of every reference position that is used.
-
+    ``make`` returns a learner that knows nothing yet but the head of the stream, ``decode`` stamp
+    in nanoseconds, frame and sample of the bytes of a message. ``clock_ns`` stamps each message on
+    arrival, where that is asked for.
     """
 
     def __init__(
         self,
-        head: ModelHead,
         make: Callable[[], StreamLearner],
         decode: Decode,
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
-        self._head = self._given = head
         self._make, self._decode, self._clock_ns = make, decode, clock_ns
+        # Filters and learns; another one after `forget`.
         self.learner = make()
         self.arrivals = Arrivals()
+        # The newest message of the sensor.
         self.last_raw = b''
+        # Why the newest message that could not be used was none, where its decoder says so.
         self.fault = ''
+        # Frame of the newest position that was refused because of it.
         self.other_frame = ''
+        # Times to take one sample, learning included.
         self.durations = Durations()
+        # Called with every sample, before the filter takes it.
         self.on_sample: list[Callable[[int, Values], object]] = []
+        # Called with stamp, x and y of every reference position that is used.
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
 
     @property
     def head(self) -> ModelHead:
         """Head of the stream, with the frames that the first messages named."""
-        return self._head
+        return self.learner.head
 
     @head.setter
     def head(self, head: ModelHead) -> None:
-        self._head = self.learner.head = head
+        self.learner.head = head
 
     @property
     def stamps_on_arrival(self) -> bool:
@@ -165,7 +146,6 @@ class UpdaterSession:
 
     def forget(self) -> None:
         """Forget everything that was learned, frames too; restart with the next sample."""
-        self._head = self._given
         self._replace_learner(self._make())
 
     def resume(
@@ -179,12 +159,10 @@ class UpdaterSession:
         except InputError:
             learner.close()
             raise
-        self._head = head
         self._replace_learner(learner)
 
     def _replace_learner(self, learner: StreamLearner) -> None:
         before, self.learner = self.learner, learner
-        learner.head = self._head
         learner.filter.take_over(before.filter)
         learner.reference.counters = before.reference.counters
         before.close()
@@ -193,10 +171,6 @@ class UpdaterSession:
         """Return all counters; ``received`` is used, ``waiting``, or rejected by a cause."""
         waiting = {'waiting': self.filter.waiting}
         return Counter({**self.filter.counters, **self._counters, **waiting})
-
-    def learned(self) -> Counter[str]:
-        """Return the counters of the samples, see ``StreamLearner.counters``."""
-        return self.learner.counters
 
     def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
         self.last_raw = raw

@@ -118,21 +118,21 @@ Dividing by so little blows the state up, by orders of magnitude where a thousan
 
 
 class Recollection:
-    """Regression from the newest window to the state, whose constant ``warm_start`` leaves out."""
+    """
+    Regression from the newest window to the state, whose constant ``warm_start`` leaves out.
+
+    The owner of the ``window`` appends observations to it.
+    """
 
     def __init__(self, window: SlidingWindow, warm_start: Extension) -> None:
-        self._window = window
+        self.window = window
         self._warm_start = warm_start
-
-    def push(self, observation: Floats) -> None:
-        """Append one (d,) observation to the window, where its owner does not."""
-        self._window.push(observation)
 
     def state(self) -> Floats | None:
         """Return the (k,) state; ``None`` if the window is not full, or unlike all of training."""
-        if not self._window.full:
+        if not self.window.full:
             return None
-        warm = self._warm_start.transform(self._window.distances())
+        warm = self._warm_start.transform(self.window.distances())
         return None if warm is None else np.concatenate([[1.0], warm])
 
     def remind(self, belief: Belief) -> None:
@@ -148,21 +148,7 @@ class Recollection:
 
 
 class Belief:
-    """
-    Belief about the hidden state, as weights on the training ticks.
-
-    Attributes
-    ----------
-    state : (k,)
-        Belief before the next observation; the first coordinate is 1.
-    weights : (n,)
-        Weights on the training ticks *at* the last observation, summing to one; negative entries
-        are part of the method. They give the filtered position, while the state is about the
-        tick after.
-    accepted
-        Whether the last observation moved the belief.
-
-    """
+    """Belief about the hidden state, as weights on the training ticks."""
 
     def __init__(self, tables: Tables, operator: ObservationOperator) -> None:
         self._weight_table = np.ascontiguousarray(tables.weights.T)
@@ -172,8 +158,12 @@ class Belief:
         self._kernel_points = np.ascontiguousarray(operator.kernel_points.T)
         self._kernel = np.zeros(len(operator.kernel_points))
         self._factors = np.zeros(len(tables.weights))
+        # Weights on the training ticks *at* the last observation, summing to one; negative entries
+        # are part of the method. They give the filtered position; the state is one tick later.
         self.weights = np.zeros(len(tables.weights))
+        # Belief before the next observation; the first coordinate is 1.
         self.state = np.zeros(len(self._weight_table))
+        # Whether the last observation moved the belief.
         self.accepted = True
         self.start()
 
@@ -188,15 +178,11 @@ class Belief:
 
     def update(self, observation: Floats) -> float:
         """
-        Take one (d,) observation, mathematics (6.2).
+        Take one (d,) observation, mathematics (6.2), and return its evidence.
 
-        Returns
-        -------
-        float
-            Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
-            observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
-            was passed over and the state moved on by mathematics (6.3).
-
+        That is what is left of the weights after cancellation, in [-1, 1], and 0 for an
+        observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation was
+        passed over and the state moved on by mathematics (6.3).
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))
@@ -220,9 +206,7 @@ class Belief:
         operator = self._operator
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
+        gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._kernel)
         if isinstance(operator, RawKernel):
-            gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._factors)
-        else:
-            gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._kernel)
-            np.matmul(operator.features, self._kernel @ operator.responses, out=self._factors)
-        return self._factors
+            return self._kernel
+        return np.matmul(operator.features, self._kernel @ operator.responses, out=self._factors)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,13 +24,6 @@ Standard deviation added to each target, in spreads of the target over training.
 No covariance is singular then, whatever the size of the route: half a millimetre on a slot track,
 a quarter of a metre on a circuit of 4 km. Calibration takes back what it adds on the whole.
 """
-
-
-class Limits:
-    """Limits of arithmetic."""
-
-    # Of a target that is the same all over training, m^2: a micrometre, which no position knows.
-    variance = 1e-12
 
 
 LEVELS = (0.68, 0.95)
@@ -71,33 +65,6 @@ def training_targets(
     return np.concatenate(every)[ticks]
 
 
-class Readout(Protocol):
-    """Turns a belief into the targets of ``segment_targets``, with covariances."""
-
-    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:
-        """
-        Read all targets.
-
-        Parameters
-        ----------
-        weights : (n,)
-            Weights on the training ticks at the last observation.
-        state : (k,)
-            Belief about the tick after.
-
-        Returns
-        -------
-        means : (H + 1, 2), covariances : (H + 1, 2, 2)
-            Finite; the covariances positive definite.
-
-        """
-        ...
-
-    def scaled(self, factors: Floats) -> Readout:
-        """Return the read-out with its covariances multiplied by (H + 1,) factors."""
-        ...
-
-
 def floors(values: Floats) -> Floats:
     """Return the variance (c,) to add to (n, c, 2) targets, of which the last is a velocity."""
     spreads = np.zeros(values.shape[1])
@@ -107,7 +74,8 @@ def floors(values: Floats) -> Floats:
         velocity = 0 < column == values.shape[1] - 1
         centre = known.mean(axis=0) if len(known) and not velocity else 0.0
         spreads[column] = np.square(known - centre).sum() / max(2 * len(known), 1)
-    return np.maximum(FLOOR_SHARE**2 * spreads, Limits.variance)
+    # Of a target that is the same all over training: a micrometre, which no position knows.
+    return np.maximum(FLOOR_SHARE**2 * spreads, 1e-12)
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
@@ -128,25 +96,19 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
     return means, covariances
 
 
+@dataclass(frozen=True)
 class RidgeReadout:
     r"""
     Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance.
 
-    Parameters
-    ----------
-    coefficients : (c, 2, k)
-        :math:`W_h^\top`; the state's first coordinate, 1, carries the constant.
-    covariances : (c, 2, 2)
-        Of the residuals.
-
+    The state's first coordinate, 1, carries the constant.
     """
 
-    def __init__(self, coefficients: Floats, covariances: Floats) -> None:
-        self.coefficients = coefficients
-        self.covariances = covariances
+    coefficients: Floats  # W^T, (c, 2, k)
+    covariances: Floats  # (c, 2, 2), of the residuals
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. The weights are not needed."""
+        """Read all targets of a (k,) state, the belief about the tick after the last."""
         return self.coefficients @ state, self.covariances.copy()
 
     def scaled(self, factors: Floats) -> RidgeReadout:
@@ -158,13 +120,9 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     """
     Fit one regression per target, with a penalty of `RIDGE` over the mean square of the states.
 
-    Parameters
-    ----------
-    states : (n, k)
-        Filtered states of the training run: the belief after the observation of each tick.
-    targets : (n, c, 2)
-        NaN where unknown; a target that is never known keeps the prior of ``second_moments``.
-
+    Of the (n, k) filtered states of the training run, the belief after the observation of each
+    tick, and (n, c, 2) targets, NaN where unknown; one that is never known keeps the prior of
+    ``second_moments``.
     """
     means, covariances = second_moments(targets)
     least = floors(targets)
@@ -241,10 +199,8 @@ def fill_moments(
     """
     Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2).
 
-    See mathematics (7.2).
-
     Both hold the prior, which stays where no chosen tick has the target. ``floors`` (c,) are added
-    to the variances; ``factors`` (c,) calibrate the covariances.
+    to the variances; ``factors`` (c,) calibrate the covariances, mathematics (7.2).
     """
     count = factors.size
     for c in range(count):
@@ -269,13 +225,8 @@ class SharpenedReadout:
     The mean is convex, so every position lies in the hull of the training positions and is
     always finite. Where no weighted tick has a target, the prior over training is returned.
 
-    Parameters
-    ----------
-    targets : (n, c, 2)
-        Of the training ticks, NaN where unknown.
-    factors : (c,)
-        Calibration of the covariances.
-
+    ``targets`` (n, c, 2) are those of the training ticks, NaN where unknown; ``factors`` (c,)
+    calibrate the covariances.
     """
 
     def __init__(self, targets: Floats, factors: Floats) -> None:
@@ -289,7 +240,7 @@ class SharpenedReadout:
         self._sums = np.zeros(self._rows.shape[1])
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. The state is not needed."""
+        """Read all targets of (n,) weights on the training ticks at the last observation."""
         count = sharpen(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()
@@ -301,6 +252,14 @@ class SharpenedReadout:
         return SharpenedReadout(self.targets, self.factors * factors)
 
 
+Readout: TypeAlias = RidgeReadout | SharpenedReadout
+"""
+Turns a belief into the targets of ``segment_targets``, with covariances.
+
+``read`` returns means (H + 1, 2) and covariances (H + 1, 2, 2), finite and positive definite.
+"""
+
+
 def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
     """Return e' S^-1 e for (n, 2) errors and (n, 2, 2) covariances: (n,)."""
     solved = np.linalg.solve(covariances, errors[..., None])[..., 0]
@@ -310,23 +269,12 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
 
 def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """
-    Choose a factor for the covariance of each target (mathematics, section 7.3).
+    Return a factor for the covariance of each target, and how many errors it rests on.
 
     The factor is the geometric mean of those that would make the 68 % and the 95 % ellipse hold
-    their share of the errors exactly; one factor cannot do both when the errors have heavy tails.
-
-    Parameters
-    ----------
-    errors : (n, c, 2)
-        Held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is one.
-    covariances : (n, c, 2, 2)
-        Uncalibrated.
-
-    Returns
-    -------
-    factors, counts : (c,)
-        And how many errors each factor rests on.
-
+    their share of the errors exactly, mathematics (7.3); one factor cannot do both when the errors
+    have heavy tails. Held-out errors (n, c, 2) are NaN where unknown, and the factor of fewer than
+    `FEWEST` is one; covariances (n, c, 2, 2) are uncalibrated.
     """
     factors = np.ones(errors.shape[1])
     counts = np.zeros(errors.shape[1])

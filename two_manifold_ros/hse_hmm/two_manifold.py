@@ -11,7 +11,7 @@ variants whiten one or both of the two first (footnote 2 there).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -27,29 +27,17 @@ SMALLEST_RATIO = 1e-3
 """Directions with a smaller singular value, relative to the first, are left out."""
 
 
-@dataclass(frozen=True)
-class Coupled:
-    """
-    The directions of two embeddings that go with each other.
+class Coupled(NamedTuple):
+    """The directions of two embeddings that go with each other, leading ones first."""
 
-    Parameters
-    ----------
-    first_map : (m_X, r), second_map : (m_Y, r)
-        Column i of one belongs to column i of the other; the largest entry of each column of the
-        first is positive.
-    singular_values : (r,)
-        Largest first.
-
-    """
-
-    first_map: Floats
-    second_map: Floats
-    singular_values: Floats
+    first_map: Floats  # (m_X, r), the largest entry of each column is positive
+    second_map: Floats  # (m_Y, r), column i belongs to column i of the first
+    singular_values: Floats  # (r,)
 
 
 def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     """
-    Couple two centred embeddings.
+    Couple two centred embeddings by r = min(m_X, m_Y) directions.
 
     Parameters
     ----------
@@ -65,19 +53,11 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
         ``reduced-rank``: reduced-rank regression of the first on the second, which weighs a
         direction by how much of what varies along it is predicted.
 
-    Returns
-    -------
-    Coupled
-        With r = min(m_X, m_Y) directions.
-
-    Raises
-    ------
-    InputError
-        If there is no coupling of that name.
-
     """
     if coupling == 'cross-covariance':
-        first_map, values, second_map = _cross_covariance(first, second)
+        product = first.T @ second / len(first)
+        first_map, values, right = np.linalg.svd(product, full_matrices=False)
+        second_map = right.T
     elif coupling == 'gram-product':
         first_map, values, second_map = _gram_product(first, second)
     elif coupling == 'canonical':
@@ -89,11 +69,6 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
         raise InputError(msg)
     fixed = fix_signs(first_map)
     return Coupled(fixed, second_map * np.sign((fixed * first_map).sum(axis=0)), values)
-
-
-def _cross_covariance(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    left, values, right = np.linalg.svd(first.T @ second / len(first), full_matrices=False)
-    return left, values, right.T
 
 
 def _gram_product(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
@@ -120,64 +95,39 @@ def _ridged_root(features: Floats) -> Floats:
     """Return the Cholesky factor of a ridged covariance; the identity where nothing varies."""
     covariance = features.T @ features / len(features)
     ridge = RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
-    root: Floats = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
-    return root
+    return np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
 
 
 @dataclass(frozen=True)
 class SharedDirections:
-    r"""
-    Directions of the future embedding that the past predicts, and the regression onto them.
+    """Directions of the future embedding that the past predicts, and the regression onto them."""
 
-    Parameters
-    ----------
-    future_map : (m_F, r)
-        State of a future window: ``z_F @ future_map``.
-    past_map : (m_P, r)
-        Spectral regression from the past: its implied weights are
-        ``z_P @ past_map / n``, and
-        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of mathematics (3.1).
-    singular_values : (r,)
-        Largest first.
-
-    """
-
-    future_map: Floats
+    future_map: Floats  # (m_F, r), the state of a future window is ``z_F @ future_map``
+    # (m_P, r), spectral regression: implied weights are ``z_P @ past_map / n``, and with C of
+    # mathematics (3.1) ``future_map.T @ C @ past_map`` is the identity.
     past_map: Floats
-    singular_values: Floats
+    singular_values: Floats  # (r,), largest first
 
 
 def shared_directions(
     future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
 ) -> SharedDirections:
     """
-    Couple the centred embeddings of future and past windows.
+    Couple the centred embeddings of future (n, m_F) and past (n, m_P) windows of training ticks.
 
-    Parameters
-    ----------
-    future : (n, m_F), past : (n, m_P)
-        Centred coordinates; row i of both belongs to the same training tick.
-    rank
-        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
-    coupling
-        One of ``COUPLINGS`` of ``couplings``, the future being the first.
-
-    Raises
-    ------
-    InputError
-        If the past predicts nothing of the future, or there is no coupling of that name.
-
+    Of the ``rank`` directions wanted fewer are returned where the spectrum falls below
+    ``SMALLEST_RATIO``. Raises `InputError` if the past predicts nothing, or there is no such
+    coupling, see ``couple``; the future is the first.
     """
-    coupled = couple(future, past, coupling)
-    values = coupled.singular_values
+    future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:
         msg = 'past and future windows share nothing; record while the vehicle drives'
         raise InputError(msg)
     keep = min(rank, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
-    future_map, values = coupled.first_map[:, :keep], values[:keep]
+    future_map, values = future_map[:, :keep], values[:keep]
     if coupling == 'gram-product':
         # Its directions of the past belong to another product; the smallest regression does it.
         past_map = np.linalg.pinv(future_map.T @ future.T @ past / len(future))
     else:
-        past_map = coupled.second_map[:, :keep] / values
+        past_map = past_map[:, :keep] / values
     return SharedDirections(future_map, past_map, values)

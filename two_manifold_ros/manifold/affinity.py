@@ -37,8 +37,7 @@ class Limits:
 
 def affinity(squared: Floats, bandwidth: float) -> Floats:
     r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
-    weights: Floats = np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
-    return weights
+    return np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
 
 
 def median_distance(samples: Samples) -> float:
@@ -54,9 +53,8 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """
     Return the median distance; refuse what no learner can embed by an ``InputError``.
 
-    That is if either number is no whole number or less than one, if there are no more points than
-    dimensions, or, in a graph, no more than neighbours or than dimensions and the constant mode,
-    which is not kept; or if most points are identical.
+    In a graph there have to be more points than dimensions and the constant mode, which is not
+    kept.
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
@@ -162,9 +160,11 @@ def check_shapes(part: object, **shapes: tuple[int, ...]) -> None:
         require(found == shape, f'{name} has the shape {found} instead of {shape}')
 
 
-def check_bandwidth(bandwidth: float) -> None:
-    """Refuse a bandwidth that is not positive."""
-    require(bandwidth > 0.0, f'bandwidth is {bandwidth!r}, not a positive number')
+def check_positive(part: object, *names: str) -> None:
+    """Refuse numbers of a response by name that are not positive."""
+    for name in names:
+        value = getattr(part, name)
+        require(value > 0.0, f'{name} is {value!r}, not a positive number')
 
 
 def check_indices(name: str, indices: Ints, count: int) -> None:

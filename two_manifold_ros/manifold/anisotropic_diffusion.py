@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_indices,
+    check_positive,
     check_shapes,
     Limits,
     require,
@@ -21,7 +22,7 @@ from two_manifold_ros.manifold.affinity import (
     shares_of,
 )
 from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, local_bandwidth
-from two_manifold_ros.manifold.graph import connect, notes_on_pieces
+from two_manifold_ros.manifold.graph import connect
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Embedding, Samples
@@ -44,7 +45,7 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
 
     ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from each of n points:
     the point itself first, then after each of s equal steps in time. Covariances (n, D, D) are
-    per unit of time. Without a step, or of no positive duration, they raise ``InputError``.
+    per unit of time.
     """
     if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
         msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'
@@ -71,21 +72,11 @@ class LocalMetric:
               = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y),
 
     and its squared length is :math:`(y - y_i)^\top \Gamma_i^\dagger (y - y_i)`.
-
-    Parameters
-    ----------
-    members : (n, c) int64
-        Training points that the directions at each point are made of.
-    coefficients : (n, c, r)
-        :math:`c`; a zero where a direction or a member is missing.
-    offsets : (n, r)
-        :math:`o`, by which a point is at the origin of its own frame.
-
     """
 
-    members: Ints
-    coefficients: Floats
-    offsets: Floats
+    members: Ints  # (n, c), training points that the directions at each point are made of
+    coefficients: Floats  # (n, c, r), c above; zero where a direction or a member is missing
+    offsets: Floats  # (n, r), o above, by which a point is at the origin of its own frame
 
     def frame(self, index: int, squared: Floats) -> Floats:
         """Return (..., r) coordinates in the frame of a point, of (n, ...) squared distances."""
@@ -114,6 +105,8 @@ class GivenCovariances:
 
     def measure(self, samples: Samples) -> LocalMetric:
         """Return the metric; a point without any variance has that of the nearest with some."""
+        from scipy.linalg import qr
+
         _check_rank(self.rank)
         rows = samples.rows(np.arange(len(samples)))
         count, width = rows.shape
@@ -126,7 +119,14 @@ class GivenCovariances:
         variances, directions = np.linalg.eigh(self.covariances)
         variances, directions = variances[:, ::-1], directions[:, :, ::-1]
         scaled = directions[:, :, : self.rank] * _gains(variances, self.rank)[:, None]
-        anchors, combine = _anchors(rows)
+        # The fewest points that span all, and how they make up any direction.
+        first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
+        _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
+        sizes = np.abs(np.diag(upper))
+        others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
+        others_combine = np.linalg.pinv(rows[others] - rows[first]).T
+        combine = np.vstack([-others_combine.sum(axis=0), others_combine])
+        anchors = np.append(first, others).astype(np.int64)
         coefficients = np.einsum('kd,ndm->nkm', combine, scaled)
         return _completed(samples, np.tile(anchors, (count, 1)), coefficients)
 
@@ -145,11 +145,18 @@ class NeighboursInTime:
 
     def measure(self, samples: Samples) -> LocalMetric:
         """Return the metric; a point at rest has that of the nearest one that moves."""
+        from two_manifold_ros.ticks.windows import WindowSet
+
         _check_rank(self.rank)
         count = len(samples)
-        first, last = _in_reach(samples)
+        first, last = np.zeros(count, dtype=np.int64), np.full(count, count - 1)
+        if isinstance(samples, WindowSet):
+            # No window crosses a seam, so two that overlap lie on the same side of it.
+            apart = max(samples.width, 2)
+            first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
+            last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
         near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
-        members = np.clip(near, first[:, None], last[:, None])
+        members = np.clip(near, first[:, None], last[:, None]).astype(np.int64)
         coefficients = np.empty((*members.shape, self.rank))
         for begin in range(0, count, 128):
             block = slice(begin, begin + 128)
@@ -162,20 +169,6 @@ def _check_rank(rank: int) -> None:
     if rank < 1:
         msg = f'the rank of a local covariance is {rank}, but must be at least 1'
         raise InputError(msg)
-
-
-def _in_reach(samples: Samples) -> tuple[Ints, Ints]:
-    """Return the first and the last point that may count as neighbours in time of each."""
-    from two_manifold_ros.ticks.windows import WindowSet
-
-    count = len(samples)
-    if isinstance(samples, WindowSet):
-        # No window crosses a seam, so two that overlap lie on the same side of it.
-        apart = max(samples.width, 2)
-        first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
-        last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
-        return first.astype(np.int64), last.astype(np.int64)
-    return np.zeros(count, dtype=np.int64), np.full(count, count - 1)
 
 
 def _gains(variances: Floats, rank: int) -> Floats:
@@ -198,21 +191,6 @@ def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
     coefficients = np.zeros((*counted.shape, rank))
     coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
     return coefficients
-
-
-def _anchors(rows: Floats) -> tuple[Ints, Floats]:
-    """Return the fewest points that span all, and (a, D) how they make up any direction."""
-    from scipy.linalg import qr
-
-    first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
-    _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
-    sizes = np.abs(np.diag(upper))
-    others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
-    combine = np.linalg.pinv(rows[others] - rows[first]).T
-    return (
-        np.concatenate([[first], others]).astype(np.int64),
-        np.concatenate([-combine.sum(axis=0, keepdims=True), combine]),
-    )
 
 
 def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
@@ -243,10 +221,8 @@ def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMe
 def power_mean(first: Floats, second: Floats, power: float) -> Floats:
     """Return the power mean of two arrays, the geometric one for power 0; none below."""
     if power == 0.0:
-        geometric: Floats = np.sqrt(first * second)
-        return geometric
-    mean: Floats = (0.5 * (first**power + second**power)) ** (1.0 / power)
-    return mean
+        return np.sqrt(first * second)
+    return (0.5 * (first**power + second**power)) ** (1.0 / power)
 
 
 @dataclass(frozen=True)
@@ -257,28 +233,17 @@ class AnisotropicTransition(LocalMetric):
     A new point has no covariance of its own: it takes that of the nearest training point, in
     the ordinary distance, and may step where that one may. The metric is that of the points.
 
-    Parameters
-    ----------
-    bandwidth, power
-        :math:`\sigma`, and the power of the mean of the two squared distances.
-    begins : (n + 1,) int64, targets : (e,) int64, places : (e, r)
-        See ``Steps``: where each training point may step to, itself among them.
-    factors : (n,)
-        :math:`q^{-\alpha}`.
-    reach
-        Typical distance of two training points, in the ordinary distance. Metrics do not see
-        how far off a point lies across all their directions; at several times as much it
-        resembles nothing.
-
+    Metrics do not see how far off a point lies across all their directions: at several times the
+    ``reach``, the typical distance of two training points, it resembles nothing.
     """
 
     bandwidth: float
-    power: float
-    begins: Ints
-    targets: Ints
-    places: Floats
-    factors: Floats
-    reach: float
+    power: float  # of the mean of the two squared distances
+    begins: Ints  # (n + 1,), see ``Steps``: where each training point may step to, itself too
+    targets: Ints  # (e,)
+    places: Floats  # (e, r)
+    factors: Floats  # (n,), density to the power of -alpha
+    reach: float  # in the ordinary distance
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
@@ -297,8 +262,7 @@ class AnisotropicTransition(LocalMetric):
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_bandwidth(self.bandwidth)
-        check_bandwidth(self.reach)
+        check_positive(self, 'bandwidth', 'reach')
         require(0.0 <= self.power <= 1.0, f'power is {self.power!r}, not between 0 and 1')
         check_indices('targets', self.targets, count)
         check_indices('members', self.members.ravel(), count)
@@ -388,14 +352,10 @@ class AnisotropicDiffusion:
     r"""
     Eigenfunctions of a random walk over the points, in distances of the variables behind them.
 
-    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, where J is
-    the Jacobian of the unknown map from the variables to the points, and pseudo-inverses,
-
-    .. math:: d_{ij}^2 = \tfrac12 (y_i - y_j)^\top (\Gamma_i^\dagger + \Gamma_j^\dagger)
-              (y_i - y_j), \qquad W_{ij} = \exp(-d_{ij}^2 / 2\varepsilon),
-
-    between neighbours and with oneself (Singer & Coifman 2008, eq. 20). From W on it is a
-    ``DiffusionMap``: the same density normalisation, the same walk P,
+    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, affinities W
+    are those of mathematics (11.1), between neighbours and with oneself. J is the Jacobian of the
+    unknown map from the variables to the points. From W on it is a ``DiffusionMap``:
+    the same density normalisation, the same walk P,
     :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as eigenvalues :math:`\mu`. In the limit
     :math:`-2 \log(\mu) / \varepsilon` are those of :math:`\nabla U \cdot \nabla - \Delta` in the
     variables, with U as in Singer & Coifman 2008, eq. 30 where
@@ -424,11 +384,6 @@ class AnisotropicDiffusion:
     epsilon
         :math:`\varepsilon`, positive; by default half the median squared distance of a point to
         the last of its neighbours.
-
-    References
-    ----------
-    A. Singer, R. R. Coifman: Non-linear independent component analysis with diffusion maps.
-    Applied and Computational Harmonic Analysis 25, 2008.
 
     """
 
@@ -460,21 +415,15 @@ class AnisotropicDiffusion:
         weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
         count = len(samples)
         near = csr_matrix((weights, steps.targets, steps.begins), shape=(count, count))
-        graph, components = connect(near, samples, typical)
-
-        def respond(factors: Floats) -> AnisotropicTransition:
-            return AnisotropicTransition(
-                metric.members,
-                metric.coefficients,
-                metric.offsets,
-                bandwidth,
-                self.power,
-                steps.begins,
-                steps.targets,
-                steps.places,
-                factors,
-                typical,
-            )
-
-        notes = notes_on_pieces(components, self.neighbours)
+        graph, notes = connect(near, samples, typical, self.neighbours)
+        respond = partial(
+            AnisotropicTransition,
+            **vars(metric),
+            bandwidth=bandwidth,
+            power=self.power,
+            begins=steps.begins,
+            targets=steps.targets,
+            places=steps.places,
+            reach=typical,
+        )
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)

@@ -13,14 +13,14 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_neighbourhood,
+    check_positive,
     near_points,
     require,
     require_scale,
     shares_of,
 )
-from two_manifold_ros.manifold.graph import affinity_graph, connect, notes_on_pieces, walk_modes
+from two_manifold_ros.manifold.graph import affinity_graph, connect, walk_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
@@ -38,22 +38,12 @@ class Transition:
     Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
 
     Steps go to the ``near_points``: from a training point, to the same points as in training.
-
-    Parameters
-    ----------
-    bandwidth
-        :math:`\sigma`.
-    neighbours, radii : (n,)
-        See ``near_points``.
-    factors : (n,)
-        :math:`q^{-\alpha}`, see ``DiffusionMap``.
-
     """
 
     bandwidth: float
-    neighbours: int
-    radii: Floats
-    factors: Floats
+    neighbours: int  # see ``near_points``
+    radii: Floats  # (n,)
+    factors: Floats  # (n,), density to the power of -alpha, see ``DiffusionMap``
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
@@ -63,7 +53,7 @@ class Transition:
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_bandwidth(self.bandwidth)
+        check_positive(self, 'bandwidth')
         check_neighbourhood(self.neighbours, self.radii, count)
         fits = self.factors.shape == (count,) and self.factors.min() > 0.0
         require(fits, f'factors are not {count} positive numbers')
@@ -75,9 +65,10 @@ class DiffusionMap:
     r"""
     Eigenfunctions of a random walk over the points, times their eigenvalues.
 
-    With affinities :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with
-    oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows of
-    :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
+    These are diffusion maps (Coifman & Lafon 2006). With affinities
+    :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with oneself,
+    :math:`q_i = \sum_j W_{ij}`, and P the rows of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}`
+    divided by their sums,
 
     .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
 
@@ -102,10 +93,6 @@ class DiffusionMap:
         potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised
         graph Laplacian).
 
-    References
-    ----------
-    R. R. Coifman, S. Lafon: Diffusion maps. Applied and Computational Harmonic Analysis 21, 2006.
-
     """
 
     dimension: int
@@ -125,14 +112,14 @@ class DiffusionMap:
         radii = squared[:, -1].copy()
         bandwidth = local_bandwidth(radii)
         graph = affinity_graph(indices, squared, bandwidth)
-        graph, components = connect(graph, samples, bandwidth)
+        graph, notes = connect(graph, samples, bandwidth, self.neighbours)
         return embed_walk(
             graph + identity(len(samples)),
             self.dimension,
             self.density,
             partial(Transition, bandwidth, self.neighbours, radii),
             bandwidth,
-            notes_on_pieces(components, self.neighbours),
+            notes,
         )
 
 
@@ -140,7 +127,7 @@ def embed_walk(
     graph: csr_matrix,
     dimension: int,
     density: float,
-    respond: Callable[[Floats], Response],
+    respond: Callable[..., Response],
     bandwidth: float,
     notes: tuple[str, ...],
 ) -> Embedding:
@@ -148,7 +135,7 @@ def embed_walk(
     Embed by the eigenfunctions of a random walk, times their eigenvalues.
 
     ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
-    ``respond`` maps the (n,) factors :math:`q^{-\alpha}` to the response of a new point.
+    ``respond`` makes the response of a new point of the (n,) ``factors`` :math:`q^{-\alpha}`.
     """
     from scipy.sparse import diags
 
@@ -158,7 +145,7 @@ def embed_walk(
     mean = (functions * eigenvalues).mean(axis=0)
     return Embedding(
         functions * eigenvalues - mean,
-        Extension(respond(factors), functions, -mean),
+        Extension(respond(factors=factors), functions, -mean),
         eigenvalues,
         bandwidth,
         notes,
@@ -191,21 +178,15 @@ def independent_pair(functions: Floats, eigenvalues: Floats) -> Floats:
     Returned are two (n, 2) coordinates of mean square one, each a function of one independent
     variable only; which variable comes first, and the signs, are not determined.
 
-    Of independent variables the diffusion separates: eigenfunctions are products of functions
-    of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
+    Of independent variables the diffusion separates (Singer 2006): eigenfunctions are products of
+    functions of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
     :math:`\phi_1 \phi_2` is one, with the product of the eigenvalues. Where the variables are
     alike, the first two eigenvalues are one double eigenvalue, and the first two eigenfunctions
-    any rotation of the two. The angle for which their product has the largest
-    covariance with its eigenfunction is known in closed form.
+    any rotation of the two. The angle for which their product has the largest covariance with its
+    eigenfunction is known in closed form.
 
     ``functions`` (n, m) are without the constant one, leading first, of any scale, and m is at
     least 3; ``eigenvalues`` (m,) are those of the random walk.
-
-    References
-    ----------
-    A. Singer: Spectral independent component analysis. Applied and Computational Harmonic
-    Analysis 21, 2006.
-
     """
     if functions.ndim != 2 or functions.shape[1] < 3:
         msg = f'eigenfunctions have the shape {functions.shape}; at least three are needed'

@@ -34,20 +34,26 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
 
 
 def connect(
-    graph: csr_matrix, samples: Samples, bandwidth: float, probes: int = 200
-) -> tuple[csr_matrix, int]:
+    graph: csr_matrix, samples: Samples, bandwidth: float, neighbours: int, probes: int = 200
+) -> tuple[csr_matrix, tuple[str, ...]]:
     """
     Join the pieces of an affinity graph, each by one edge to its nearest point outside.
 
     Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
-    ``probes`` points of a piece are compared with all others. Returned is the connected graph and
-    how many pieces there were.
+    ``probes`` points of a piece are compared with all others. Returned is the connected graph and,
+    if there were several pieces, a sentence about these and the number of neighbours.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     components, labels = connected_components(graph, directed=False)
-    found = int(components)
+    notes: tuple[str, ...] = ()
+    if components > 1:
+        note = (
+            f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
+            f'more than {neighbours} neighbours would connect it'
+        )
+        notes = (note,)
     while components > 1:
         sizes = np.bincount(labels)
         bridges = [
@@ -60,7 +66,7 @@ def connect(
         edges = coo_matrix((weight, (first, second)), shape=graph.shape).tocsr()
         graph = graph.maximum(edges).maximum(edges.T).tocsr()
         components, labels = connected_components(graph, directed=False)
-    return graph, found
+    return graph, notes
 
 
 def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, float]:
@@ -86,25 +92,11 @@ class Bridges(NamedTuple):
 def find_bridges(samples: Samples, indices: Ints) -> Bridges:
     """Return the edges by which ``connect`` joins the graph of (n, kappa) neighbours."""
     ones = affinity_graph(indices, np.zeros(indices.shape), np.inf)
-    joined, components = connect(ones, samples, np.inf)
-    if components == 1:
-        none = np.empty(0, dtype=np.int64)
-        return Bridges(none, none, np.empty(0), ())
+    joined, notes = connect(ones, samples, np.inf, indices.shape[1])
     added = (joined - ones).tocoo()
     first, second = added.row.astype(np.int64), added.col.astype(np.int64)
     squared = np.square(samples.rows(first) - samples.rows(second)).sum(axis=1)
-    return Bridges(first, second, squared, notes_on_pieces(components, indices.shape[1]))
-
-
-def notes_on_pieces(components: int, neighbours: int) -> tuple[str, ...]:
-    """Return the sentence about a graph that fell into pieces, none about one that did not."""
-    if components == 1:
-        return ()
-    note = (
-        f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
-        f'more than {neighbours} neighbours would connect it'
-    )
-    return (note,)
+    return Bridges(first, second, squared, notes)
 
 
 def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:

@@ -88,9 +88,10 @@ class Isomap:
     .. math:: -\tfrac12 H \Delta H = V \Lambda V^\top, \qquad
               z(x) = -\tfrac12 \Lambda^{-1/2} V^\top (\delta^2(x) - \bar\Delta),
 
-    which gives a landmark its row of :math:`V \Lambda^{1/2}`. Where all points are landmarks this
-    is Isomap itself. The eigenvalues are those of the leading modes of :math:`\Lambda`;
-    coordinates are fewer than asked for where fewer of these are positive.
+    which gives a landmark its row of :math:`V \Lambda^{1/2}` (de Silva & Tenenbaum 2004). Where
+    all points are landmarks this is Isomap itself (Tenenbaum, de Silva & Langford 2000). The
+    eigenvalues are those of the leading modes of :math:`\Lambda`; coordinates are fewer than asked
+    for where fewer of these are positive.
 
     Parameters
     ----------
@@ -99,12 +100,6 @@ class Isomap:
     landmarks
         Most evenly spread points whose geodesics are found, at least 2: time and size of a model
         grow with them, and 200 were as good as all on windows and on a rolled sheet.
-
-    References
-    ----------
-    J. B. Tenenbaum, V. de Silva, J. C. Langford: A global geometric framework for nonlinear
-    dimensionality reduction. Science 290, 2000. V. de Silva, J. B. Tenenbaum: Sparse
-    multidimensional scaling using landmark points. Stanford, 2004.
 
     """
 

@@ -13,8 +13,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_bandwidth,
     check_indices,
+    check_positive,
     check_shapes,
     leading_modes,
     require,
@@ -51,7 +51,7 @@ class MemberAffinity:
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        check_bandwidth(self.bandwidth)
+        check_positive(self, 'bandwidth')
         check_indices('members', self.members, count)
         return len(self.members)
 
@@ -64,25 +64,16 @@ class InnerProduct:
     .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
               g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
 
-    with the squared distances d of the new point to the members and :math:`h_j` as below:
+    with the squared distances d of the new point to the members and :math:`h` the ``spreads``:
     :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
-
-    Parameters
-    ----------
-    members : (l,) int64
-        Training points that count.
-    spreads : (l,)
-        :math:`h`: mean squared distance of each member to all of them, less the mean over all.
-    scale, constant, degree
-        s, c and p.
-
     """
 
-    members: Ints
+    members: Ints  # (l,), training points that count
+    # (l,), h: mean squared distance of each member to all of them, less the mean over all.
     spreads: Floats
-    scale: float
-    constant: float
-    degree: int
+    scale: float  # s
+    constant: float  # c
+    degree: int  # p
 
     def kernel(self, squared: Floats) -> Floats:
         """Return the (..., l) powers for (..., l) squared distances to the members."""
@@ -98,7 +89,7 @@ class InnerProduct:
         """Return l; refuse what does not fit ``count`` training points."""
         check_indices('members', self.members, count)
         check_shapes(self, spreads=self.members.shape)
-        require(self.scale > 0.0, f'scale is {self.scale!r}, not a positive number')
+        check_positive(self, 'scale')
         whole = self.degree >= 1
         require(whole, f'degree is {self.degree}, not a whole number of at least 1')
         return len(self.members)

@@ -23,7 +23,6 @@ from two_manifold_ros.manifold.affinity import (
 from two_manifold_ros.manifold.graph import (
     affinity_graph,
     connect,
-    notes_on_pieces,
     smallest_modes,
     walk_modes,
 )
@@ -63,30 +62,16 @@ class NearModes:
     denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
     Laplacian that is not normalised, above about the degree of the point. An edge that joins two
     pieces counts for the two points that it joins alone.
-
-    Parameters
-    ----------
-    bandwidth, neighbours, radii : (n,)
-        Bandwidth of the affinity, 0 for affinities of 1; see ``near_points``.
-    normalised
-        1 for the normalised Laplacian, else 0.
-    eigenvalues : (m,)
-        :math:`\lambda`.
-    modes : (n, m)
-        :math:`\psi`; of the normalised Laplacian those of the random walk.
-    bridges : (b, 2) int64, bridge_weights : (b,)
-        Pairs that join pieces of the graph, in both directions, and their affinities.
-
     """
 
-    bandwidth: float
-    neighbours: int
-    normalised: int
-    radii: Floats
-    eigenvalues: Floats
-    modes: Floats
-    bridges: Ints
-    bridge_weights: Floats
+    bandwidth: float  # of the affinity, 0 for affinities of 1
+    neighbours: int  # see ``near_points``
+    normalised: int  # 1 for the normalised Laplacian, else 0
+    radii: Floats  # (n,), see ``near_points``
+    eigenvalues: Floats  # (m,)
+    modes: Floats  # (n, m), of the normalised Laplacian those of the random walk
+    bridges: Ints  # (b, 2), pairs that join pieces of the graph, in both directions
+    bridge_weights: Floats  # (b,), their affinities
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return the (m,) values of the modes; ``None`` if all points are out of reach."""
@@ -96,9 +81,13 @@ class NearModes:
         if not total > Limits.degree:
             return None
         summed = near_weights @ self.modes[near]
-        for end, weight in self._bridged(squared):
-            total += weight
-            summed += weight * self.modes[end]
+        nearest = squared.argmin()
+        # A training point itself has the bridges that lead from it.
+        if len(self.bridges) and not squared[nearest] > 1e-12 * self.radii.max():
+            mine = self.bridges[:, 0] == nearest
+            for end, weight in zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True):
+                total += weight
+                summed += weight * self.modes[end]
         degree = max(total - 1.0, 0.0)
         if self.normalised:
             own = (1.0 - self.eigenvalues) * degree + 1.0
@@ -108,16 +97,6 @@ class NearModes:
         least = total / LARGEST_GAIN
         values: Floats = summed * np.clip(own / least, -1.0, 1.0) / np.maximum(np.abs(own), least)
         return values
-
-    def _bridged(self, squared: Floats) -> list[tuple[int, float]]:
-        """Return where the bridges of a training point lead, and their weights."""
-        if not len(self.bridges):
-            return []
-        nearest = squared.argmin()
-        if squared[nearest] > 1e-12 * self.radii.max():  # not the same point
-            return []
-        mine = self.bridges[:, 0] == nearest
-        return list(zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True))
 
     def check(self, count: int) -> int:
         """Return m; refuse what does not fit ``count`` training points."""
@@ -136,17 +115,12 @@ class NearModes:
 @dataclass(frozen=True)
 class LaplacianEigenmap:
     r"""
-    Features of the pseudo-inverse of a graph Laplacian, mathematics (2.3).
+    Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    With the symmetric affinities W of a neighbour graph and their row sums D,
-
-    .. math:: \mathcal L = I - D^{-1/2} W D^{-1/2} \quad\text{or}\quad \mathcal L = D - W, \qquad
-              \mathcal L = \sum_r \lambda_r v_r v_r^\top, \quad
-              E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}],
-
-    without the mode of :math:`\lambda_0 = 0`, and then centred. The eigenvalues of the embedding
-    are those of :math:`\mathcal L`, smallest first. A training point gets its own row out of
-    sample but for the roughest of many modes of few points, see `NearModes`.
+    Or of :math:`D - W`, with the symmetric affinities W of a neighbour graph and their row sums D.
+    The features are centred, and the eigenvalues of the embedding are those of the Laplacian,
+    smallest first, without the zero. A training point gets its own row out of sample but for the
+    roughest of many modes of few points, see `NearModes`.
 
     Parameters
     ----------
@@ -159,11 +133,6 @@ class LaplacianEigenmap:
         :math:`\sigma`, or 'binary', 1.
     scaled
         Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
-
-    References
-    ----------
-    M. Belkin, P. Niyogi: Laplacian eigenmaps for dimensionality reduction and data
-    representation. Neural Computation 15, 2003.
 
     """
 
@@ -185,7 +154,7 @@ class LaplacianEigenmap:
         bandwidth = distance if self.weights == 'heat' else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
-        graph, components = connect(near, samples, bandwidth)
+        graph, notes = connect(near, samples, bandwidth, self.neighbours)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
         count = len(samples)
         if self.normalised:
@@ -219,5 +188,5 @@ class LaplacianEigenmap:
             Extension(response, np.diag(scale), -mean),
             eigenvalues,
             bandwidth,
-            notes_on_pieces(components, self.neighbours),
+            notes,
         )

@@ -5,53 +5,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from two_manifold_ros.ticks.windows import WindowSet
     from two_manifold_ros.typing import Floats, Ints
 
 
-class Samples(Protocol):
-    """A finite set of n points in D dimensions; distances are Euclidean."""
-
-    def __len__(self) -> int:
-        """Return the number of points, n."""
-
-    def rows(self, indices: Ints) -> Floats:
-        """Return some points: (len(indices), D)."""
-
-    def distances_to(self, others: Ints) -> Floats:
-        """Return squared distances of all points to some of them: (n, len(others))."""
-
-    def distances_from(self, right: Floats) -> Floats:
-        """Return squared distances of all points to (m, D) rows: (n, m)."""
-
-    def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
-        """Return the squared distances of randomly drawn pairs of different points."""
-
-    def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Return (n, count) indices and squared distances of the nearest other points, exactly.
-
-        Smallest distance first; n - 1 columns if there are no more others.
-        """
+Samples: TypeAlias = 'PointSet | WindowSet'
+"""A finite set of n points in D dimensions; distances are Euclidean."""
 
 
 @dataclass(frozen=True)
 class PointSet:
     """
-    A set of (n, D) points, one a row; see ``Samples``.
+    A set of (n, D) points, one a row.
 
-    Raises
-    ------
-    InputError
-        If there is no row or no column, or a number is not finite or beyond 1e150, from where on
-        squares are not finite.
-
+    Raises `InputError` if there is no row or no column, or a number has no finite square.
     """
 
     points: Floats
@@ -100,7 +74,11 @@ class PointSet:
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """Return (n, count) indices and squared distances of the nearest others of each point."""
+        """
+        Return (n, count) indices and squared distances of the nearest other points, exactly.
+
+        Smallest distance first; n - 1 columns if there are no more others.
+        """
         from scipy.spatial import cKDTree
 
         count = min(count, len(self) - 1)
@@ -142,11 +120,8 @@ class Response(Protocol):
         """
         Return how many weights there are, l, where there are ``count`` training points.
 
-        Raises
-        ------
-        ValueError
-            If the fields, which have their types and are finite, do not fit together.
-
+        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
+        together.
         """
 
 
@@ -156,25 +131,18 @@ class Extension:
     Coordinates of a new point from its squared distances to the training points.
 
     .. math:: z(x) = \sum_i a_i(x)\, T_i + c
-
-    Parameters
-    ----------
-    response, table : (l, m), offset : (m,)
-        :math:`a`, T and c.
-
     """
 
-    response: Response
-    table: Floats
-    offset: Floats
+    response: Response  # a
+    table: Floats  # T, (l, m)
+    offset: Floats  # c, (m,)
 
     def transform(self, squared: Floats) -> Floats | None:
         """Return the (m,) coordinates for (n,) squared distances; ``None`` if none is near."""
         weights = self.response.weights(squared)
         if weights is None:
             return None
-        coordinates: Floats = weights @ self.table + self.offset
-        return coordinates
+        return weights @ self.table + self.offset
 
     def followed_by(self, linear: Floats, offset: Floats) -> Extension:
         """Return the extension of ``z @ linear + offset`` with linear (m, k)."""
@@ -183,29 +151,14 @@ class Extension:
 
 @dataclass(frozen=True)
 class Embedding:
-    """
-    A low-rank centred embedding of a set of points.
+    """A low-rank centred embedding of a set of points."""
 
-    Parameters
-    ----------
-    coordinates : (n, m)
-        Rows whose inner products are the learned, centred kernel; column means are zero.
-    extension
-        The same coordinates for new points; a training point gets its own row.
-    eigenvalues : (m,)
-        Eigenvalues of the learner's own operator, leading first.
-    bandwidth
-        Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
-    notes
-        Sentences that must be logged.
-
-    """
-
+    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
     coordinates: Floats
-    extension: Extension
-    eigenvalues: Floats
-    bandwidth: float = 0.0
-    notes: tuple[str, ...] = ()
+    extension: Extension  # the same for new points; a training point gets its own row
+    eigenvalues: Floats  # (m,), of the learner's own operator, leading first
+    bandwidth: float = 0.0  # of Gaussian weights, in units of distance; 0 where there are none
+    notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
 class ManifoldLearner(Protocol):
@@ -221,13 +174,4 @@ class ManifoldLearner(Protocol):
     """
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points.
-
-        Raises
-        ------
-        InputError
-            If there are too few points for the dimension or the neighbours, or most are
-            identical, see ``require_scale``.
-
-        """
+        """Embed the points; what ``require_scale`` refuses raises `InputError`."""

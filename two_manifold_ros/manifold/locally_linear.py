@@ -38,20 +38,12 @@ class Barycentric:
     :math:`\sum_j w_j = 1`. A weight is penalised by the distance of its neighbour, so that a
     point on top of a training point has all its weight there; the usual penalty, which treats
     all alike, would miss the training rows.
-
-    Parameters
-    ----------
-    neighbourhoods : (n, kappa + 1) int64
-        Each training point, and its nearest neighbours.
-    pairs : (p,) int64, between : (p,)
-        ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing, and their
-        squared distances.
-
     """
 
-    neighbourhoods: Ints
+    neighbourhoods: Ints  # (n, kappa + 1), each training point, and its nearest neighbours
+    # (p,), ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing.
     pairs: Ints
-    between: Floats
+    between: Floats  # (p,), their squared distances
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` for distances that no point has."""
@@ -141,13 +133,8 @@ def relative_weights(squared: Floats, apart: Floats, penalty: float = RIDGE) -> 
     neighbours as seen from the point: :math:`w \propto D^{-1} (C + \rho I)^{-1} D^{-1} 1`.
 
     ``squared`` (k,) are squared distances of the point to its neighbours, ``apart`` (k, k) those
-    between these, and ``penalty`` is :math:`\rho / k`.
-
-    Raises
-    ------
-    LinAlgError
-        If no points are that far apart, and the weights are not determined.
-
+    between these, and ``penalty`` is :math:`\rho / k`. Raises ``LinAlgError`` if no points are
+    that far apart, and the weights are not determined.
     """
     distances = np.sqrt(squared)
     # Below this share of the farthest distance a point is its neighbour's copy.
@@ -173,24 +160,19 @@ class LocallyLinear:
     r"""
     Coordinates in which every point is the same mixture of its neighbours as it is in space.
 
-    With weights W, whose rows sum to one and minimise the errors of the mixtures,
+    This is locally linear embedding (Roweis & Saul 2000). With weights W, whose rows sum to one
+    and minimise the errors of the mixtures,
 
     .. math:: M = (I - W)^\top (I - W) = \sum_r \lambda_r v_r v_r^\top, \qquad
               E = \sqrt n\,[v_1, \dots, v_m],
 
-    the smallest eigenvalues first and without the constant mode: columns of unit variance.
-    A new point is a mixture of its nearest training point and the neighbours of that; on top of
-    copies, it gets the mean of their rows, which differ by about a thousandth of their spread.
+    the smallest eigenvalues first and without the constant mode: columns of unit variance. A new
+    point is a mixture (Saul & Roweis 2003) of its nearest training point and the neighbours of
+    that; on top of copies, it gets the mean of their rows, which differ by about a thousandth of
+    their spread.
 
     M is factored, which takes seconds for thousands of points along a curve or a sheet, and the
     longer the more dimensions they fill.
-
-    References
-    ----------
-    S. T. Roweis, L. K. Saul: Nonlinear dimensionality reduction by locally linear embedding.
-    Science 290, 2000. L. K. Saul, S. T. Roweis: Think globally, fit locally. JMLR 4, 2003 (the
-    mixture of a new point).
-
     """
 
     dimension: int
@@ -208,7 +190,13 @@ class LocallyLinear:
         null = np.full(count, 1.0 / np.sqrt(count))
         eigenvalues, vectors = smallest_modes((error.T @ error).tocsc(), null, self.dimension)
         coordinates = np.sqrt(count) * vectors
-        response = _response(samples, indices)
+        neighbourhoods = np.column_stack([np.arange(count), indices])
+        pairs, between = [], []
+        for point, keys in pairs_within(neighbourhoods):
+            away = samples.rows(keys % count) - samples.rows(np.array([point]))
+            pairs.append(keys)
+            between.append(np.einsum('ij,ij->i', away, away))
+        response = Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))
         extension = Extension(response, coordinates, np.zeros(self.dimension))
         return Embedding(coordinates, extension, eigenvalues, notes=bridges.notes)
 
@@ -229,14 +217,3 @@ def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> csr_matrix:
         np.concatenate(columns),
     )
     return csr_matrix((np.concatenate(weights), places), shape=(count, count))
-
-
-def _response(samples: Samples, indices: Ints) -> Barycentric:
-    count = len(indices)
-    neighbourhoods = np.column_stack([np.arange(count), indices])
-    pairs, between = [], []
-    for point, keys in pairs_within(neighbourhoods):
-        away = samples.rows(keys % count) - samples.rows(np.array([point]))
-        pairs.append(keys)
-        between.append(np.einsum('ij,ij->i', away, away))
-    return Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Models of the spectral filter and of the route, and eigenmaps as features.
+Models of the spectral filter and of the route.
 
 They hold everything that a filter needs, and nothing of the bags; a `RouteModel` is the default.
 """
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
 from two_manifold_ros.manifold.selection import check_extension
@@ -27,9 +26,6 @@ from two_manifold_ros.model.head import (
     TrainedModel,
 )
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
-from two_manifold_ros.ticks.sliding import direct_distances
-from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr import features as tpsr_features
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
@@ -290,72 +286,3 @@ def _check_chances(route: Route) -> None:
     rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
     most = switching.exchanges[rows, rows].min()
     check_range('route.switching.stops', switching.stops, 0.0, most)
-
-
-@dataclass(frozen=True)
-class EigenmapFeatures:
-    """
-    The coordinates that the extension of an embedding gives to windows.
-
-    They are features for a TPSR; the embedding stays what it was in training. A point is a
-    standardised window, flat, tick after tick as in ``WindowSet.rows``. It costs its distances to
-    all training windows, O(n w d). An ``InputError`` says that windows and extension (mathematics,
-    section 8) do not fit together.
-    """
-
-    windows: WindowSet
-    extension: Extension
-
-    def __post_init__(self) -> None:
-        """Check that the parts fit together."""
-        series, starts = self.windows.series, self.windows.starts
-        tpsr_features.check_count('width', self.windows.width)
-        tpsr_features.check_array('series', series, (None, None), 'float64')
-        tpsr_features.check_array('starts', starts, (None,), 'int64')
-        if not (starts.min() >= 0 and starts.max() <= series.shape[1] - self.windows.width):
-            tpsr_features.refuse('starts lie outside the series')
-        try:
-            check_extension(self.extension, len(self.windows))
-        except ValueError as error:
-            tpsr_features.refuse(str(error))
-
-    @property
-    def inputs(self) -> int:
-        """Numbers in a window."""
-        return self.windows.width * len(self.windows.series)
-
-    @property
-    def size(self) -> int:
-        """Coordinates of the embedding."""
-        return len(self.extension.offset)
-
-    def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) coordinates of (n, inputs) windows.
-
-        Raises
-        ------
-        InputError
-            If the points have another shape or are not finite, or a window resembles no training
-            window: a guess would be learned as if seen.
-
-        """
-        points = tpsr_features.check_points(points, self.inputs)
-        features = np.empty((len(points), self.size))
-        for point, row in zip(points, features, strict=True):
-            window = np.ascontiguousarray(point.reshape(self.windows.width, -1).T)
-            squared = direct_distances(self.windows.series, window)[self.windows.starts]
-            coordinates = self.extension.transform(squared)
-            if coordinates is None:
-                msg = (
-                    'a window resembles none of the training windows; leave it out, or train the '
-                    'model on such driving as well'
-                )
-                raise InputError(msg)
-            row[:] = coordinates
-        return features
-
-
-def eigenmap_features(model: Model) -> EigenmapFeatures:
-    """Return the coordinates of the state of a trained model as features, no constant."""
-    return EigenmapFeatures(WindowSet(model.series, model.starts, model.window), model.warm_start)

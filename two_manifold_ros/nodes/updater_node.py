@@ -144,7 +144,7 @@ class UpdaterNode(GuardedNode):
             decode = image_decoder(chosen.image_width, chosen.image_height)
         head = stream_head(chosen, self._input.name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        return UpdaterSession(head, learner_maker(chosen, head), decode, clock_ns)
+        return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
 
     def _resume(self) -> Checkpoints | None:
         """Return the writer of checkpoints, after resuming from the newest one."""
@@ -221,7 +221,7 @@ class UpdaterNode(GuardedNode):
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
         positions = {f'reference_{key}': each for key, each in self._positions.counts().items()}
-        learned = {f'samples_{key}': each for key, each in self._session.learned().items()}
+        learned = {f'samples_{key}': each for key, each in self._session.learner.counters.items()}
         return Counter({**self._session.counts(), **positions, **learned})
 
     def _on_status(self) -> None:

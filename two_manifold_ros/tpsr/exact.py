@@ -10,10 +10,9 @@ from typing import Any, TYPE_CHECKING, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.learner import Learner
 from two_manifold_ros.tpsr.moments import OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, WholeSvd
 
 if TYPE_CHECKING:
@@ -77,13 +76,8 @@ def merge(first: AnyLearner, second: AnyLearner) -> AnyLearner:
 
     Sums add up, the decompositions merge in one update, and the third moments are turned into
     the merged bases. What each has cut off stays lost. Samples that wait are learned first. Both
-    learners stay as they are and may go on.
-
-    Raises
-    ------
-    InputError
-        If their kinds, settings or features differ.
-
+    learners stay as they are and may go on. Raises `InputError` if their kinds, settings or
+    features differ.
     """
     for what, mine, theirs in (
         ('kinds', type(first).__name__, type(second).__name__),
@@ -119,17 +113,9 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     """
     Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
 
-    Parameters
-    ----------
-    triples
-        The samples.
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    states
-        Dimension of the state, k; fewer if the samples do not have so many.
-    ridge
-        Ridge on the observation covariance, per sample.
-
+    ``constant`` (h,) is the constant written in history features, whose product with each history
+    is one. ``states`` is the dimension of the state, k, fewer if the samples do not have so many,
+    and ``ridge`` that on the observation covariance, per sample.
     """
     values, left, right = _leading(triples, states)
     tensor = OperatorTensor(triples.observations.shape[1])
@@ -140,8 +126,9 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.observations,
         triples.histories @ right.T,
     )
-    ends = np.stack([constant, triples.importance @ triples.histories])
-    return make_parameters(values, ends @ right.T, tensor.moments, _sums(triples, ridge))
+    start, sums = np.stack([constant, triples.importance @ triples.histories]) @ right.T
+    operators = tensor.moments / values
+    return make_parameters(values * start, sums / values, operators, *_sums(triples, ridge))
 
 
 def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
@@ -150,7 +137,6 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
 
     Parameters and result are those of `learn`, and so are the numbers, to rounding.
     """
-    sums = _sums(triples, ridge)
     weighted = triples.tests * triples.importance[:, None]
     covariance = weighted.T @ triples.histories
     _, left, _ = _leading(triples, states)
@@ -167,25 +153,16 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     operators = left @ moments @ pseudo_inverse
     start = left @ covariance @ constant
     normaliser = triples.importance @ triples.histories @ pseudo_inverse
-    return Tpsr(
-        start=start / float(normaliser @ start),
-        normaliser=normaliser,
-        operators=operators[:-1].copy(),
-        inverse=sums.weight * sums.inverse,
-        transition=shrink_growing_modes(operators[-1]),
-        bound=sums.bound,
-    )
+    return make_parameters(start, normaliser, operators, *_sums(triples, ridge))
 
 
-def _sums(triples: Triples, ridge: float) -> Sums:
+def _sums(triples: Triples, ridge: float) -> tuple[Floats, float, float]:
+    """Return the last three arguments of ``make_parameters``."""
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
-    return Sums(
-        inverse=np.linalg.inv(total + ridge * weight * np.eye(len(total))),
-        weight=weight,
-        test_square=float(importance @ np.square(triples.tests).sum(axis=1)),
-    )
+    inverse = np.linalg.inv(total + ridge * weight * np.eye(len(total)))
+    return inverse, weight, float(importance @ np.square(triples.tests).sum(axis=1))
 
 
 def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:

@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, TYPE_CHECKING
+from typing import NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from two_manifold_ros.typing import Floats
 
 LARGEST_SIZE = 1_000_000
@@ -44,15 +42,7 @@ def refuse(cause: str) -> NoReturn:
 
 
 def check_points(points: Floats, inputs: int) -> Floats:
-    """
-    Return points as (n, inputs) float64, the same array if it is that already.
-
-    Raises
-    ------
-    InputError
-        If their shape is another, or a number in them is not finite.
-
-    """
+    """Return points as (n, inputs) float64; refuse another shape and numbers not finite."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != inputs:
         msg = (
@@ -64,23 +54,6 @@ def check_points(points: Floats, inputs: int) -> Floats:
         msg = 'a point holds a number that is not finite; leave out the samples that it is made of'
         raise InputError(msg)
     return points
-
-
-def check_array(
-    name: str, array: NDArray[Any], shape: tuple[int | None, ...], *kinds: str
-) -> None:
-    """Refuse what is no finite array of a shape, ``None`` for any but 0, and of some dtypes."""
-    if not isinstance(array, np.ndarray):
-        refuse(f'{name} is no array')
-    pairs = zip(array.shape, shape, strict=False)
-    fits = all(have == want or (want is None and have > 0) for have, want in pairs)
-    if array.ndim != len(shape) or not fits:
-        wanted = ', '.join('any' if length is None else str(length) for length in shape)
-        refuse(f'{name} has the shape {array.shape} instead of ({wanted})')
-    if str(array.dtype) not in kinds:
-        refuse(f'{name} holds {array.dtype} instead of {" or ".join(kinds)}')
-    if not np.isfinite(array).all():
-        refuse(f'{name} holds numbers that are not finite')
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
@@ -104,12 +77,8 @@ class FeatureMap(Protocol):
         """
         Return (n, size) float64 features of (n, inputs) points, a new array.
 
-        Raises
-        ------
-        InputError
-            If the points have another shape or are not finite, or if the map has no features for
-            them.
-
+        Raises `InputError` if the points have another shape or are not finite, or if the map has
+        no features for them.
         """
 
 
@@ -147,13 +116,7 @@ class IndicatorFeatures:
 
     A point is a row of ``length`` codes 0, 1, ... of ``symbols``, the first one counting most in
     the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
-    so the constant is written in them as all ones.
-
-    Raises
-    ------
-    InputError
-        If a number is not a whole one of at least 1, or the words are too many.
-
+    so the constant is written in them as all ones. Too many words raise an `InputError`.
     """
 
     symbols: int
@@ -207,13 +170,7 @@ class ActionObservationFeatures:
 
     A point is the numbers of the action, such as a throttle command, then those of the
     observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
-    map the product also holds the features of the other one alone.
-
-    Raises
-    ------
-    InputError
-        If the product has too many features.
-
+    map the product also holds the features of the other one alone. Too many raise an `InputError`.
     """
 
     actions: FeatureMap
@@ -244,8 +201,7 @@ class ActionObservationFeatures:
         actions, observations = np.split(points, [self.actions.inputs], axis=1)
         left = self.actions.transform(actions)
         right = self.observations.transform(observations)
-        product: Floats = (left[:, :, None] * right[:, None, :]).reshape(len(points), self.size)
-        return product
+        return (left[:, :, None] * right[:, None, :]).reshape(len(points), self.size)
 
 
 def importance_weights(probabilities: Floats) -> Floats:
@@ -260,17 +216,9 @@ def importance_weights(probabilities: Floats) -> Floats:
     :math:`w\, \varphi(a) \otimes \varphi(o)` tends to the sum over all action sequences, each
     with its own observations.
 
-    Parameters
-    ----------
-    probabilities : (n, l)
-        Probability, or density, with which the policy chose each of the l actions of a sample,
-        given the history at that moment.
-
-    Raises
-    ------
-    InputError
-        If a probability is not positive and finite, or so small that a weight overflows.
-
+    ``probabilities`` (n, l) are those, or densities, with which the policy chose each of the l
+    actions of a sample, given the history at that moment. One that is not positive and finite, or
+    so small that a weight overflows, raises an `InputError`.
     """
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim != 2:

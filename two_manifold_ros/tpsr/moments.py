@@ -25,18 +25,9 @@ class ObservationCovariance:
     computed again when that is off by a tenth, or after 512 samples, so that rounding errors do
     not add up.
 
-    Parameters
-    ----------
-    size, ridge
-        Number of observation features, p, and :math:`\lambda`, per sample.
-
-    Attributes
-    ----------
-    total : (p, p), weight
-        Weighted sum of the outer products, and sum of the weights, n.
-    inverse : (p, p), ridge_within
-        Inverse of the total with a ridge of about :math:`\lambda n`, and that ridge.
-
+    ``size`` is the number of observation features, p, and ``ridge`` :math:`\lambda`, per sample.
+    ``total`` (p, p) is the weighted sum of the outer products, ``weight`` the sum of the weights,
+    n, and ``inverse`` (p, p) that of the total with the ridge ``ridge_within``.
     """
 
     def __init__(self, size: int, ridge: float) -> None:
@@ -51,7 +42,10 @@ class ObservationCovariance:
     def fold(self, features: Floats, weights: Floats, decay: float = 1.0) -> None:
         """Add finite (c, p) features with (c,) weights, not all 0, to the decayed sum."""
         rows = features * np.sqrt(weights)[:, None]
-        self.fade(decay)
+        self.total *= decay
+        self.weight *= decay
+        self.ridge_within *= decay
+        self.inverse /= decay
         self.total += np.matmul(rows.T, rows, out=self._scratch)
         self.weight += float(weights.sum())
         self.since += len(rows)
@@ -62,13 +56,6 @@ class ObservationCovariance:
             self.refresh()
         else:
             self._update(rows)
-
-    def fade(self, share: float) -> None:
-        """Scale the sum, with its ridge."""
-        self.total *= share
-        self.weight *= share
-        self.ridge_within *= share
-        self.inverse /= share
 
     def absorb(self, other: ObservationCovariance) -> None:
         """Add the sum of another one."""
@@ -127,11 +114,10 @@ class OperatorTensor:
 
     @property
     def moments(self) -> Floats:
-        r"""
+        """
         The (p + 1, r, r) sum, by observation feature, test direction and history direction.
 
-        It is :math:`\sum_t[\varphi^O_t;1]\otimes(\hat U^\top\varphi^T_{t+1})\otimes(\hat
-        V^\top\varphi^H_t)`; the last slice, that of the constant, gives the transition.
+        The last slice, that of the constant, gives the transition.
         """
         self._settle()
         return self.settled

@@ -21,32 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tpsr:
-    r"""
-    A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c).
+    """A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c)."""
 
-    Parameters
-    ----------
-    start : (k,)
-        :math:`\hat b_*`, the state on average, scaled so that the normaliser makes it one.
-    normaliser : (k,)
-        :math:`\hat b_\infty`: its product with a state is one.
-    operators : (p, k, k)
-        :math:`\hat B_{AO}` by observation feature.
-    inverse : (p, p)
-        :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`, of the mean, so that a likelihood keeps its
-        size however long was learned.
-    transition : (k, k)
-        One tick without an observation (mathematics, section 6.2); no mode of it grows.
-    bound
-        Length that no state exceeds: a state is a mean of test features, no longer than they are.
-
-    """
-
-    start: Floats
-    normaliser: Floats
-    operators: Floats
+    start: Floats  # (k,), the state on average, scaled so that the normaliser makes it one
+    normaliser: Floats  # (k,), its product with a state is one
+    operators: Floats  # (p, k, k), by observation feature
+    # (p, p), of the mean and not the sum, so that a likelihood keeps its size however long was
+    # learned; with the ridge.
     inverse: Floats
+    # (k, k), one tick without an observation (mathematics, section 6.2); no mode of it grows.
     transition: Floats
+    # Length that no state exceeds: it is a mean of test features, no longer than they are.
     bound: float
 
     @property
@@ -58,8 +43,7 @@ class Tpsr:
         """Return the (k, k) operator of an observation with (p,) features, mathematics (10.5)."""
         size, states = self.inverse.shape[0], self.states
         weights = self.inverse @ features
-        operator: Floats = (weights @ self.operators.reshape(size, -1)).reshape(states, states)
-        return operator
+        return (weights @ self.operators.reshape(size, -1)).reshape(states, states)
 
 
 def count_states(values: Floats, wanted: int) -> int:
@@ -67,65 +51,41 @@ def count_states(values: Floats, wanted: int) -> int:
     return int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
 
 
-@dataclass(frozen=True)
-class Sums:
+def make_parameters(
+    start: Floats,
+    normaliser: Floats,
+    operators: Floats,
+    inverse: Floats,
+    weight: float,
+    test_square: float,
+) -> Tpsr:
     r"""
-    The plain weighted sums over n samples, Boots & Gordon 2011, eq. 6a and 6b.
+    Return the parameters, with a start (k,) of any scale, and growing modes shrunk.
 
-    ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
-    weights, n, ``test_square`` that of the squared lengths of the tests.
+    ``operators`` (p + 1, k, k) are those by observation feature and that of the constant. Of n
+    samples ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum
+    of the weights, n, and ``test_square`` that of the squared lengths of the tests.
+
+    Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
+    are normalised.
     """
-
-    inverse: Floats
-    weight: float
-    test_square: float
-
-    @property
-    def bound(self) -> float:
-        """Length that no state exceeds, with 10 % for noise."""
-        # With 100 % the few states in between, which are no means of features, cost up to 12 % of
-        # the error in the experiment slot-car-online, on slot cars 6 to 8.
-        return 1.1 * math.sqrt(self.test_square / self.weight)
-
-
-def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -> Tpsr:
-    """
-    Return the parameters (Boots & Gordon 2011, eq. 7a-c).
-
-    Parameters
-    ----------
-    values : (k,)
-        Singular values.
-    ends : (2, k)
-        Coordinates, by their vectors of histories, of the constant as it is written in history
-        features and of the weighted sum of the histories.
-    moments : (p + 1, k, k)
-        See `OperatorTensor.moments`.
-    sums
-        Sums of the same samples.
-
-    Raises
-    ------
-    InputError
-        If the histories hold less than a tenth of the constant, by which beliefs are normalised.
-
-    """
-    start, normaliser = values * ends[0], ends[1] / values
     whole = float(normaliser @ start)
-    if not whole > 0.1 * sums.weight:
+    if not whole > 0.1 * weight:
         msg = (
-            f'features of histories: what was learned holds {whole / sums.weight:.3g} of the '
+            f'features of histories: what was learned holds {whole / weight:.3g} of the '
             'constant instead of 1; append a constant feature'
         )
         raise InputError(msg)
-    operators = moments / values
     return Tpsr(
         start=start / whole,
         normaliser=normaliser,
         operators=operators[:-1].copy(),
-        inverse=sums.weight * sums.inverse,
+        inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        bound=sums.bound,
+        # With 10 % for noise: with 100 % the few states in between, which are no means of
+        # features, cost up to 12 % of the error in the experiment slot-car-online, on slot cars 6
+        # to 8.
+        bound=1.1 * math.sqrt(test_square / weight),
     )
 
 
@@ -142,13 +102,8 @@ class TpsrBelief:
     """
     Belief about the hidden state, filtered by a TPSR that ``adopt`` exchanges.
 
-    Attributes
-    ----------
-    state : (k,)
-        Belief before the next observation, such that the normaliser gives one.
-    accepted
-        Whether the last observation moved the belief.
-
+    The normaliser gives one of the ``state`` (k,), which is the belief before the next
+    observation; ``accepted`` is whether the last one moved it.
     """
 
     def __init__(self, tpsr: Tpsr) -> None:
@@ -164,20 +119,13 @@ class TpsrBelief:
         """
         Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2.
 
-        Returns
-        -------
-        float
-            Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
-            sum of that and its likelihood on average. One half says that the belief predicts
-            no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
-            when features are zero, not finite or longer than 1e6, the observation was passed
-            over and the state moved on by mathematics (6.3).
+        Returned is the evidence in [-1, 1]: the likelihood of the observation given the belief,
+        against the sum of that and its likelihood on average. One half says that the belief
+        predicts no more than the average does, 1 that it knew. At or below
+        ``SMALLEST_EVIDENCE``, and when features are zero, not finite or longer than 1e6, the
+        observation was passed over and the state moved on by mathematics (6.3).
 
-        Raises
-        ------
-        InputError
-            If the number of features is another one than was learned from.
-
+        Raises `InputError` if the number of features is another one than was learned from.
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:

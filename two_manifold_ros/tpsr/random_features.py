@@ -11,7 +11,7 @@ import numpy as np
 from scipy.fft import dct
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import check_array, check_count, check_points, refuse
+from two_manifold_ros.tpsr.features import check_count, check_points, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-def _check_bandwidth(value: object) -> None:
-    """Refuse what is not a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
-        refuse(f'bandwidth is {value!r}, not a positive number')
+def _check_drawing(inputs: int, size: int, bandwidth: float, seed: int, precision: str) -> None:
+    """Refuse numbers that are out of range, and a precision of another name."""
+    check_count('inputs', inputs)
+    check_count('size', size)
+    if not 0.0 < bandwidth < np.inf:
+        refuse(f'bandwidth is {bandwidth!r}, not a positive number')
+    check_count('seed', seed, least=0)
+    _check_choice('precision', precision, 'double', 'single')
 
 
 def _check_choice(name: str, value: str, *choices: str) -> None:
@@ -36,18 +40,11 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    Parameters
-    ----------
-    angles : (n, D) float64 or float32
-        Products of points and frequencies, radians; overwritten.
-    phases : (D,) of the same dtype
+    The (n, D) angles, products of points and frequencies in float64 or float32, are overwritten;
+    phases (D,) have the same dtype.
 
-    Raises
-    ------
-    InputError
-        If an angle is so large that its rounding alone passes 1e-3 radians: beyond 4.5e12 in
-        float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
-
+    Raises `InputError` if an angle is so large that its rounding alone passes 1e-3 radians: beyond
+    4.5e12 in float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
@@ -69,33 +66,14 @@ class FourierFeatures:
     r"""
     Features whose inner products approximate a kernel (Rahimi & Recht 2007), mathematics (2.2).
 
-    .. math:: \varphi(x) = \sqrt{2/D}\, \cos(\Omega^\top x + \beta), \qquad
-              E[\varphi(x)^\top \varphi(y)] = k(x, y)
-
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.
 
-    Parameters
-    ----------
-    frequencies : (inputs, D) float64 or float32
-        :math:`\Omega`; with float32 the product and the cosine are taken in float32.
-    phases : (D,) of the same dtype
-        :math:`\beta`.
-
-    Raises
-    ------
-    InputError
-        If the arrays do not fit together or are not finite.
-
+    With float32 the product and the cosine are taken in float32.
     """
 
-    frequencies: NDArray[Any]
-    phases: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        """Check the arrays."""
-        check_array('frequencies', self.frequencies, (None, None), 'float64', 'float32')
-        check_array('phases', self.phases, (self.size,), str(self.frequencies.dtype))
+    frequencies: NDArray[Any]  # (inputs, D) float64 or float32
+    phases: NDArray[Any]  # (D,) of the same dtype
 
     @property
     def inputs(self) -> int:
@@ -128,8 +106,6 @@ def fourier_features(
 
     Parameters
     ----------
-    inputs, size
-        Numbers in a point, and in a feature vector, D.
     bandwidth
         :math:`\sigma`, in units of the distance between points.
     seed
@@ -142,18 +118,9 @@ def fourier_features(
         are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
         largest frequencies are too large for it.
 
-    Raises
-    ------
-    InputError
-        If a number is out of range or a name is unknown.
-
     """
-    check_count('inputs', inputs)
-    check_count('size', size)
-    _check_bandwidth(bandwidth)
-    check_count('seed', seed, least=0)
+    _check_drawing(inputs, size, bandwidth, seed, precision)
     _check_choice('kernel', kernel, 'gaussian', 'laplacian')
-    _check_choice('precision', precision, 'double', 'single')
     if kernel == 'laplacian' and precision == 'single':
         msg = 'features of the Laplacian kernel need double precision; do not ask for single'
         raise InputError(msg)
@@ -182,35 +149,12 @@ class StructuredFourierFeatures:
     all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
     two bandwidths. So it is for points of a hundred numbers and more.
 
-    Parameters
-    ----------
-    signs : (blocks, 3, inputs) int8
-        :math:`E_1, E_2, E_3` of each block, +1 or -1.
-    phases : (D,) float64 or float32
-        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
-    bandwidth
-        :math:`\sigma`.
-
-    Raises
-    ------
-    InputError
-        If the parameters do not fit together.
-
+    With phases in float32 the transforms and the cosine are taken in float32.
     """
 
-    signs: NDArray[Any]
-    phases: Floats
+    signs: NDArray[Any]  # (blocks, 3, inputs) int8, +1 or -1
+    phases: NDArray[Any]  # (D,) float64 or float32
     bandwidth: float
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        _check_bandwidth(self.bandwidth)
-        check_array('phases', self.phases, (None,), 'float64', 'float32')
-        check_array('signs', self.signs, (None, 3, None), 'int8')
-        if len(self.signs) != -(-self.size // self.inputs):
-            refuse(f'{len(self.signs)} blocks of {self.inputs} do not give {self.size} features')
-        if not (np.abs(self.signs) == 1).all():
-            refuse('a sign is neither 1 nor -1')
 
     @property
     def inputs(self) -> int:
@@ -244,11 +188,7 @@ def structured_fourier_features(
     small prime factors only. The precision ``single`` takes a third of the time: features of
     points that are a bandwidth long are rounded by less than 1e-7.
     """
-    check_count('inputs', inputs)
-    check_count('size', size)
-    _check_bandwidth(bandwidth)
-    check_count('seed', seed, least=0)
-    _check_choice('precision', precision, 'double', 'single')
+    _check_drawing(inputs, size, bandwidth, seed, precision)
     rng = np.random.Generator(np.random.PCG64(seed))
     # Fewer than three flips and transforms leave the structure of the point visible.
     shape = (-(-size // inputs), 3, inputs)

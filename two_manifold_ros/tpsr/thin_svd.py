@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -13,21 +12,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-@dataclass(frozen=True)
-class Move:
-    r"""
-    From coordinates in the old bases to coordinates in the new ones.
+class Move(NamedTuple):
+    """From coordinates in the old bases to coordinates in the new ones."""
 
-    Parameters
-    ----------
-    left, right : (r', r)
-        :math:`\hat U_{new}^\top\hat U` for the space of tests, which the state lives in, and
-        :math:`\hat V_{new}^\top\hat V` for that of histories.
-
-    """
-
-    left: Floats
-    right: Floats
+    left: Floats  # (r', r), new times old basis of tests, which the state lives in
+    right: Floats  # (r', r), and that of histories
 
     @staticmethod
     def none(rank: int) -> Move:
@@ -53,22 +42,12 @@ class Split(NamedTuple):
 
     Everything refers to the orthonormal rows :math:`\bar B` that are ``recipe @ [rows; vectors]``
     and that are never computed; the first r of them span the basis.
-
-    Parameters
-    ----------
-    own : (r, r), coordinates : (c, r + a)
-        The rows of the basis, lower triangular and nearly one, and the vectors in these.
-    recipe : (r + a, r + c)
-        How they would be computed.
-    products : (n + c, n + c)
-        Inner products of what is stored and the vectors with each other.
-
     """
 
-    own: Floats
-    coordinates: Floats
-    recipe: Floats
-    products: Floats
+    own: Floats  # (r, r), the rows of the basis, lower triangular and nearly one
+    coordinates: Floats  # (c, r + a), the vectors
+    recipe: Floats  # (r + a, r + c)
+    products: Floats  # (n + c, n + c), of what is stored and the vectors with each other
 
 
 class Basis:
@@ -160,9 +139,6 @@ class Basis:
             turned = matrix[:, :held] @ part[:held]
             turned += matrix[:, held:] @ vectors[:, begin : begin + block]
             part[:count] = turned
-        self._measure(count)
-
-    def _measure(self, count: int) -> None:
         rows = self._stored[:count]
         self._settled, self._turned = count, False
         self._matrix, self._products = np.eye(count), rows @ rows.T
@@ -180,17 +156,9 @@ class ThinSvd:
     turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
     they were normalised), an empty one follows at once.
 
-    Parameters
-    ----------
-    rows, columns, rank
-        Lengths of x and y, and directions to keep.
-
-    Attributes
-    ----------
-    values : (r,), newest : (c, r)
-        Singular values, largest first; r grows from 0 to ``rank``. Coordinates of the last y in
-        the right basis.
-
+    ``rows`` and ``columns`` are the lengths of x and y, and at most ``rank`` directions are kept.
+    Their singular ``values`` (r,) are largest first; ``newest`` (c, r) are coordinates of the last
+    y in the right basis.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
@@ -262,13 +230,8 @@ class WholeSvd:
     r"""
     The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed again at each fold.
 
-    Attributes
-    ----------
-    total : (rows, columns)
-        The sum.
-    left : (r, rows), values : (r,), right : (r, columns)
-        Its ``rank`` leading singular vectors, as rows, and values.
-
+    ``total`` (rows, columns) is the sum, ``left`` (r, rows), ``values`` and ``right`` (r, columns)
+    its ``rank`` leading singular vectors, as rows, and values.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
@@ -284,10 +247,10 @@ class WholeSvd:
         self.total += (x * weights[:, None]).T @ y
         return self._decompose()
 
-    def absorb(self, other: WholeSvd) -> Move:
+    def absorb(self, other: WholeSvd) -> None:
         """Add the sum of another one."""
         self.total += other.total
-        return self._decompose()
+        self._decompose()
 
     def right_coordinates(self, y: Floats) -> Floats:
         """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""

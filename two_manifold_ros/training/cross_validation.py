@@ -252,7 +252,7 @@ class Fold:
 
             def remind(belief: Belief, observation: Floats) -> None:
                 recollection.remind(belief)
-                recollection.push(observation)
+                newest.push(observation)
 
             return run_closed_loop(belief, seen[:most], read, remind)
 
