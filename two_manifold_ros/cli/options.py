@@ -12,7 +12,7 @@ import shutil
 import sys
 from tempfile import TemporaryFile
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING
+from typing import Literal, TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -57,13 +57,26 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         Cells as text.
 
     """
-    table = Table(title=escape(title) or None, title_justify='left', box=box.SIMPLE_HEAD)
+    table = Table(
+        title=escape(title) or None,
+        title_justify='left',
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+        show_header=any(header),
+    )
     for index, name in enumerate(header):
         numeric = all(_NUMBER.match(row[index]) for row in rows)
-        table.add_column(escape(name), justify='right' if numeric else 'left')
+        # No number is cut: on a narrow terminal the line goes on below.
+        cells = [*name.split('\n'), *(row[index] for row in rows)]
+        least = max(map(len, cells)) if numeric else None
+        justify: Literal['left', 'right'] = 'right' if numeric else 'left'
+        table.add_column(escape(name), justify=justify, no_wrap=numeric, min_width=least)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
-    console().print(table)
+    output = console()
+    unbounded = output.options.update(max_width=1000)
+    output.width = max(output.width, output.measure(table, options=unbounded).minimum)
+    output.print(table)
 
 
 def metres(value: float | None) -> str:
@@ -250,11 +263,11 @@ def _position_lag(text: str) -> str:
     return text
 
 
-def in_step(recordings: Sequence[Recording], args: Namespace) -> list[Recording]:
-    """Make positions earlier as ``args.position_lag`` says, and print what was done."""
+def in_step(recordings: Sequence[Recording], args: Namespace, usual: str = '') -> list[Recording]:
+    """Make positions earlier as ``args.position_lag``, else ``usual``, and print what was done."""
     from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
 
-    moved = put_in_step(recordings, args.position_lag or '')
+    moved = put_in_step(recordings, args.position_lag or usual)
     new = [
         note
         for before, after in zip(recordings, moved, strict=True)
