@@ -8,6 +8,7 @@ import json
 import math
 from shutil import get_terminal_size
 import sys
+from textwrap import wrap
 from time import monotonic
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -188,8 +189,8 @@ class _Board:
             return
         width = get_terminal_size().columns
         lines = self._table.lines(monotonic()) or ['no node was heard yet']
-        # A line that wraps would not be written over.
-        lines = [line[: width - 1] for line in lines]
+        # The terminal must not wrap: lines that it makes would not be written over.
+        lines = [part for line in lines for part in wrap(line, width - 1, subsequent_indent='  ')]
         back = f'\x1b[{self._shown}F\x1b[J' if self._shown else ''
         print(back + '\n'.join(lines), flush=True)
         self._shown = len(lines)
