@@ -65,6 +65,9 @@ def run_node(name: str, args: list[str] | None = None) -> int:
             # A library that is missing or broken.
             sys.stderr.write(f'{name}: {error}\n')
             return 2
+        except ImportError as error:
+            sys.stderr.write(f'{name} needs ROS 2 ({error}): source its setup file first\n')
+            return 2
         return int(run(create, stop, args, finishing=name in FINISHING))
     return 128 + stop.signal if name in FINISHING and stop.signal else 0
 
