@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -120,17 +120,17 @@ def _draw_errors(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
             [each.mean.all.rmse_m for each in scores],
             {'color': 'tab:gray', 'marker': 's'},
         ),
-        'last true position': (
+        'previous true position': (
             [each.previous.all.rmse_m for each in scores],
             {'color': 'tab:orange', 'marker': '^'},
         ),
     }
     if evaluation.published and evaluation.withheld:
         style = {'color': 'tab:cyan', 'marker': 'x', 'lw': 1.0}
-        curves['model, valid ticks only'] = [each.model.rmse_m for each in scores], style
+        curves['model, published ticks only'] = [each.model.rmse_m for each in scores], style
     seconds = np.array([each.horizon for each in scores]) / model.rate_hz
     for label, (errors, style) in curves.items():
-        # On this scale nothing is zero, as the last true position is at horizon 0.
+        # On this scale nothing is zero, as the previous true position is at horizon 0.
         axes.plot(seconds, [error or np.nan for error in errors], label=label, **style)
     dress_errors(axes, model.rate_hz)
 
@@ -176,5 +176,7 @@ def draw_curve(curve: LearningCurve, path: str | Path) -> None:
     axes.set_xlabel('lap' if curve.laps else 'tenth of the stream')
     axes.set_ylabel('RMSE of the position over all ticks, m')
     axes.grid(visible=True, which='major', lw=0.3)
-    axes.legend()
+    axes.yaxis.set_major_formatter(ScalarFormatter())
+    axes.set_title('Learning while driving, beside training of the same laps')
+    figure.legend(loc='outside lower center', ncols=2)
     save(figure, path)
