@@ -230,8 +230,8 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
     elif positions.laps.count < FEWEST_LAPS:
         yield warning(
             'few_laps',
-            f'There are only {positions.laps.count:.1f} laps: record at least {FEWEST_LAPS}, '
-            f'better 10, so that some can be held out.',
+            f'There are only {positions.laps.count:.1f} laps: record at least five, '
+            f'better ten, so that some can be held out.',
         )
     if positions.standing > 0.2:
         yield info(

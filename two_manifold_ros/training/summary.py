@@ -89,7 +89,7 @@ def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
     lap_s = median_lap_s(drives)
-    wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
+    wanted = 'record at least five laps, better ten, of one route'
     there = 'the positions never close a lap'
     if lap_s is not None:
         laps, held = count_all_laps(drives), held_s / lap_s
