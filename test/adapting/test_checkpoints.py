@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last good file is never lost, whatever happens to the process, file or disk."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import errno
 import os
@@ -12,7 +11,7 @@ import resource
 import subprocess
 import sys
 from threading import Event
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,18 +24,14 @@ from two_manifold_ros.adapting.checkpoints import (
     NumberedFiles,
 )
 from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
+from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 @pytest.fixture

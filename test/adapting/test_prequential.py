@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of estimates against reference positions, and the contest of two filters by them."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

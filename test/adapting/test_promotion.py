@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Better models are handed to a filter node, whatever becomes of it and of its files."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 import shutil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from other_models import displaced, tolerant
@@ -14,16 +13,17 @@ import pytest
 
 from two_manifold_ros.adapting.checkpoints import NumberedFiles
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
-from two_manifold_ros.adapting.promotion import AWAY_S, PATIENCE_S, Promotion, SwapProtocol
+from two_manifold_ros.adapting.promotion import (
+    Answer,
+    AWAY_S,
+    Notice,
+    PATIENCE_S,
+    Promotion,
+    SwapProtocol,
+)
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from two_manifold_ros.adapting.promotion import Answer, Notice
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import Recording
 
 OLD, NEW = 'old.npz', 'new.npz'
 

@@ -2,19 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use of reference positions, and positions between them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.references import ReferenceBuffer, ReferenceMonitor
 from two_manifold_ros.recordings.excursions import FARTHEST_M, usable_places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MS = 10**6
 

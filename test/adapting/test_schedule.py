@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings start as the drive grows, when positions end, and when errors rise."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A map learned while driving: from nothing, beside the filter, and kept."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import cache
 from time import sleep
-from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
@@ -17,21 +16,16 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.adapting.updater_session import learning_progress, learning_values
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.status import NUMBERS
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import TrainedModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 Saved: TypeAlias = 'tuple[dict[str, Any], dict[str, np.ndarray]]'
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of a stream, and recordings made from it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps chosen for a training: the newest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training in a process of its own, which may be killed at any time."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 import multiprocessing
+from multiprocessing.process import BaseProcess
 import os
 from pathlib import Path
 import signal
 from threading import Thread
 from time import sleep
-from typing import TYPE_CHECKING
 
 from long_training import SETTINGS, train_for_long
 import numpy as np
@@ -19,13 +18,8 @@ import pytest
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.process import BaseProcess
-
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture

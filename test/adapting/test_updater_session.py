@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """From parameters to a learner behind the node: bytes in, estimates out, and every bad input."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from multiprocessing import active_children
+from pathlib import Path
 import re
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from odd_stream import odd_stream, unaccounted
@@ -24,6 +23,7 @@ from two_manifold_ros.adapting.updater_session import (
     learner_name,
     learning_events,
     stream_head,
+    UpdaterSession,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
@@ -36,15 +36,10 @@ from two_manifold_ros.interface.assessment import (
 )
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 def said(session: UpdaterSession) -> str:

@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Segments of a vehicle that drives in the plane with a perfect IMU."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from small_trains import PERIOD_NS, segment_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import Segment
 
 PERIOD_S = PERIOD_NS * 1e-9
 FINE = 200

@@ -2,22 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lessons made of arrays, and what every method has to hold to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import TrainSplit
+from two_manifold_ros.comparison.method import FittedMethod, Method, TrainSplit
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import FittedMethod, Method
-    from two_manifold_ros.recordings.recording import Recording
 
 PERIOD_NS = 100_000_000
 

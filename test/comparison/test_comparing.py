@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All methods by one plan, one after the other or side by side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
@@ -18,10 +14,8 @@ from two_manifold_ros.comparison.comparing import (
     try_method,
 )
 from two_manifold_ros.comparison.method import MeanPosition
+from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.protocol import Plan
 
 
 def tried(method: Fixed, plan: Plan) -> Trial | Failure:

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dead reckoning where the drive is known, its drift computed by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from driven_paths import driven, GRAVITY, PERIOD_S, steady, varied
 import numpy as np
@@ -24,12 +22,8 @@ from two_manifold_ros.comparison.dead_reckoning import (
     Y,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.ticks.segments import Segment
 
 
 def test_the_mount_is_found() -> None:

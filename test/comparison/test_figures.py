@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures of a comparison."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from stub_methods import Failing, Fixed, Repeater
 
 from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.outcome import Comparison
+from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError
 
 pytest.importorskip('matplotlib')
@@ -20,13 +21,6 @@ from two_manifold_ros.comparison.figures import (
     draw_errors,
     draw_tracks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.comparison.outcome import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
 
 DRAWINGS = pytest.mark.parametrize('draw', [draw_errors, draw_tracks])
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HMM against sums over all paths, EM against the truth, positions against means."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import itertools
 import logging

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """N4SID and its Kalman filter against known systems, a naive one and another library."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nfoursid.nfoursid import NFourSID
 import numpy as np
@@ -34,14 +32,10 @@ from two_manifold_ros.comparison.linear_system import (
     settled_covariance,
     stabilised,
 )
+from two_manifold_ros.comparison.method import FittedMethod, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.comparison.method import FittedMethod, TrainSplit
-    from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import Segment
 
 
 def random_system(seed: int, k: int = 5, d: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

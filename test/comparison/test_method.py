@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that every method keeps, and the two that learn next to nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from driven_paths import varied
 import numpy as np
@@ -23,16 +20,17 @@ from small_trains import (
 from two_manifold_ros.comparison.dead_reckoning import DeadReckoning
 from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
-from two_manifold_ros.comparison.method import fit_linear_track, MeanPosition, PreviousPosition
+from two_manifold_ros.comparison.method import (
+    fit_linear_track,
+    MeanPosition,
+    Method,
+    PreviousPosition,
+)
 from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.dataset import build_dataset
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import Method
-    from two_manifold_ros.recordings.recording import Recording
-
 
 CHANGING = {
     'mean': (MeanPosition(), 8),

@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of all methods on the same ticks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from stub_methods import Fixed
 
-from two_manifold_ros.comparison.outcome import Failure, grade, Trial
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.outcome import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
+from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Trial
+from two_manifold_ros.comparison.protocol import Plan
 
 
 def graded(

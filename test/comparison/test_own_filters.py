@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filters of this package among the compared methods, and all methods by name."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,22 +11,18 @@ from two_manifold_ros.comparison import own_filters
 from two_manifold_ros.comparison.comparing import compare, grade, Trial
 from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
+from two_manifold_ros.comparison.method import TrainSplit
+from two_manifold_ros.comparison.outcome import Result
 from two_manifold_ros.comparison.own_filters import EVERY, FittedModel, ManifoldHmm, methods_named
-from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
+from two_manifold_ros.comparison.protocol import Plan, plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import KERNELS
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.comparison.outcome import Result
-    from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.mark.parametrize('name', EVERY)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Train and test splits, and sanity checks."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -21,21 +21,15 @@ from two_manifold_ros.comparison.protocol import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Bools, Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats
-
-    Drive: TypeAlias = Callable[..., Recording]
+Drive: TypeAlias = Callable[..., Recording]
 
 
 SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nearest windows against loops over all training windows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from small_trains import (
@@ -15,16 +11,14 @@ from small_trains import (
     without_positions,
 )
 
+from two_manifold_ros.comparison.method import TrainSplit
 from two_manifold_ros.comparison.windows import (
     FittedNearestWindows,
     NearestSettings,
     NearestWindows,
 )
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import Segment
 
 
 def naive_nearest(

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An evaluation compares each prediction with the position at exactly its own stamp."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,16 +18,13 @@ from two_manifold_ros.evaluation.evaluate import (
     UNUSABLE,
 )
 from two_manifold_ros.evaluation.scores import travel_directions
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import RouteTracker
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.ticks.segments import positions_at
-
-if TYPE_CHECKING:
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 SPEED = 3.0
 SUMMARY_KEYS = {'rmse_m', 'median_m', 'p95_m', 'p99_m', 'coverage68', 'coverage95', 'n'}

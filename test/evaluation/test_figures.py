@@ -2,28 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of evaluations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.evaluation.online import AFTERWARDS, LearningCurve, MEAN, OFFLINE, Row
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('matplotlib')
 from two_manifold_ros.evaluation.figures import draw_curve, draw_evaluation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The learning curve: learners that are simple enough to know what they must reach."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import math
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +18,9 @@ from two_manifold_ros.evaluation.online import (
     MEAN,
     OFFLINE,
 )
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
 
 LAP_S = 8.0
 SETTINGS = TrainingSettings(horizons=(0, 5))

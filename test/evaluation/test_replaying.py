@@ -2,27 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay writes what the node would publish, once, in order, and the same every time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import replay
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import Recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 PER_ESTIMATE = {'position', 'odometry', 'predicted_path', 'latent_state', 'markers'}
 SECOND = 1_000_000_000

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores against plain loops, coverage against a known Gaussian, and the baselines' ellipses."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """All answers stay the same to the bit, whatever constant is added to all stamps."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,24 +14,19 @@ import pytest
 
 from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.inspection.lag import put_in_step
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import model_parts
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import TrainedModel
-    from two_manifold_ros.recordings.recording import Recording
-
-    Laps = tuple[Recording, Recording]
+Laps = tuple[Recording, Recording]
 
 BEGIN_NS, END_NS = 1_767_225_600 * 10**9, 1_767_226_600 * 10**9
 """The simulated laps are in between."""

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims and how they pass, and what an experiment is called with."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 import subprocess

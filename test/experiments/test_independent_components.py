@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The maps, bursts and slow systems of Singer & Coifman, and how results are scored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

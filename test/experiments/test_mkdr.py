@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torus, the globe, and how a projection is found and judged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

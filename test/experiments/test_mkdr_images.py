@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The snowman, and distances between its pictures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+
+from two_manifold_ros.typing import Floats
 
 pytest.importorskip('matplotlib')
 
@@ -17,9 +15,6 @@ from two_manifold_ros.experiments.mkdr_images import (
     sample_poses,
     Snowman,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
 
 
 def picture_of(

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The experiment with the reduced-rank HMM."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+
+from two_manifold_ros.typing import Floats
 
 pytest.importorskip('matplotlib')
 
@@ -23,9 +21,6 @@ from two_manifold_ros.experiments.rr_hmm import (
     true_eigenvalues,
     WordFeatures,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
 
 
 def chances_of_codes() -> Floats:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claims of the experiment with the slot car, and how it fails."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import import_module
 import sys

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Courses, scores against a loop over every start, length and horizon, and claims."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
@@ -25,11 +25,6 @@ from two_manifold_ros.experiments.slot_car_online import (
     StreamLearner,
     StreamSettings,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
 
 
 def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Recording]) -> None:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linear views and their bias; the rolls and the sheet that they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scores of the experiment with the film, and the truth that it keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames made ahead, windows of them in features, and states that move with a basis."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,9 +19,6 @@ from two_manifold_ros.experiments.video_learning import (
     VideoLearner,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WINDOW = 8
 SETTINGS = FilmSettings(WINDOW, 3_000, 3_000, states=3, ridge=1.0)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The belief of the HMM against plain formulas, and on a whole small lap."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifold kernel dimension reduction, and positions read with it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -19,9 +15,7 @@ from two_manifold_ros.hse_hmm.mkdr import (
     onto_unit_trace,
     within_reach,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 
 @pytest.mark.parametrize('seed', range(5))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets, read-outs and the calibration of their covariances."""
 
-from __future__ import annotations
-
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import naive

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables, transition and observation operators against equations, Bayes and Gram matrices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 import itertools
 

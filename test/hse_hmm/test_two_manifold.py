@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Couplings of two embeddings, and the directions that they share."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel principal components against the kernel matrices themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import naive

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The eigenmap against dense eigenvectors of the Laplacian, and its modes at a new point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learners by name, and extensions that do not fit together."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +18,6 @@ from two_manifold_ros.manifold.selection import (
     make_learner,
 )
 from two_manifold_ros.names import KERNELS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_which_have_a_graph() -> None:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rays in the room, the camera, the walk around the table and the film of it."""
 
-from __future__ import annotations
-
 from itertools import islice
 import math
 

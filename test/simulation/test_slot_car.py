@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The slot car obeys its forces, its sensors err as stated, and runs become bags."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,9 +31,6 @@ from two_manifold_ros.simulation.slot_car_run import (
     write_run,
 )
 from two_manifold_ros.simulation.track import Track
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STAMP = 1_700_000_000_000_000_007
 

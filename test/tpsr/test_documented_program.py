@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program in the documentation does what is said there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'learning_online.md'
 

@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """No answer depends on where the origin is, which way the axes point, or how large a metre is."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 import math
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,13 +14,11 @@ import pytest
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = {
     'route': TrainingSettings(window=20, horizons=(0, 10)),

@@ -2,28 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop validation on held-out blocks chooses, and calibrates."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered, training_targets
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, validate, validate_left_out
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
-
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
 

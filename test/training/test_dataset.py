@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings to training segments: rate, window, gaps, refusals, and stops left out."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +22,6 @@ from two_manifold_ros.training.dataset import (
     weighted_by_persistence,
 )
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 START_NS = 1_700_000_000_000_000_000
 USUAL = TrainingSettings()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Embeddings of pasts and futures, TPSRs, and positions estimated from the windows around."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 import re
 

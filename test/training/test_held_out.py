@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks are held out of the drives and followed, and no tick of them is learned from."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from hypothesis import given
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.held_out import (
     capped_mean,
@@ -25,12 +24,7 @@ from two_manifold_ros.training.held_out import (
     surely_lower,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
-
-    Split = tuple[list[Segment], list[Segment]]
+Split = tuple[list[Segment], list[Segment]]
 
 
 def segment(first: int, period_ns: int, count: int) -> Segment:

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a training, those of a node among them, and how the job of a node is given up."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Thread
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import TrainerParameters
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import job
 from two_manifold_ros.training.job import (
     check_target,
@@ -19,12 +20,6 @@ from two_manifold_ros.training.job import (
     TrainingJob,
 )
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
 
 NAN, INFINITE = float('nan'), float('inf')
 

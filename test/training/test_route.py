@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of a map: parts that are followed without knowing them, and what a model keeps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from circuit import AT_REST, Circuit, Drive, laid, LAP_TICKS
 from hypothesis import given
@@ -17,10 +16,15 @@ import pytest
 
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.merging import Places
+from two_manifold_ros.route.route import Route
+from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import route as module
-from two_manifold_ros.training.held_out import FOLDS, Stretch
+from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import (
     calibrate,
     choose_stretches,
@@ -31,16 +35,6 @@ from two_manifold_ros.training.route import (
 )
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.held_out import Validation
 
 LEAD = 30
 

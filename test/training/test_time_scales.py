@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rate and window follow the vehicle, where neither is given."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,9 +13,6 @@ from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Rec
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, with_time_scales
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def slowed(recording: Recording, factor: int) -> Recording:

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: what it refuses, what it reports, and that everything on offer learns the track."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import (
     count_all_laps,
@@ -22,14 +23,6 @@ from two_manifold_ros.training.summary import (
     measure_drives,
 )
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
 

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search changes what was not given by one step, and trials are compared on the same laps."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import asdict, replace
 import json
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import tuning as module
 from two_manifold_ros.training.cross_validation import Candidate, usual_candidate
 from two_manifold_ros.training.dataset import build_dataset
@@ -34,16 +36,9 @@ from two_manifold_ros.training.tuning import (
     steps_around,
     Trial,
     TrialBench,
+    Tried,
     tune,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.tuning import Tried
 
 USUAL = TrainingSettings(
     rate_hz=20.0, window=60, states=20, neighbours=30, horizons=(0, 10), sharpness=0.2,
