@@ -460,7 +460,6 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
 ) -> None:
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
-    assert model is not None
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
     for plane in (('odom', None), ('map', origin)):
         back, session = keeper(tmp_path), tpsr_session(_in_plane(model, *plane))

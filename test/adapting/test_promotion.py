@@ -272,7 +272,6 @@ def test_what_is_measured_to_be_better_is_handed_over(
     bench: Bench, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
 ) -> None:
     recording = slot_car_laps[1]
-    assert recording.positions is not None
     places: dict[int, tuple[float, float]] = {}
     events = zip(
         recording.imu.stamps.tolist(),
@@ -299,7 +298,6 @@ def test_what_is_measured_to_be_better_is_handed_over(
 
 def test_both_filter_with_the_limits_that_the_filter_node_reports(bench: Bench) -> None:
     for each in (bench.promotion.incumbent, bench.promotion.candidate):
-        assert each is not None
         assert each.filter.limits.error_m == 50.0
 
 

@@ -20,7 +20,6 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.status import NUMBERS
 from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
@@ -144,12 +143,9 @@ def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
     assert count > 0.7 * LEARNED
     assert recording.imu.stamps.tolist() == run().stamps_ns[:count].tolist()
     assert recording.imu.samples.tobytes() == run().imu[:count].tobytes()
-    assert recording.positions is not None
     assert recording.positions.positions.tobytes() == run().positions[:count:2, :2].tobytes()
     offline = train_model([recording], SETTINGS)
     model = learned.learner.model()
-    assert isinstance(model, RouteModel)
-    assert isinstance(offline, RouteModel)
     assert model.route.likelihood.means.tobytes() == offline.route.likelihood.means.tobytes()
 
 
@@ -189,7 +185,6 @@ def test_what_it_reports(learned: Learned) -> None:
 def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: float) -> None:
     """Of all laps it knows more than the first of them; not so if places are elsewhere now."""
     model = restored(kept).model()
-    assert isinstance(model, RouteModel)
     learner = StreamLearner(model, SETTINGS, at_once=True)
     assert learner.has_model
     assert learner.model() is None
@@ -341,7 +336,6 @@ def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_l
     assert np.median(wrong[-lap:]) < 0.1
     # Nothing of where the route was before.
     model = learner.model()
-    assert model is not None
     known = model.track[np.isfinite(model.track[:, 0])]
     assert known[:, 0].min() > drive.positions[:, 0].min() + 2.0
 
@@ -364,7 +358,6 @@ def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
     (recording,) = learner.memory.recordings(HEAD)
     assert len(recording.imu.stamps) >= LEARNED + 195
     assert np.diff(recording.imu.stamps).max() <= 2 * HEAD.period_ns
-    assert recording.positions is not None
     assert recording.positions.stamps.max() <= drive.stamps_ns[LEARNED + 200]
     assert learner.known_s == pytest.approx((LEARNED + 200) / 20.0, abs=0.6)
     assert not learner.schedule.ended
@@ -527,8 +520,6 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned:
         elif index % 2 == 0 and (index < 350 or index % 6 == 0):
             learner.add_reference(stamp, x, y)
     clean, model = learned.learner.model(), learner.model()
-    assert isinstance(clean, RouteModel)
-    assert isinstance(model, RouteModel)
     assert len(model.route.likelihood.means) == pytest.approx(
         len(clean.route.likelihood.means), rel=0.1
     )

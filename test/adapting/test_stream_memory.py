@@ -43,7 +43,6 @@ def test_it_gives_back_what_it_was_given() -> None:
     (recording,) = filled(100).recordings(HEAD)
     assert recording.imu.stamps.tolist() == [STEP * each for each in range(1, 101)]
     assert recording.imu.samples.tolist() == [sample(each) for each in range(100)]
-    assert recording.positions is not None
     assert recording.positions.stamps.tolist() == [STEP * each for each in range(1, 101, 4)]
     assert recording.positions.positions.tolist() == [[each, -each] for each in range(0, 100, 4)]
     assert (recording.imu.topic, recording.positions.topic) == ('/imu', '/fix')
@@ -64,7 +63,6 @@ def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
     (recording,) = memory.recordings(HEAD)
     assert recording.imu.stamps[-1] == STEP * 1500
     assert len(recording.imu.stamps) == len(memory) == len(recording.imu.samples)
-    assert recording.positions is not None
     assert recording.positions.stamps[0] >= recording.imu.stamps[0]
     assert recording.positions.stamps[-1] == STEP * 1497
 
@@ -173,7 +171,6 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
     assert memory.add_position(STEP + 1, 0.0, 0.0)
     assert memory.add_position(2 * STEP, 1.0, 0.0)
     (recording,) = memory.recordings(HEAD)
-    assert recording.positions is not None
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
 
 

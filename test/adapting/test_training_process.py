@@ -17,7 +17,6 @@ import pytest
 
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.train import train_model
 
@@ -47,8 +46,6 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
     part = slot_car_laps[0].between(0.0, 40.0)
     model, here = training.train([part], SETTINGS), train_model([part], SETTINGS)
     assert training.pid == process.pid
-    assert isinstance(model, RouteModel)
-    assert isinstance(here, RouteModel)
     np.testing.assert_allclose(
         model.route.likelihood.means, here.route.likelihood.means, rtol=1e-6, atol=1e-9
     )
@@ -63,7 +60,6 @@ def test_ctrl_c_while_it_starts_leaves_no_trace(
 ) -> None:
     training.begin()
     pid = training.pid
-    assert pid is not None
     # Python starts for about as long.
     for _ in range(20):
         os.kill(pid, signal.SIGINT)

@@ -43,7 +43,6 @@ def evaluation(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
 
 def on_a_line(recording: Recording, shift_s: float = 0.0) -> Recording:
     """Replace the positions by ones that move at constant speed along x."""
-    assert recording.positions is not None
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) * 1e-9 + shift_s
     line = np.stack([SPEED * elapsed, np.zeros(len(elapsed))], axis=1)
     return replace(recording, positions=replace(recording.positions, positions=line))
@@ -87,11 +86,7 @@ def test_predictions_are_for_their_own_tick(
 
 def test_the_model_is_far_ahead_and_its_ellipses_honest(evaluation: Evaluation) -> None:
     for each in evaluation.scores:
-        assert each.model.rmse_m is not None
-        assert each.mean.rmse_m is not None
         assert each.model.rmse_m < 0.2 * each.mean.rmse_m
-        assert each.model.coverage68 is not None
-        assert each.model.coverage95 is not None
         assert 0.5 < each.model.coverage68 < 0.97
         assert each.model.coverage95 > 0.85
 
@@ -109,7 +104,6 @@ def test_a_cold_start_for_every_recording(slot_car_model: RouteModel, laps: Reco
 def test_a_wrong_position_is_no_truth(
     slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
 ) -> None:
-    assert laps.positions is not None
     places = laps.positions.positions.copy()
     places[[40, 90]] += [[3.0, 0.0], [0.0, 4e4]]
     faulty = replace(laps, positions=replace(laps.positions, positions=places))
@@ -212,7 +206,6 @@ def test_what_cannot_be_compared_is_refused(
     seconds: float, late_s: int, words: str, slot_car_model: RouteModel, laps: Recording
 ) -> None:
     part = laps.between(0, seconds)
-    assert part.positions is not None
     late = replace(part.positions, stamps=part.positions.stamps + late_s * 10**9)
     with pytest.raises(InputError, match=words) as caught:
         evaluate(slot_car_model, [replace(part, positions=late)])
@@ -229,8 +222,6 @@ def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
     for each in found.scores:
         assert (each.model.n, each.model.rmse_m, each.model.published_share) == (0, None, 0.0)
         assert each.model.all.n == found.ticks - each.horizon
-        assert each.model.all.rmse_m is not None
-        assert each.mean.all.rmse_m is not None
         assert each.model.all.rmse_m > 0.5 * each.mean.all.rmse_m
     content = found.to_json()
     assert content['valid_ticks'] == 0
@@ -286,7 +277,6 @@ def test_a_dead_channel_that_the_model_does_not_use(
 def test_positions_in_another_frame_are_refused(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
-    assert laps.positions is not None
     moved = replace(laps, positions=replace(laps.positions, frame_id='odom'))
     with pytest.raises(InputError, match="in the frame 'odom', but the model gives them in 'map'"):
         check_fit(slot_car_model, moved)
@@ -297,7 +287,6 @@ def test_positions_in_another_frame_are_refused(
 def test_positions_from_another_origin_are_refused(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
-    assert laps.positions is not None
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     moved = replace(laps, positions=replace(laps.positions, origin=origin))
     with pytest.raises(InputError, match=r'metres from 48\.0000000, 11\.0000000 deg, but the '):
@@ -419,8 +408,6 @@ def test_a_horizon_without_truth_has_no_numbers(
 def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
     """With the IMU turned over the filter is wrong; estimates withheld there count."""
     now = withheld.scores[0].model
-    assert now.rmse_m is not None
-    assert now.all.rmse_m is not None
     assert now.all.rmse_m > 2.0 * now.rmse_m
 
 

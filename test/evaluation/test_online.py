@@ -88,7 +88,6 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
     assert curve.laps
     assert curve.names == ('parrot', OFFLINE, MEAN)
     assert learner.pushed == recording.imu.stamps.tolist()
-    assert recording.positions is not None
     assert learner.given == recording.positions.stamps.tolist()
     rows = rows_of(curve, 'parrot')
     assert list(rows) == [1, 2, 3, 4, 5]
@@ -175,7 +174,6 @@ def test_without_positions_there_is_nothing_to_compare_with(
     drive: Callable[..., Recording],
 ) -> None:
     recording = drive(24.0)
-    assert recording.positions is not None
     none = recording.positions.select(np.zeros(len(recording.positions.stamps), dtype=np.bool_))
     without = type(recording)(recording.name, recording.imu, none)
     with pytest.raises(InputError, match='ellipse: there are no positions'):

@@ -38,7 +38,6 @@ ANY_SHIFT_NS = st.integers(1 - BEGIN_NS, 2**63 - 1 - END_NS)
 
 def shifted(recording: Recording, shift_ns: int) -> Recording:
     imu, positions = recording.imu, recording.positions
-    assert positions is not None
     assert BEGIN_NS <= imu.stamps[0] < imu.stamps[-1] < END_NS
     return replace(
         recording,
@@ -147,8 +146,6 @@ def test_what_inspection_measures_and_corrects(slot_car_laps: Laps, shift_ns: in
     assert differences(*reports) == []
     (one,), (other,) = (put_in_step([each], 'auto') for each in (recording, moved))
     assert one.notes == other.notes
-    assert one.positions is not None
-    assert other.positions is not None
     assert (other.positions.stamps - one.positions.stamps == shift_ns).all()
 
 
@@ -174,7 +171,6 @@ def test_which_references_are_used(slot_car_laps: Laps, shift_ns: int) -> None:
     used = []
     for by in (0, shift_ns):
         stream, monitor = slot_car_laps[1].positions, ReferenceMonitor()
-        assert stream is not None
         rows = zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True)
         used.append([monitor.add(stamp + by, *position) for stamp, position in rows])
         assert any(used[-1])
@@ -192,7 +188,6 @@ def test_what_is_read(slot_car_laps: Laps, tmp_path: Path, shift: str, receive_t
         # The header of ROS 2 holds no later second.
         shift_ns = (2**31 - 10) * 10**9 - BEGIN_NS
     recording = shifted(slot_car_laps[0].between(None, 2.0), shift_ns)
-    assert recording.positions is not None
     with BagWriter(tmp_path / 'bag') as bag:
         for stamp, (x, y) in zip(
             recording.positions.stamps.tolist(), recording.positions.positions, strict=True
@@ -204,7 +199,6 @@ def test_what_is_read(slot_car_laps: Laps, tmp_path: Path, shift: str, receive_t
             message = {'header': header, 'point': point}
             bag.write('/at', 'geometry_msgs/msg/PointStamped', stamp, message)
     read = read_recording(tmp_path / 'bag', ReadingOptions(use_receive_time=receive_time))
-    assert read.positions is not None
     for stamps in (read.imu.stamps, read.imu.receive_stamps, read.positions.stamps):
         assert stamps.tolist() == recording.positions.stamps.tolist()
     assert read.positions.positions.tobytes() == recording.positions.positions.tobytes()

@@ -62,8 +62,6 @@ def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
     frames = np.array([reduced(picture) for picture in pictures])
     fading = np.exp(-np.arange(WINDOW) / (SETTINGS.fading * WINDOW))
     first, second = samples[16], samples[20]
-    assert first is not None
-    assert second is not None
     windows = [frames[begin : begin + WINDOW] for begin in range(WINDOW + 2)]
     scale = np.median([distance(*pair, fading) for pair in combinations(windows, 2)])
     past = distance(frames[0:8], frames[4:12], fading[::-1])
@@ -88,7 +86,6 @@ def test_a_trail_moves_with_the_basis() -> None:
     for history in histories:
         test, observation = random.normal(size=9), random.normal(size=2)
         move = learner.add(test, test, history, observation)
-        assert move is not None
         trail.move(move.right)
         trail.append(learner.svd.newest[-1])
     expected = histories @ learner.svd.right.T
@@ -106,7 +103,6 @@ def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndar
     samples = [stream.push(picture) for picture in pictures]
     known = []
     for sample in samples[8:]:
-        assert sample is not None
         learner.learn(sample)
         known.append(len(learner.beliefs.rows))
     assert known == [0] * (together - 1) + list(range(1, 25 - together + 1))

@@ -48,7 +48,6 @@ class Move:
         return self.scale * turn @ np.diag([1.0, -1.0 if self.mirrored else 1.0])
 
     def of(self, recording: Recording) -> Recording:
-        assert recording.positions is not None
         moved = recording.positions.positions @ self.matrix.T + self.shift
         return replace(recording, positions=replace(recording.positions, positions=moved))
 
@@ -58,7 +57,6 @@ def drives() -> tuple[Recording, Recording]:
     """Return laps to train on and laps to filter, with the noise of a camera."""
     run = simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=11)
     recording = run_to_recording(run)
-    assert recording.positions is not None
     noise = np.random.default_rng(0).normal(scale=0.01, size=recording.positions.positions.shape)
     positions = replace(recording.positions, positions=recording.positions.positions + noise)
     seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9

@@ -92,7 +92,6 @@ def test_no_more_than_two_windows_are_refused(seconds: float) -> None:
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
 def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     whole = drive()
-    assert whole.positions is not None
     moved = replace(whole.positions, stamps=whole.positions.stamps + shift_s * 10**9)
     assert refusal([replace(whole, positions=moved)]) == (
         'drive: no position falls into the time of the IMU; check the stamps of both'
@@ -102,7 +101,6 @@ def test_positions_of_another_time_are_refused(shift_s: int) -> None:
 def test_absurd_values_are_set_aside_and_counted() -> None:
     whole = drive()
     clean = build_dataset([whole], USUAL)
-    assert whole.positions is not None
     samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
     samples[500:510, 2] = 1e300
     places[50] = -1e300
@@ -129,7 +127,6 @@ def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
 
 def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recording]) -> None:
     whole = slot_car_laps[0].between(None, 20.0)
-    assert whole.positions is not None
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
     # Ticks start with the recording, and not where stamps are whole seconds.
     half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
@@ -209,7 +206,6 @@ def test_stops_are_left_out_but_for_their_first_second(
     recording, rest = stopping
     whole = build_dataset([recording], CLOCKED).segments[0]
     dataset = driving_dataset([recording], CLOCKED)
-    assert dataset.rest is not None
     assert dataset.rest.ticks == RUN_IN
     (driven,) = dataset.segments
     kept = np.isin(whole.stamps, driven.stamps)

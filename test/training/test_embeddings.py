@@ -74,7 +74,6 @@ def test_the_warm_start_finds_the_state_of_a_training_window(
     for index in (0, 60, 150):
         squared = np.square(pasts - pasts[index]).sum(axis=1)
         found = warm.transform(squared)
-        assert found is not None
         assert np.linalg.norm(found - wanted[index]) < 0.5 * np.linalg.norm(wanted[index])
 
 
@@ -100,9 +99,7 @@ def tpsr_structure() -> TpsrEmbeddings:
     series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
     series += 0.1 * random.standard_normal(series.shape)
     settings = replace(TPSR, states=12)
-    found = embed([series[:300], series[300:]], 15, settings, 10)
-    assert isinstance(found, TpsrEmbeddings)
-    return found
+    return embed([series[:300], series[300:]], 15, settings, 10)
 
 
 def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
@@ -236,7 +233,6 @@ def test_nothing_is_estimated_of_all_or_next_to_nothing(drives: Drives) -> None:
 def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     """Return half of the laps with a position every two seconds."""
     recording = slot_car_laps[0].between(None, 70.0)
-    assert recording.positions is not None
     rare = np.arange(len(recording.positions.stamps)) % 20 == 0
     return replace(recording, positions=recording.positions.select(rare))
 

@@ -57,9 +57,7 @@ def calibration(passes: Passes, drive: Drive, **changed: Any) -> Validation | No
 
 @pytest.fixture(scope='module')
 def calibrated(circuit: Drive, passes: Passes) -> Validation:
-    found = calibration(passes, circuit)
-    assert found is not None
-    return found
+    return calibration(passes, circuit)
 
 
 @pytest.mark.parametrize('unknown', [slice(0, 0), slice(400, 600)], ids=['all', 'some'])
@@ -78,7 +76,6 @@ def test_what_was_followed_is_scored(
     track[unknown] = np.nan
     monkeypatch.setattr(module, 'follow', remembered)
     found = calibration(passes, circuit, track=track)
-    assert found is not None
     counted = [np.arange(len(means)) >= LEAD for means in runs]
     errors = np.linalg.norm(np.concatenate(runs) - track, axis=1)[np.concatenate(counted)]
     assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
@@ -157,7 +154,6 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
-    assert found is not None
     np.testing.assert_allclose(found.factors, calibrated.factors, rtol=0.25)
     assert found.score_m > calibrated.score_m + 0.5
 
@@ -179,7 +175,6 @@ def test_factors_make_ellipses_hold_their_share() -> None:
         drive = Circuit().laps(12, seed=trained)
         passes = laid(drive)
         found = calibrate(passes, [drive.observations], [drive.track], LEAD, tuning)
-        assert found is not None
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
@@ -199,7 +194,6 @@ def test_factors_make_ellipses_hold_their_share() -> None:
 def test_places_on_a_line_have_finite_ellipses(circuit: Drive) -> None:
     flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
     found = calibration(laid(flat), flat)
-    assert found is not None
     assert np.isfinite([found.score_m, *found.factors]).all()
 
 

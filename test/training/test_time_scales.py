@@ -23,7 +23,6 @@ def slowed(recording: Recording, factor: int) -> Recording:
     between = (stamps - start) / factor
     elapsed = (imu.stamps - start).astype(float)
     samples = np.stack([np.interp(between, elapsed, each) for each in imu.samples.T], axis=1)
-    assert recording.positions is not None
     places = recording.positions
     return replace(
         recording,
@@ -35,10 +34,6 @@ def slowed(recording: Recording, factor: int) -> Recording:
 def test_a_slow_vehicle(drive: Callable[..., Recording]) -> None:
     usual = with_time_scales([drive(90.0)], TrainingSettings())
     slow = with_time_scales([slowed(drive(90.0), 6)], TrainingSettings())
-    assert usual.rate_hz is not None
-    assert slow.rate_hz is not None
-    assert slow.window is not None
-    assert usual.window is not None
     assert 5.0 <= slow.rate_hz < usual.rate_hz <= 20.0
     assert slow.window / slow.rate_hz > 1.5 * usual.window / usual.rate_hz
 
@@ -113,8 +108,6 @@ def test_what_is_chosen_of_what_was_compared(
     known = FOLLOWED_AT | changes
 
     def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
-        assert settings.window is not None
-        assert settings.rate_hz is not None
         return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
@@ -128,8 +121,6 @@ def test_what_is_chosen_of_what_was_compared(
 
 def test_a_quick_vehicle_keeps_a_short_window() -> None:
     chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
-    assert chosen.rate_hz is not None
-    assert chosen.window is not None
     assert chosen.window / chosen.rate_hz <= 12.0
 
 

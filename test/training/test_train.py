@@ -43,7 +43,6 @@ def seconds(recording: Recording) -> float:
 
 
 def with_positions(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
-    assert recording.positions is not None
     return replace(recording, positions=replace(recording.positions, **changes))
 
 
@@ -125,8 +124,6 @@ def test_every_spectral_filter_is_far_ahead_of_the_mean(
     own = evaluate(model, [slot_car_laps[1]])
     assert not np.allclose(own.runs[0].positions, unchanged.runs[0].positions, atol=1e-6)
     for each in own.scores:
-        assert each.model.rmse_m is not None
-        assert each.mean.rmse_m is not None
         assert each.model.rmse_m < 0.3 * each.mean.rmse_m
 
 
@@ -144,7 +141,6 @@ def test_two_recordings_in_either_order(
         assert model.summary['segments'] == 2
         assert np.isnan(model.track).all(axis=1).sum() == 1
         now = evaluate(model, [slot_car_laps[1]]).scores[0]
-        assert now.model.rmse_m is not None
         assert now.model.rmse_m < 0.3
 
 
@@ -153,7 +149,6 @@ def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> No
     there = replace(with_positions(laps, origin=origin), name='there')
     higher = with_positions(laps, origin=replace(origin, altitude_m=1))
     short = laps.between(None, 30.0)
-    assert short.positions is not None
     still = with_positions(short, positions=np.ones_like(short.positions.positions))
     beyond = replace(QUICK, horizons=(0, 5000))
     for recordings, settings, words in (
@@ -175,7 +170,6 @@ def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> No
 def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
     """Dead channels, few states, and positions that say nothing of where it drove."""
     part = laps.between(None, 60.0)
-    assert part.positions is not None
     samples = part.imu.samples.copy()
     samples[:, 2:5] = 0.0
     order = np.random.default_rng(0).permutation(len(part.positions.positions))

@@ -18,7 +18,7 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import tuning as module
 from two_manifold_ros.training.cross_validation import Candidate, usual_candidate
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import capped_mean, HeldTime, hold_out
+from two_manifold_ros.training.held_out import capped_mean, hold_out
 from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -241,7 +241,6 @@ def test_what_is_no_journal_is_left_alone(text: str, tmp_path: Path) -> None:
 
 def test_the_key_is_of_data_settings_and_what_is_given(drive: Callable[..., Recording]) -> None:
     recording = drive(4.0)
-    assert recording.positions is not None
     key = key_of([recording], USUAL, {'states'})
     assert key == key_of([replace(drive(4.0), name='moved')], USUAL, ['states'])
     samples, places = recording.imu.samples.copy(), recording.positions.positions.copy()
@@ -283,7 +282,6 @@ def bench(laps: list[Recording]) -> TrialBench:
     """Return a bench over the slot car."""
     dataset = build_dataset(laps, SETTINGS)
     held_time = hold_time(laps, dataset)
-    assert isinstance(held_time, HeldTime)
     return TrialBench(laps, dataset, held_time)
 
 
@@ -295,7 +293,6 @@ def test_a_trial_is_the_score_of_a_validation(bench: TrialBench, laps: list[Reco
     dataset = build_dataset(laps, SETTINGS)
     fit, held = hold_out(dataset.segments, dataset.window)
     trial = bench(SETTLED)
-    assert isinstance(trial, Trial)
     squares = RouteFold(fit, held, dataset, SETTINGS).squared_errors(SETTINGS)
     positions = np.concatenate([segment.positions for segment in fit])
     lost_m = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
@@ -317,7 +314,6 @@ def test_what_cannot_be_tried_says_why(bench: TrialBench) -> None:
         ({'window': 400}, 'windows of 400 ticks at 10 Hz leave too little'),
     ):
         outcome = bench(replace(SETTLED, **change))
-        assert isinstance(outcome, Failure)
         assert words in outcome.reason
     assert isinstance(bench(SETTLED), Trial)
 
