@@ -17,12 +17,7 @@ import numpy as np
 import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
-from two_manifold_ros.adapting.checkpoints import (
-    Checkpoints,
-    FORMAT,
-    name_of_files,
-    NumberedFiles,
-)
+from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT, name_of_files, NumberedFiles
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError

@@ -8,12 +8,7 @@ import math
 import pytest
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
-from two_manifold_ros.adapting.schedule import (
-    FIRST_S,
-    GROWTH,
-    Schedule,
-    USUAL_PARTS,
-)
+from two_manifold_ros.adapting.schedule import FIRST_S, GROWTH, Schedule, USUAL_PARTS
 
 STEP_NS = 100_000_000
 HOLE_NS = 1_000_000_000

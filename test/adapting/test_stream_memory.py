@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.stream_memory import (
-    make_head,
-    SEAM_NS,
-    STEP_NS,
-    StreamMemory,
-)
+from two_manifold_ros.adapting.stream_memory import make_head, SEAM_NS, STEP_NS, StreamMemory
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 STEP = 10_000_000

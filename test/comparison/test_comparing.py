@@ -7,12 +7,7 @@ import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 from stub_methods import Failing, Fixed, Killed, Repeater
 
-from two_manifold_ros.comparison.comparing import (
-    compare,
-    Failure,
-    Trial,
-    try_method,
-)
+from two_manifold_ros.comparison.comparing import compare, Failure, Trial, try_method
 from two_manifold_ros.comparison.method import MeanPosition
 from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError

@@ -16,11 +16,7 @@ from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError
 
 pytest.importorskip('matplotlib')
-from two_manifold_ros.comparison.figures import (
-    caption_of,
-    draw_errors,
-    draw_tracks,
-)
+from two_manifold_ros.comparison.figures import caption_of, draw_errors, draw_tracks
 
 DRAWINGS = pytest.mark.parametrize('draw', [draw_errors, draw_tracks])
 

@@ -9,13 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from small_trains import (
-    circle,
-    segment_of,
-    train_of,
-    wander,
-    without_positions,
-)
+from small_trains import circle, segment_of, train_of, wander, without_positions
 
 from two_manifold_ros.comparison.hidden_markov import (
     Codebook,

@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import solve_discrete_are
-from small_trains import (
-    circle,
-    segment_of,
-    train_of,
-    wander,
-    without_positions,
-)
+from small_trains import circle, segment_of, train_of, wander, without_positions
 
 from two_manifold_ros.comparison import linear_system as module
 from two_manifold_ros.comparison.linear_system import (

@@ -4,12 +4,7 @@
 
 import numpy as np
 import pytest
-from small_trains import (
-    circle,
-    train_of,
-    wander,
-    without_positions,
-)
+from small_trains import circle, train_of, wander, without_positions
 
 from two_manifold_ros.comparison.method import TrainSplit
 from two_manifold_ros.comparison.windows import (

@@ -11,11 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import Limits
-from two_manifold_ros.manifold.laplacian_eigenmap import (
-    LaplacianEigenmap,
-    LARGEST_GAIN,
-    NearModes,
-)
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARGEST_GAIN, NearModes
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
 

@@ -13,12 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import job
-from two_manifold_ros.training.job import (
-    check_target,
-    read_bags,
-    training_settings,
-    TrainingJob,
-)
+from two_manifold_ros.training.job import check_target, read_bags, training_settings, TrainingJob
 from two_manifold_ros.training.settings import TrainingSettings
 
 NAN, INFINITE = float('nan'), float('inf')
