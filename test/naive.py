@@ -156,3 +156,20 @@ def bayes_predictions(transition: Array, emission: Array, symbols: Array) -> Arr
 def align(reference: Array, columns: Array) -> Array:
     """Signs that turn columns into those of the reference."""
     return np.sign((reference * columns).sum(axis=0))
+
+
+def assert_same_to_signs(found: Array, expected: Array, **tolerances: float) -> None:
+    """Each column is the expected one or its negative."""
+    np.testing.assert_allclose(found, expected * align(found, expected), **tolerances)
+
+
+def diffusion_map(weights: Array, density: float, dimension: int) -> tuple[Array, Array]:
+    """Eigenvalues of a walk over weights, and its functions after a step, centred."""
+    sums = weights.sum(axis=1)
+    weights = weights / np.outer(sums, sums) ** density
+    degrees = weights.sum(axis=1)
+    values, functions = np.linalg.eig(weights / degrees[:, None])
+    order = np.argsort(-values.real)[1 : dimension + 1]
+    values, functions = values.real[order], functions.real[:, order]
+    functions *= values / np.sqrt(degrees @ np.square(functions) / degrees.sum())
+    return values, functions - functions.mean(axis=0)

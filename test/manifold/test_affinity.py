@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Affinities, the points near a point, landmarks and signs."""
 
-from collections.abc import Callable
-
 import naive
+from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
 from two_manifold_ros.manifold.affinity import affinity, fix_signs, median_distance, near_points
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.ticks.windows import WindowSet
 
 SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
 AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))
@@ -27,8 +25,8 @@ def test_no_bandwidth_makes_all_alike() -> None:
     np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
 
 
-def test_median_of_the_distances(make_windows: Callable[..., WindowSet]) -> None:
-    windows = make_windows()
+def test_median_of_the_distances() -> None:
+    windows = noisy_lap()
     rows = windows.rows(np.arange(len(windows)))
     every = np.sqrt(naive.squared_distances(rows, rows)[np.triu_indices(len(rows), 1)])
     assert median_distance(windows) == pytest.approx(np.median(every), rel=0.02)

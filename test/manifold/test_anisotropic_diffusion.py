@@ -55,17 +55,9 @@ def test_dense_eigenvectors(density: float, power: float) -> None:
     assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
     weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
     np.fill_diagonal(weights, 1.0)
-    sums = weights.sum(axis=1)
-    weights /= np.outer(sums, sums) ** density
-    values, functions = np.linalg.eig(weights / weights.sum(axis=1, keepdims=True))
-    order = np.argsort(-values.real)[1:5]
-    np.testing.assert_allclose(embedding.eigenvalues, values.real[order], rtol=1e-9)
-    stationary = weights.sum(axis=1) / weights.sum()
-    expected = functions.real[:, order]
-    expected *= values.real[order] / np.sqrt(stationary @ np.square(expected))
-    expected -= expected.mean(axis=0)
-    signs = naive.align(embedding.coordinates, expected)
-    np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-8)
+    values, expected = naive.diffusion_map(weights, density, 4)
+    np.testing.assert_allclose(embedding.eigenvalues, values, rtol=1e-9)
+    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
 def test_power_means() -> None:
@@ -212,19 +204,21 @@ def test_more_rank_than_there_is() -> None:
     assert not metric.coefficients[:, :, 2:].any()
 
 
-def test_nothing_moves() -> None:
-    with pytest.raises(InputError, match='no point moves'):
-        NeighboursInTime(3, 2).measure(PointSet(np.ones((9, 2))))
-    with pytest.raises(InputError, match='no point moves'):
-        GivenCovariances(np.zeros((40, 3, 3)), 2).measure(POINTS)
-
-
-def test_what_does_not_fit() -> None:
-    with pytest.raises(InputError, match=r'instead of \(40, 3, 3\)'):
-        GivenCovariances(np.ones((40, 2, 2)), 2).measure(POINTS)
-    for source in (GivenCovariances(np.ones((40, 3, 3)), 0), NeighboursInTime(2, 0)):
-        with pytest.raises(InputError, match='is 0, but must be at least 1'):
-            source.measure(POINTS)
+@pytest.mark.parametrize(
+    ('source', 'points', 'words'),
+    [
+        (NeighboursInTime(3, 2), PointSet(np.ones((9, 2))), 'no point moves'),
+        (GivenCovariances(np.zeros((40, 3, 3)), 2), POINTS, 'no point moves'),
+        (GivenCovariances(np.ones((40, 2, 2)), 2), POINTS, r'instead of \(40, 3, 3\)'),
+        (GivenCovariances(np.ones((40, 3, 3)), 0), POINTS, 'is 0, but must be at least 1'),
+        (NeighboursInTime(2, 0), POINTS, 'is 0, but must be at least 1'),
+    ],
+)
+def test_what_does_not_move_or_fit(
+    source: GivenCovariances | NeighboursInTime, points: PointSet, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        source.measure(points)
 
 
 def test_one_step_is_second_moments_about_the_start() -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locally linear embedding beside that of scikit-learn, and mixtures of neighbours."""
 
+import naive
 import numpy as np
 import pytest
 
@@ -26,8 +27,7 @@ def test_locally_linear_embedding_of_scikit_learn() -> None:
         n_neighbors=9, n_components=3, eigen_solver='dense'
     ).fit(POINTS)
     expected = np.sqrt(70) * other.embedding_
-    signs = np.sign((embedding.coordinates * expected).sum(axis=0))
-    np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-5)
+    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-5)
     assert embedding.eigenvalues.sum() == pytest.approx(other.reconstruction_error_, rel=1e-6)
 
 
@@ -101,15 +101,12 @@ def test_usual_weights() -> None:
     np.testing.assert_array_equal(usual_weights(np.zeros((4, 4))), 0.25)
 
 
-def test_no_distances() -> None:
-    assert RESPONSE.weights(np.full(12, np.nan)) is None
-
-
 def test_distances_that_contradict_each_other() -> None:
     # Exact in binary, so that the cosine is minus the diagonal: 1 + 2 / 1024.
     far = 4.0 + 2.0**-8
     with pytest.raises(np.linalg.LinAlgError):
         relative_weights(np.ones(2), np.array([[0.0, far], [far, 0.0]]), 2.0**-10)
+    assert RESPONSE.weights(np.full(12, np.nan)) is None
     two = Barycentric(np.array([[0, 1], [1, 0]]), np.array([1]), np.array([1e308]))
     assert two.check(2) == 2
     with np.errstate(over='ignore', invalid='ignore'):
