@@ -67,16 +67,14 @@ def test_what_was_withheld_is_drawn_apart(
     """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
     (run,) = short.runs
     withheld = np.arange(len(run.published)) == 3
-    parted = replace(
-        run, published=~withheld, withheld=Counter({'gap': 1}), reasons={'gap': 'a gap'}
-    )
-    nothing = replace(
-        run, published=np.zeros_like(run.published), withheld=Counter({'gap': len(run.published)})
-    )
-    published = replace(run, withheld=Counter())
-    for name, each in (('parted', parted), ('nothing', nothing), ('whole', published)):
-        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
-    drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
+    drawn = {}
+    for name, shown in (
+        ('parted', ~withheld), ('nothing', np.zeros_like(withheld)), ('whole', run.published)
+    ):  # fmt: skip
+        causes = Counter({'gap': int((~shown).sum())})
+        each = replace(run, published=shown, withheld=+causes, reasons={'gap': 'a gap'})
+        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / 'drawn.svg')
+        drawn[name] = (tmp_path / 'drawn.svg').read_text()
     colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}
     assert colours['parted'] == (True, True)
     assert colours['whole'] == (False, True)

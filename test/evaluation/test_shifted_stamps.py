@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All answers stay the same to the bit, whatever constant is added to all stamps."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from other_models import small_tpsr
+from other_recordings import with_imu, with_positions
 import pytest
 
 from two_manifold_ros.adapting.references import ReferenceMonitor
@@ -39,15 +40,8 @@ ANY_SHIFT_NS = st.integers(1 - BEGIN_NS, 2**63 - 1 - END_NS)
 def shifted(recording: Recording, shift_ns: int) -> Recording:
     imu, positions = recording.imu, recording.positions
     assert BEGIN_NS <= imu.stamps[0] < imu.stamps[-1] < END_NS
-    return replace(
-        recording,
-        imu=replace(
-            imu,
-            stamps=imu.stamps + shift_ns,
-            receive_stamps=imu.receive_stamps + shift_ns,
-        ),
-        positions=replace(positions, stamps=positions.stamps + shift_ns),
-    )
+    stamps = {name: getattr(imu, name) + shift_ns for name in ('stamps', 'receive_stamps')}
+    return with_positions(with_imu(recording, **stamps), stamps=positions.stamps + shift_ns)
 
 
 def differences(one: Any, other: Any, name: str = '') -> list[str]:  # noqa: ANN401 - any value
@@ -103,21 +97,20 @@ def test_estimates_and_scores(
     stamps = recording.imu.stamps.copy()
     stamps[100] += 86_400 * 10**9
     stamps[200:] += 3 * 10**9
-    recording = replace(recording, imu=replace(recording.imu, stamps=stamps))
+    recording = with_imu(recording, stamps=stamps)
     moved = shifted(recording, shift_ns)
     score, other = evaluate(model, [recording]), evaluate(model, [moved])
     assert differences(score.to_json(), other.to_json()) == []
     assert differences(score.truths, other.truths) == []
     published = [
-        [values_of(estimate, by) for estimate, _ in estimates_along(Filter(model), each, silent)]
+        [
+            values_of(estimate, by)
+            for estimate, _ in estimates_along(Filter(model), each, lambda *_: None)
+        ]
         for each, by in ((recording, 0), (moved, shift_ns))
     ]
     assert len({each['cause'] for each in published[0]}) > 1
     assert differences(*published) == []
-
-
-def silent(_: str, share: float) -> None:
-    assert 0.0 <= share < 1.0
 
 
 @pytest.mark.parametrize(
