@@ -28,22 +28,32 @@ def training() -> Iterator[TrainingProcess]:
     training.close()
 
 
+@pytest.fixture(scope='session')
+def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
+    return slot_car_laps[0]
+
+
+def train_too_little(training: TrainingProcess, laps: Recording) -> None:
+    """Make the process start, and refuse."""
+    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
+        training.train([laps.between(0.0, 0.5)], SETTINGS)
+
+
 def process_of(training: TrainingProcess) -> BaseProcess:
     return next(each for each in multiprocessing.active_children() if each.pid == training.pid)
 
 
 def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
-    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
+    training: TrainingProcess, laps: Recording
 ) -> None:
-    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
-        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    train_too_little(training, laps)
     process = process_of(training)
     assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
     # Of a terminal it goes to the whole group.
     os.kill(process.pid, signal.SIGINT)
     with pytest.raises(RuntimeError, match='Traceback'):
         training.train([None], SETTINGS)  # type: ignore[list-item]
-    part = slot_car_laps[0].between(0.0, 40.0)
+    part = laps.between(0.0, 40.0)
     model, here = training.train([part], SETTINGS), train_model([part], SETTINGS)
     assert training.pid == process.pid
     np.testing.assert_allclose(
@@ -55,7 +65,7 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
 
 def test_ctrl_c_while_it_starts_leaves_no_trace(
     training: TrainingProcess,
-    slot_car_laps: tuple[Recording, Recording],
+    laps: Recording,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     training.begin()
@@ -64,35 +74,36 @@ def test_ctrl_c_while_it_starts_leaves_no_trace(
     for _ in range(20):
         os.kill(pid, signal.SIGINT)
         sleep(0.01)
-    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
-        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    train_too_little(training, laps)
     assert (training.pid, capfd.readouterr().err) == (pid, '')
     # Here it is heard as before.
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_a_killed_process_is_reported_and_another_one_goes_on(
-    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
+    training: TrainingProcess, laps: Recording
 ) -> None:
-    with pytest.raises(InputError):
-        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    train_too_little(training, laps)
     first = process_of(training)
     killer = Thread(target=lambda: (until_busy(first.pid), first.kill()))
     killer.start()
     with pytest.raises(InputError, match='ended with status -9'):
-        training.train([slot_car_laps[0]], SETTINGS)
+        training.train([laps], SETTINGS)
     killer.join()
-    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
-        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    train_too_little(training, laps)
     assert training.pid != first.pid
+
+
+def stat_of(pid: int | None) -> list[str]:
+    """Return the state of a process and what follows it; times are the fields 11 and 12."""
+    return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
 
 
 def until_busy(pid: int | None) -> None:
     """Wait until a process has computed for a while from now on."""
 
     def ticks() -> int:
-        fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
-        return int(fields[11]) + int(fields[12])
+        return sum(map(int, stat_of(pid)[11:13]))
 
     begun = ticks()
     while ticks() < begun + 10:
@@ -100,40 +111,39 @@ def until_busy(pid: int | None) -> None:
 
 
 def test_it_is_closed_in_the_middle_of_a_training_and_trains_no_more(
-    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
+    training: TrainingProcess, laps: Recording
 ) -> None:
-    with pytest.raises(InputError):
-        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    train_too_little(training, laps)
     process = process_of(training)
     closer = Thread(target=lambda: (until_busy(process.pid), training.close()))
     closer.start()
     with pytest.raises(InputError, match='not needed any more'):
-        training.train([slot_car_laps[0]], SETTINGS)
+        training.train([laps], SETTINGS)
     closer.join()
     assert not process.is_alive()
     with pytest.raises(InputError, match='not needed any more'):
-        training.train([slot_car_laps[0]], SETTINGS)
+        training.train([laps], SETTINGS)
     assert training.pid is None
 
 
 @pytest.mark.parametrize('delay_s', [0.0, 0.002, 0.01])
 def test_closing_it_while_it_starts_leaves_nothing_behind(
-    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording], delay_s: float
+    training: TrainingProcess, laps: Recording, delay_s: float
 ) -> None:
     closer = Thread(target=lambda: (sleep(delay_s), training.close()))
     closer.start()
     with pytest.raises(InputError, match='not needed any more'):
-        training.train([slot_car_laps[0]], SETTINGS)
+        training.train([laps], SETTINGS)
     closer.join()
     assert not [each for each in multiprocessing.active_children() if each.name == 'training']
 
 
 def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
-    slot_car_laps: tuple[Recording, Recording],
+    laps: Recording,
 ) -> None:
     context = multiprocessing.get_context('spawn')
     ours, its = context.Pipe()
-    parent = context.Process(target=train_for_long, args=(its, slot_car_laps[0]))
+    parent = context.Process(target=train_for_long, args=(its, laps))
     parent.start()
     child = ours.recv()
     until_busy(child)
@@ -141,11 +151,7 @@ def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
     parent.join()
     for _ in range(500):
         # Where no parent waits for it, it stays as a zombie.
-        if not Path(f'/proc/{child}').exists() or state_of(child) == 'Z':
+        if not Path(f'/proc/{child}').exists() or stat_of(child)[0] == 'Z':
             return
         sleep(0.02)
     pytest.fail('it goes on without its parent')
-
-
-def state_of(pid: int) -> str:
-    return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
