@@ -5,6 +5,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 import errno
+from functools import partial
 import os
 from pathlib import Path
 import resource
@@ -23,7 +24,6 @@ from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
@@ -37,15 +37,44 @@ def files(tmp_path: Path) -> Iterator[NumberedFiles]:
     made.close()
 
 
+LARGE = {'large': np.random.default_rng(0).normal(size=(50, 40))}
+
+
 def write(files: NumberedFiles, *numbers: int) -> list[Path]:
     return [
         files.write(
-            lambda path, number=number: write_container(  # type: ignore[misc]
-                path, {'number': number}, {'large': np.full((50, 40), float(number))}, 'checkpoint'
-            )
+            partial(write_container, header={'number': number}, arrays=LARGE, what='checkpoint')
         )
         for number in numbers
     ]
+
+
+def names_of(*numbers: int) -> list[str]:
+    return ['.car.lock', *(f'car.{each:06d}.npz' for each in numbers)]
+
+
+def raising(code: int) -> Callable[..., None]:
+    """Return what fails as the kernel does."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+@pytest.fixture
+def before_unlink(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes another one look at each file before it is removed."""
+    unlink = Path.unlink
+
+    def look(at: Callable[[Path], object]) -> None:
+        def watched(path: Path, *, missing_ok: bool = False) -> None:
+            at(path)
+            unlink(path, missing_ok=missing_ok)
+
+        monkeypatch.setattr(Path, 'unlink', watched)
+
+    return look
 
 
 def names_in(folder: Path) -> list[str]:
@@ -54,13 +83,13 @@ def names_in(folder: Path) -> list[str]:
 
 def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: Path) -> None:
     first, *_ = write(files, *range(1, 5))
-    assert names_in(tmp_path) == ['.car.lock', *(f'car.{each:06d}.npz' for each in (2, 3, 4))]
+    assert names_in(tmp_path) == names_of(2, 3, 4)
     (second,) = [path for path in files.paths() if '000002' in path.name]
     for _ in range(2):
         files.write(Path.touch, {str(second)})
-    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (2, 4, 5, 6)]
+    assert names_in(tmp_path) == names_of(2, 4, 5, 6)
     write(files, 7)
-    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (5, 6, 7)]
+    assert names_in(tmp_path) == names_of(5, 6, 7)
     assert not first.exists()
 
 
@@ -71,28 +100,18 @@ def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) ->
     files.close()
     again = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
     write(again, 2, 3)
-    assert [path.name for path in again.paths()] == [
-        'car.999999.npz',
-        'car.1000000.npz',
-        'car.1000001.npz',
-    ]
+    numbers = [int(path.name.split('.')[1]) for path in again.paths()]
+    assert numbers == [999_999, 1_000_000, 1_000_001]
 
 
 def test_the_oldest_goes_after_the_newest_is_on_the_disk(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
+    files: NumberedFiles, before_unlink: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(files, 1, 2, 3)
     steps: list[str] = []
     real = os.fsync
     monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
-    unlink = Path.unlink
-
-    def note(path: Path, *, missing_ok: bool = False) -> None:
-        if path.suffix == '.npz':
-            steps.append(path.name)
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, 'unlink', note)
+    before_unlink(lambda path: steps.append(path.name) if path.suffix == '.npz' else None)
     write(files, 4)
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
 
@@ -102,7 +121,7 @@ def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_p
     write(files, 4, 5)
     assert 'car.000001.npz' in names_in(tmp_path)
     write(files, 6)
-    assert names_in(tmp_path)[1:] == [f'car.{number:06d}.npz' for number in (4, 5, 6)]
+    assert names_in(tmp_path) == names_of(4, 5, 6)
 
 
 def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
@@ -149,12 +168,8 @@ def test_a_folder_that_can_only_be_read(
     """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
     (first,) = write(files, 1)
     files.close()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, 'Read-only file system')
-
     with monkeypatch.context() as patch:
-        patch.setattr(Path, 'open', refuse)
+        patch.setattr(Path, 'open', raising(errno.EROFS))
         with pytest.raises(InputError, match=r'can be written here \(Read-only file system\)'):
             write(files, 2)
         assert 'Read-only file system' in files.obstacle()
@@ -163,17 +178,10 @@ def test_a_folder_that_can_only_be_read(
 
 
 def test_an_old_one_that_cannot_be_removed(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
+    files: NumberedFiles, before_unlink: Callable[..., None]
 ) -> None:
     oldest, *_ = write(files, 1, 2, 3)
-    unlink = Path.unlink
-
-    def refuse(path: Path, *, missing_ok: bool = False) -> None:
-        if path == oldest:
-            raise PermissionError(errno.EPERM, 'Operation not permitted')
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, 'unlink', refuse)
+    before_unlink(lambda path: raising(errno.EPERM)() if path == oldest else None)
     with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
         write(files, 4)
     assert len(files.paths()) == 4
@@ -217,6 +225,15 @@ def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpoint
 
 def saved(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob('*.npz'))
+
+
+@pytest.fixture
+def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
+    """Two checkpoints, the older one first."""
+    keeping = keeper(tmp_path)
+    keeping.save(learned)
+    keeping.end(learned)
+    return [tmp_path / name for name in saved(tmp_path)]
 
 
 def test_it_goes_on_where_it_was(
@@ -266,11 +283,8 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     assert keeping.values['checkpoint_samples'] == session.learned()['learned']
 
 
-def test_a_damaged_one_is_skipped_and_named(learned: UpdaterSession, tmp_path: Path) -> None:
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
-    keeping.end(learned)
-    older, newest = (tmp_path / name for name in saved(tmp_path))
+def test_a_damaged_one_is_skipped_and_named(two: list[Path], tmp_path: Path) -> None:
+    older, newest = two
     content = newest.read_bytes()
     for percent in (0, 50, 99):
         newest.write_bytes(content[: len(content) * percent // 100])
@@ -326,14 +340,12 @@ def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path
 )
 def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     learned: UpdaterSession,
+    two: list[Path],
     tmp_path: Path,
     spoil: Callable[[dict[str, Any]], object],
     why: str,
 ) -> None:
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
-    keeping.end(learned)
-    older, newest = (tmp_path / name for name in saved(tmp_path))
+    older, newest = two
     header, arrays = read_container(newest)
     spoil(header['numbers'])
     write_container(newest, header, arrays, 'checkpoint')
@@ -352,21 +364,14 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
 
 
 def test_a_disk_that_is_full_stops_nothing(
-    drive: SlotCarRun,
-    learned: UpdaterSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeping = keeper(tmp_path)
     keeping.save(learned)
     keeping.finish()
     good = saved(tmp_path)
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, 'fsync', full)
+        patch.setattr(os, 'fsync', raising(errno.ENOSPC))
         keeping.save(learned)
         keeping.finish()
     assert 'No space left on device' in keeping.trouble
@@ -393,10 +398,7 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
 
 
 def test_what_is_reported_of_is_on_the_disk_already(
-    drive: SlotCarRun,
-    learned: UpdaterSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeping = keeper(tmp_path)
     going, sync = Event(), os.fsync
@@ -433,9 +435,7 @@ def test_a_folder_is_made_and_one_that_cannot_be_is_reported(tmp_path: Path) -> 
     assert names_in(tmp_path / 'a' / 'b') == ['.car.lock']
     (tmp_path / 'file').touch()
     obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model', 3).obstacle()
-    assert obstacle.startswith(
-        f'{tmp_path}/file/b: no model can be written here (Not a directory)'
-    )
+    assert obstacle.startswith(f'{tmp_path}/file/b: no model can be written here (Not a direct')
 
 
 @pytest.mark.parametrize(
@@ -456,16 +456,13 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
-    for plane in (('odom', None), ('map', origin)):
-        back, session = keeper(tmp_path), tpsr_session(_in_plane(model, *plane))
-        with pytest.raises(InputError, match='of the given model in frame'):
-            back.resume(session)
+    for plane in (('odom', None), ('map', origin), ('map', None)):
+        given = replace(model, frame_id=plane[0], origin=plane[1])
+        back, session = keeper(tmp_path), tpsr_session(given)
+        if plane == ('map', None):
+            assert back.resume(session) == []
+        else:
+            with pytest.raises(InputError, match='of the given model in frame'):
+                back.resume(session)
         assert (session.head.frame_id, session.head.origin) == plane
         back.end(session)
-    back, session = keeper(tmp_path), tpsr_session(_in_plane(model, 'map', None))
-    assert back.resume(session) == []
-    back.end(session)
-
-
-def _in_plane(model: ModelHead, frame_id: str, origin: GeodeticOrigin | None) -> ModelHead:
-    return replace(model, frame_id=frame_id, origin=origin)

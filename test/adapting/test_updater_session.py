@@ -3,6 +3,7 @@
 """From parameters to a learner behind the node: bytes in, estimates out, and every bad input."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
@@ -36,6 +37,11 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
+def take(session: UpdaterSession, drive: SlotCarRun, rows: Iterable[int]) -> None:
+    for row in rows:
+        session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
+
+
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
     health = Health().with_filter(session.filter, 0.0)
@@ -44,28 +50,29 @@ def said(session: UpdaterSession) -> str:
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
     session = small_session()
+    assert feed(session, drive, slice(None), positions=False) == []
+    assert session.learned()['learned'] == len(drive.stamps_ns)
+    assert said(session).startswith('no position came on /reference yet')
+    session = small_session()
     assert feed(session, drive, slice(0, 300)) == []
     assert re.search(r'learning the route: \d s with positions seen', said(session))
     assert feed(session, drive, slice(300, 700)) == []
     assert feed(session, drive, slice(700, LEARNED))
     assert said(session) == 'tracking'
     estimates = feed(session, drive, slice(LEARNED, None))
-    here = np.array([estimate.positions[0] for estimate in estimates])
-    there = np.array(list(truth(drive, estimates)))
-    error = np.sqrt(np.square(here - there).sum(axis=1).mean())
+    here = [estimate.positions[0] for estimate in estimates]
+    apart = np.subtract(here, list(truth(drive, estimates)))
+    error = np.sqrt(np.square(apart).sum(axis=1).mean())
     assert error < 0.25 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
     assert session.counts()['published'] > len(estimates)
     assert session.head.frame_id == 'map'
 
 
 def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> None:
-    head = small_session().head
-    session = tpsr_session(head, reorder_ns=50_000_000)
-    for row in (0, 2, 1, 3, 5, 4):
-        session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
+    session = tpsr_session(small_session().head, reorder_ns=50_000_000)
+    take(session, drive, (0, 2, 1, 3, 5, 4))
     session.forget()
-    for row in (7, 6, 11, 10):
-        session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
+    take(session, drive, (7, 6, 11, 10))
     counts = session.counts()
     assert counts['received'] == 10 == counts['used'] + counts['waiting']
     assert counts['out_of_order'] == 0
@@ -91,15 +98,6 @@ def test_nothing_from_before_a_jump_is_the_latest_after_it(
         together += session.counts()['ticks'] - ticks
         assert session.latest is None
     assert together
-
-
-def test_without_references_nothing_is_published_and_the_reason_is_said(
-    drive: SlotCarRun,
-) -> None:
-    session = small_session()
-    assert feed(session, drive, slice(None), positions=False) == []
-    assert session.learned()['learned'] == len(drive.stamps_ns)
-    assert said(session).startswith('no position came on /reference yet')
 
 
 def test_no_message_whatever_it_holds_breaks_it(
@@ -144,20 +142,17 @@ def test_a_reference_that_jumps_is_refused_and_reported(
         learned.take_position(start + step * 10**8, 'map', 500.0, 500.0)
     assert used == []
     fresh = learned.learner.reference.counters - before
-    causes = learning_events(
-        type(fresh)({f'reference_{key}': count for key, count in fresh.items()}),
-        learned,
-        '/reference',
-    )
+    named = Counter({f'reference_{key}': count for key, count in fresh.items()})
+    causes = learning_events(named, learned, '/reference')
     assert causes == {'jumped': 'Positions on /reference jumped and are not used'}
 
 
 def test_positions_in_another_frame_are_refused_and_named(
-    drive: SlotCarRun, learned: UpdaterSession
+    drive: SlotCarRun, learned: UpdaterSession, model_path: Path
 ) -> None:
     before, models = learned.learner.reference.counters.copy(), learned.learner.models
     for index in range(LEARNED, LEARNED + 400):
-        learned.take(raw_imu(int(drive.stamps_ns[index]), drive.imu[index]))
+        take(learned, drive, [index])
         x, y = (drive.positions[index, :2] + 100.0).tolist()
         assert not learned.take_position(int(drive.stamps_ns[index]), 'odom', x, y)
     fresh = learned.learner.reference.counters - before
@@ -172,11 +167,7 @@ def test_positions_in_another_frame_are_refused_and_named(
     feed(learned, drive, slice(LEARNED + 400, LEARNED + 450), positions=False)
     assert learned.take_position(int(drive.stamps_ns[LEARNED + 449]), 'odom', 0.0, 0.0)
     assert learned.head.frame_id == 'odom'
-
-
-def test_positions_in_another_frame_than_the_given_model_are_refused(
-    drive: SlotCarRun, model_path: Path
-) -> None:
+    # A given model has its own frame.
     session = tpsr_session(load_model(model_path))
     feed(session, drive, slice(0, 10), positions=False)
     stamp = int(drive.stamps_ns[9])
@@ -249,12 +240,6 @@ def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> Non
         stream_head(chosen(model='none.npz'), '/imu')
 
 
-def test_images_have_a_channel_for_each_box() -> None:
-    head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
-    assert len(head.channels.names) == 20
-    assert not head.channels.of_imu
-
-
 @pytest.mark.parametrize(
     'wrong',
     [
@@ -270,6 +255,9 @@ def test_what_makes_no_sense_is_refused_at_the_start(wrong: dict[str, Any]) -> N
 
 
 def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
+    """Images have a channel for each box."""
+    head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
+    assert (len(head.channels.names), head.channels.of_imu) == (20, False)
     assert learner_name(chosen(learner='')) == 'map'
     assert learner_name(chosen(learner='', input='image')) == 'tpsr'
     assert learner_name(chosen(learner='tpsr')) == 'tpsr'
@@ -290,8 +278,7 @@ def test_each_learner_of_a_map_trains_in_a_process_of_its_own() -> None:
 
 
 def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    learner = SimpleNamespace(failure='a bug')
-    return SimpleNamespace(learner=learner, fault=fault)
+    return SimpleNamespace(learner=SimpleNamespace(failure='a bug'), fault=fault)
 
 
 @pytest.mark.parametrize(
@@ -315,8 +302,7 @@ def test_what_happened_lately_is_said_once(counter: str, words: str) -> None:
 
 def test_faults_are_said_with_a_capital_and_only_once() -> None:
     found = stand_in('images are jpeg')
-    causes = learning_events(Counter(), found, '/fix')
-    assert list(causes.values()) == ['Images are jpeg']
+    assert list(learning_events(Counter(), found, '/fix').values()) == ['Images are jpeg']
     assert 'fault' not in learning_events(Counter(), found, '/fix')
 
 
@@ -336,10 +322,7 @@ def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model: Route
     assert session.fits_origin(geodetic=False)
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     # Of a given model whose positions are in no frame with a name, too.
-    for known in (
-        replace(session.head, frame_id='map'),
-        replace(slot_car_model, frame_id=''),
-    ):
+    for known in (replace(session.head, frame_id='map'), replace(slot_car_model, frame_id='')):
         session.head = known
         assert not session.fits_origin(geodetic=True)
         assert session.fits_origin(geodetic=False)
