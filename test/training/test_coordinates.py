@@ -9,6 +9,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_positions
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -20,16 +21,9 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-SETTINGS = {
-    'route': TrainingSettings(window=20, horizons=(0, 10)),
-    'spectral': TrainingSettings(
-        method='spectral', rate_hz=10.0, window=20, horizons=(0, 10), states=20,
-        bandwidth_factor=1.4,
-    ),
-    'tpsr': TrainingSettings(
-        method='tpsr', rate_hz=10.0, window=20, horizons=(0, 10), states=20, bandwidth_factor=1.4
-    ),
-}  # fmt: skip
+ROUTE = TrainingSettings(window=20, horizons=(0, 10))
+SPECTRAL = replace(ROUTE, method='spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
+SETTINGS = {'route': ROUTE, 'spectral': SPECTRAL, 'tpsr': replace(SPECTRAL, method='tpsr')}
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Move:
 
     def of(self, recording: Recording) -> Recording:
         moved = recording.positions.positions @ self.matrix.T + self.shift
-        return replace(recording, positions=replace(recording.positions, positions=moved))
+        return with_positions(recording, positions=moved)
 
 
 @cache
@@ -58,9 +52,8 @@ def drives() -> tuple[Recording, Recording]:
     run = simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=11)
     recording = run_to_recording(run)
     noise = np.random.default_rng(0).normal(scale=0.01, size=recording.positions.positions.shape)
-    positions = replace(recording.positions, positions=recording.positions.positions + noise)
+    noisy = with_positions(recording, positions=recording.positions.positions + noise)
     seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
-    noisy = replace(recording, positions=positions)
     return noisy.between(None, seconds), noisy.between(seconds, None)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rounds import noisy_laps, on_circle
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered, training_targets
 from two_manifold_ros.recordings.recording import Recording
@@ -19,6 +20,8 @@ from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 
+Choose = Callable[..., tuple[Candidate, list[Any]]]
+
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
 
 
@@ -28,7 +31,7 @@ def silent(stage: str, share: float) -> None:
 
 
 @pytest.fixture
-def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, list[Any]]]:
+def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     """Return a function that lets given scores decide."""
 
     def chosen(
@@ -50,7 +53,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
     return chosen
 
 
-def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) -> None:
+def test_the_best_is_chosen(choose: Choose) -> None:
     best, table = choose(
         lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
     )
@@ -61,7 +64,7 @@ def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) 
 
 
 def test_among_alike_the_narrowest_is_chosen(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
+    choose: Choose,
 ) -> None:
     scores = {1.0: 1.06, 1.4: 1.04, 2.0: 1.0, 2.8: 1.02}
     best, _ = choose(lambda each: scores[each.bandwidth_factor] + abs(each.states - 40))
@@ -83,7 +86,7 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
     change: dict[str, Any],
     windows: int,
     neighbours: int,
-    choose: Callable[..., tuple[Candidate, list[Any]]],
+    choose: Choose,
 ) -> None:
     settings = replace(USUAL, **change)
     best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
@@ -103,7 +106,7 @@ def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
     given: dict[str, Any],
     best: Candidate,
     compared: int,
-    choose: Callable[..., tuple[Candidate, list[Any]]],
+    choose: Choose,
 ) -> None:
     settings = replace(USUAL, states=7, **given)
     found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
@@ -162,16 +165,12 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
 
 def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick() -> None:
     """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
-    rng = np.random.default_rng(3)
-    angles = np.cumsum(0.2 * (1.0 + 0.1 * rng.standard_normal(500)))
-    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
-    series += 0.1 * rng.standard_normal(series.shape)
+    angles, series = noisy_laps()
     settings = TrainingSettings(method='tpsr', horizons=(0,), states=12)
     embeddings = embed([series[:300], series[300:]], 15, settings, 10)
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    walk = rng.standard_normal((500, 2)).cumsum(axis=0)
+    walk = np.random.default_rng(4).standard_normal((500, 2)).cumsum(axis=0)
     found = []
-    for positions in (circle, walk):
+    for positions in (on_circle(angles), walk):
         tracks = [positions[:300], positions[300:]]
         targets = training_targets(tracks, embeddings.training.ticks, (0,), 0.1)
         dataset = SimpleNamespace(tracks=tracks, window=15)

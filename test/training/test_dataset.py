@@ -8,10 +8,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
+from rounds import felt, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
@@ -23,21 +25,15 @@ from two_manifold_ros.training.dataset import (
 )
 from two_manifold_ros.training.settings import TrainingSettings
 
-START_NS = 1_700_000_000_000_000_000
 USUAL = TrainingSettings()
 
 
 def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') -> Recording:
     """Return noise with positions."""
     count = round(seconds * rate_hz) + 1
-    stamps = START_NS + np.round(np.arange(count) * 1e9 / rate_hz).astype(np.int64)
-    samples = np.random.default_rng(0).normal(size=(count, 6))
     positions = np.stack([np.arange(count), -np.arange(count)], axis=1) / rate_hz
-    return Recording(
-        name,
-        ImuStream('/imu', 'imu_link', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
+    samples = np.random.default_rng(0).normal(size=(count, 6))
+    return recording_of(samples, positions, rate_hz, name)
 
 
 def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> str:
@@ -77,23 +73,22 @@ def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> No
     assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
 
 
-@pytest.mark.parametrize('seconds', [0.0, 1.0, 6.0])
-def test_no_more_than_two_windows_are_refused(seconds: float) -> None:
-    recording = drive(10.0).between(None, seconds + 0.005)
-    if seconds == 0.0:
-        assert 'drive: topic /imu has no two IMU samples with increasing' in refusal([recording])
-        return
-    assert refusal([recording]) == (
-        f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs more '
-        'than two windows of 60 ticks (6.0 s); record longer or shorten --window'
-    )
+def test_no_more_than_two_windows_are_refused() -> None:
+    for seconds in (1.0, 6.0):
+        assert refusal([drive().between(None, seconds + 0.005)]) == (
+            f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs '
+            'more than two windows of 60 ticks (6.0 s); record longer or shorten --window'
+        )
+    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
+    message = refusal([drive().between(None, 0.005)])
+    assert 'drive: topic /imu has no two IMU samples with increasing' in message
 
 
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
 def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     whole = drive()
-    moved = replace(whole.positions, stamps=whole.positions.stamps + shift_s * 10**9)
-    assert refusal([replace(whole, positions=moved)]) == (
+    moved = with_positions(whole, stamps=whole.positions.stamps + shift_s * 10**9)
+    assert refusal([moved]) == (
         'drive: no position falls into the time of the IMU; check the stamps of both'
     )
 
@@ -104,11 +99,7 @@ def test_absurd_values_are_set_aside_and_counted() -> None:
     samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
     samples[500:510, 2] = 1e300
     places[50] = -1e300
-    spoiled = replace(
-        whole,
-        imu=replace(whole.imu, samples=samples),
-        positions=replace(whole.positions, positions=places),
-    )
+    spoiled = with_positions(with_imu(whole, samples=samples), positions=places)
     dataset = build_dataset([spoiled], USUAL)
     assert dataset.counts['out_of_range'] == 10
     np.testing.assert_allclose(dataset.channels.limit, clean.channels.limit, rtol=0.1)
@@ -119,8 +110,7 @@ def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
     whole = drive()
     samples = whole.imu.samples.copy()
     samples[:, 3] = np.nan
-    without = replace(whole, imu=replace(whole.imu, samples=samples))
-    dataset = build_dataset([whole, without], USUAL)
+    dataset = build_dataset([whole, with_imu(whole, samples=samples)], USUAL)
     assert not dataset.channels.live[3]
     assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
 
@@ -130,25 +120,15 @@ def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recor
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
     # Ticks start with the recording, and not where stamps are whole seconds.
     half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
-    shares = {
-        share_seen(
-            [
-                replace(
-                    half,
-                    imu=replace(half.imu, stamps=half.imu.stamps + shift_ns),
-                    positions=replace(half.positions, stamps=half.positions.stamps + shift_ns),
-                )
-            ],
-            0.7,
-        )
-        for shift_ns in range(0, 2 * 10**9, 123_456_789)
-    }
+    shares = set()
+    for shift_ns in range(0, 2 * 10**9, 123_456_789):
+        moved = with_imu(half, stamps=half.imu.stamps + shift_ns)
+        moved = with_positions(moved, stamps=half.positions.stamps + shift_ns)
+        shares.add(share_seen([moved], 0.7))
     assert len(shares) == 1
     second = np.unique(whole.positions.stamps // 1_000_000_000, return_index=True)[1]
-    rare = replace(
-        whole,
-        positions=whole.positions.select(np.isin(np.arange(len(whole.positions.stamps)), second)),
-    )
+    once = np.isin(np.arange(len(whole.positions.stamps)), second)
+    rare = replace(whole, positions=whole.positions.select(once))
     assert share_seen([rare], 5.0) == pytest.approx(0.2, abs=0.03)
     assert share_seen([whole, replace(whole, positions=None)], 5.0) == pytest.approx(0.5, abs=0.03)
 
@@ -173,31 +153,15 @@ def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.n
     for tick in np.flatnonzero(lasting > 1):
         rest[ends[tick] - lasting[tick] + 1 : ends[tick]] = True
     angle = np.repeat(angle, lasting)
-    samples = np.zeros((len(angle), 6))
-    samples[:, 0] = np.cos(angle)
-    samples[:, 1] = np.sin(2.0 * angle)
-    samples[:, 5] = np.cos(3.0 * angle + 1.0)
-    samples[rest] = 0.0
+    samples = np.where(rest[:, None], 0.0, felt(angle))
     samples += np.where(rest, 1e-3, 0.2)[:, None] * rng.normal(size=samples.shape)
-    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / TICK_HZ).astype(np.int64)
-    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    recording = Recording(
-        'rounds',
-        ImuStream('/imu', 'imu', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
     # A tick is what was held since the sample before it, so the first sample ends none.
-    return recording, rest[:-1]
+    return recording_of(samples, on_circle(angle, 20.0), TICK_HZ), rest[:-1]
 
 
 @pytest.fixture(scope='module')
 def stopping() -> tuple[Recording, np.ndarray]:
     return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
-
-
-@pytest.fixture(scope='module')
-def steady() -> Recording:
-    return stop_rounds(12, lambda _: 0)[0]
 
 
 def test_stops_are_left_out_but_for_their_first_second(
@@ -281,14 +245,10 @@ def test_a_vehicle_that_hardly_drives_between_stops_keeps_them() -> None:
     assert dataset.rest is None
 
 
-def test_a_tick_more_than_two_windows_is_kept() -> None:
-    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
-
-
 def test_short_stretches_between_gaps_are_left_out() -> None:
     whole = drive(20.0)
     late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
-    dataset = build_dataset([replace(whole, imu=replace(whole.imu, stamps=late))], USUAL)
+    dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
     assert [len(segment) for segment in dataset.segments] == [300]
     assert dataset.counts['gaps'] == 1
 
@@ -304,8 +264,8 @@ def test_several_recordings_stay_apart_and_in_order() -> None:
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
 
 
-def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
-    observations = [steady.imu.samples]
+def test_nothing_is_learned_where_no_position_is_known() -> None:
+    observations = [stop_rounds(12, lambda _: 0)[0].imu.samples]
     tracks = [np.full((len(observations[0]), 2), np.nan)]
     tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None

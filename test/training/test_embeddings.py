@@ -8,6 +8,7 @@ import re
 import naive
 import numpy as np
 import pytest
+from rounds import felt, noisy_laps, on_circle
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -94,10 +95,7 @@ TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
 @pytest.fixture(scope='module')
 def tpsr_structure() -> TpsrEmbeddings:
     """Return what is learned of noisy laps of two segments."""
-    random = np.random.default_rng(3)
-    angles = np.cumsum(0.2 * (1.0 + 0.1 * random.standard_normal(500)))
-    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
-    series += 0.1 * random.standard_normal(series.shape)
+    _, series = noisy_laps()
     settings = replace(TPSR, states=12)
     return embed([series[:300], series[300:]], 15, settings, 10)
 
@@ -154,9 +152,8 @@ def drives() -> Drives:
     observations, positions = [], []
     for laps in LAPS:
         angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
-        felt = np.stack([np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)], axis=1)
-        observations.append(felt + 0.2 * rng.normal(size=felt.shape))
-        positions.append(RADIUS_M * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+        observations.append(felt(angle)[:, [0, 1, 5]] + 0.2 * rng.normal(size=(len(angle), 3)))
+        positions.append(on_circle(angle, RADIUS_M))
     structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(), 10)
     return Drives(observations, positions, structure)
 

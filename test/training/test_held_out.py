@@ -3,12 +3,12 @@
 """Blocks are held out of the drives and followed, and no tick of them is learned from."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from warnings import catch_warnings, simplefilter
 
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_imu
 import pytest
 from scipy.special import stdtrit
 
@@ -125,7 +125,7 @@ def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
     whole = drive(8.0)
     stamps = whole.imu.stamps.copy()
     stamps[[5, 7]] = 0, -1
-    first, second = set_apart([replace(whole, imu=replace(whole.imu, stamps=stamps)), whole])
+    first, second = set_apart([with_imu(whole, stamps=stamps), whole])
     assert np.flatnonzero(first.imu.stamps == 0).tolist() == [5, 7]
     assert first.imu.stamps.max() < second.imu.stamps.min()
     for each in (first, second):
@@ -161,7 +161,7 @@ def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
     old = np.ones(8)
     with catch_warnings():
         simplefilter('error')
-        assert surely_lower(old - 0.5, old, 0.9999)
-        assert surely_lower(0.9 * old, old, 0.9999)
-        assert not surely_lower(old, old, 0.9999)
-        assert not surely_lower(old, old - 0.5, 0.9999)
+        for errors in (old - 0.5, 0.9 * old):
+            assert surely_lower(errors, old, 0.9999)
+        for others in (old, old - 0.5):
+            assert not surely_lower(old, others, 0.9999)

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
+from rounds import felt, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, with_time_scales
@@ -23,12 +25,8 @@ def slowed(recording: Recording, factor: int) -> Recording:
     between = (stamps - start) / factor
     elapsed = (imu.stamps - start).astype(float)
     samples = np.stack([np.interp(between, elapsed, each) for each in imu.samples.T], axis=1)
-    places = recording.positions
-    return replace(
-        recording,
-        imu=replace(imu, stamps=stamps, samples=samples, receive_stamps=stamps),
-        positions=replace(places, stamps=start + factor * (places.stamps - start)),
-    )
+    slow = with_imu(recording, stamps=stamps, samples=samples, receive_stamps=stamps)
+    return with_positions(slow, stamps=start + factor * (recording.positions.stamps - start))
 
 
 def test_a_slow_vehicle(drive: Callable[..., Recording]) -> None:
@@ -48,7 +46,6 @@ def test_what_is_given_stays(drive: Callable[..., Recording]) -> None:
     assert with_time_scales(slow, TrainingSettings(window=33)).window == 33
 
 
-START_NS = 1_700_000_000_000_000_000
 NATIVE_HZ = 5.0
 SPECTRAL = TrainingSettings(method='spectral')
 TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
@@ -59,17 +56,9 @@ def rounds(lap_s: float, laps: int, noise: float) -> Recording:
     rng = np.random.default_rng(0)
     ratios = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
     angle = 2.0 * np.pi * np.cumsum(ratios) / (lap_s * NATIVE_HZ)
-    felt = [np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)]
-    samples = np.zeros((len(angle), 6))
-    samples[:, [0, 1, 5]] = np.stack(felt, axis=1)
+    samples = felt(angle)
     samples += noise * rng.normal(size=samples.shape)
-    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / NATIVE_HZ).astype(np.int64)
-    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return Recording(
-        'rounds',
-        ImuStream('/imu', 'imu', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
+    return recording_of(samples, on_circle(angle, 20.0), NATIVE_HZ)
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
@@ -112,9 +101,7 @@ def test_what_is_chosen_of_what_was_compared(
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
     chosen = with_time_scales([drive(30.0)], SPECTRAL)
-    found = None
-    if chosen.window is not None and chosen.rate_hz is not None:
-        found = (chosen.window / chosen.rate_hz, chosen.rate_hz)
+    found = chosen.window and (chosen.window / chosen.rate_hz, chosen.rate_hz)
     assert found == wanted
     assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
 
@@ -143,15 +130,20 @@ def test_the_window_is_that_of_the_paper_where_ten_fit(
     assert paper_settings(asked, [drive(seconds)]) == wanted
 
 
-def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
-    settings = with_time_scales([drive()], TPSR)
+def test_scales_follow_the_lap_and_a_slow_sensor(drive: Callable[..., Recording]) -> None:
+    whole = drive()
+    settings = with_time_scales([whole], TPSR)
     # Laps of 8 s.
     assert settings.rate_hz == pytest.approx(10.0, rel=0.02)
     assert settings.window == 40
     slow = with_time_scales([drive(seconds=720.0, lap_s=240.0)], TPSR)
     assert (slow.rate_hz, slow.window) == (1.0, 90)
-    given = with_time_scales([drive()], replace(TPSR, rate_hz=5.0))
+    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
+    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+    given = with_time_scales([whole], replace(TPSR, rate_hz=5.0))
     assert (given.rate_hz, given.window) == (5.0, 20)
+    with pytest.raises(InputError, match='met twice'):
+        with_time_scales([drive(seconds=5.0)], TPSR)
 
 
 @pytest.mark.parametrize('wild_ns', [86_400 * 10**9, -86_400 * 10**9])
@@ -161,16 +153,4 @@ def test_scales_do_not_follow_a_wild_stamp(drive: Callable[..., Recording], wild
     for index in (0, 1000, -1):
         stamps = recording.imu.stamps.copy()
         stamps[index] += wild_ns
-        wild = replace(recording, imu=replace(recording.imu, stamps=stamps))
-        assert with_time_scales([wild], TPSR) == usual
-
-
-def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
-    with pytest.raises(InputError, match='met twice'):
-        with_time_scales([drive(seconds=5.0)], TPSR)
-
-
-def test_a_slow_sensor_gives_the_rate(drive: Callable[..., Recording]) -> None:
-    whole = drive()
-    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
-    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+        assert with_time_scales([with_imu(recording, stamps=stamps)], TPSR) == usual

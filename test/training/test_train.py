@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -40,10 +41,6 @@ def half(laps: Recording) -> Recording:
 
 def seconds(recording: Recording) -> float:
     return float(np.ptp(recording.imu.stamps)) / 1e9
-
-
-def with_positions(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
-    return replace(recording, positions=replace(recording.positions, **changes))
 
 
 def refusal(recordings: list[Recording], settings: TrainingSettings = QUICK) -> str:
@@ -174,7 +171,7 @@ def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
     samples[:, 2:5] = 0.0
     order = np.random.default_rng(0).permutation(len(part.positions.positions))
     scrambled = with_positions(part, positions=part.positions.positions[order])
-    worse = replace(scrambled, imu=replace(part.imu, samples=samples), notes=('a note',))
+    worse = replace(with_imu(scrambled, samples=samples), notes=('a note',))
     model = train_model([worse], replace(QUICK, dimension=10))
     notes = model.summary['notes']
     assert 'a note' in notes
@@ -208,8 +205,8 @@ def test_too_few_laps_are_said_in_one_sentence(
 
 def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive: Callable[..., Recording]) -> None:
     late = drive(late_s=0.2)
-    silent = replace(late.imu, samples=np.zeros_like(late.imu.samples))
-    recordings = [late, late.with_positions_earlier(0.15), replace(late, imu=silent)]
+    silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
+    recordings = [late, late.with_positions_earlier(0.15), silent]
     rows = lag_summary(recordings, measure_drives(recordings))
     assert [row['corrected_s'] for row in rows] == [0.0, 0.15, 0.0]
     assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -246,10 +247,12 @@ def test_the_key_is_of_data_settings_and_what_is_given(drive: Callable[..., Reco
     samples, places = recording.imu.samples.copy(), recording.positions.positions.copy()
     samples[-1, -1] += 1e-9
     places[-1, -1] += 1e-9
-    other_imu = replace(recording, imu=replace(recording.imu, samples=samples))
-    late = recording.with_positions_earlier(-0.1)
-    moved = replace(recording, positions=replace(recording.positions, positions=places))
-    others = [key_of([each], USUAL, {'states'}) for each in (other_imu, late, moved)]
+    changed = (
+        with_imu(recording, samples=samples),
+        recording.with_positions_earlier(-0.1),
+        with_positions(recording, positions=places),
+    )
+    others = [key_of([each], USUAL, {'states'}) for each in changed]
     others.append(key_of([recording, recording], USUAL, {'states'}))
     others.append(key_of([recording], replace(USUAL, horizons=(0,)), {'states'}))
     others.append(key_of([recording], USUAL, set()))
