@@ -28,7 +28,7 @@ def between_s(
 ) -> np.ndarray:
     """Return which stamps of a stream are between two times after the first IMU sample."""
     elapsed = (stream.stamps - recording.imu.stamps[0]) * 1e-9
-    return (start_s < elapsed) & (elapsed < end_s)
+    return (start_s <= elapsed) & (elapsed <= end_s)
 
 
 def without_imu(recording: Recording, start_s: float, end_s: float) -> Recording:

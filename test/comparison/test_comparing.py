@@ -85,11 +85,6 @@ def test_bugs_are_reported_as_such(error: Exception, said: str, ellipse_plan: Pl
     )
 
 
-def test_an_interrupt_ends_all(ellipse_plan: Plan) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        tried(Failing('broken', error=KeyboardInterrupt()), ellipse_plan)
-
-
 METHODS = [
     Fixed('far', (100.0, 0.0)),
     Failing('broken', error=InputError('why')),
@@ -100,8 +95,11 @@ METHODS = [
 
 
 def test_the_results_are_in_order_and_right(ellipse_plan: Plan) -> None:
-    comparison = compare(ellipse_plan, METHODS)
-    assert [result.name for result in comparison.results] == [each.name for each in METHODS]
+    reported: list[tuple[str, float]] = []
+    comparison = compare(ellipse_plan, METHODS, 1, lambda *each: reported.append(each))
+    names = [each.name for each in METHODS]
+    assert [result.name for result in comparison.results] == names
+    assert reported == [(f'compared {name}', (at + 1) / 5) for at, name in enumerate(names)]
     far, broken, _, _, seeing = comparison.results
     assert broken.failure == 'why'
     (test,) = ellipse_plan.tests
@@ -128,7 +126,6 @@ def test_a_process_that_is_killed_holds_up_no_other(ellipse_plan: Plan) -> None:
     assert [far.scores, mean.scores] == [result.scores for result in alone.results]
 
 
-def test_progress_is_reported(ellipse_plan: Plan) -> None:
-    reported: list[tuple[str, float]] = []
-    compare(ellipse_plan, METHODS[2:4], 1, lambda *each: reported.append(each))
-    assert reported == [('compared mean', 0.5), ('compared near', 1.0)]
+def test_an_interrupt_ends_all(ellipse_plan: Plan) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        tried(Failing('broken', error=KeyboardInterrupt()), ellipse_plan)

@@ -8,7 +8,7 @@ from nfoursid.nfoursid import NFourSID
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.linalg import solve_discrete_are
+from scipy.linalg import block_diag, solve_discrete_are
 from small_trains import circle, segment_of, train_of, wander, without_positions
 
 from two_manifold_ros.comparison import linear_system as module
@@ -102,10 +102,7 @@ def test_every_stage_of_the_recursion_makes_a_stable_filter(
 
 
 def test_only_what_is_unstable_is_pulled_in() -> None:
-    turn = 1.2 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
-    diagonal = np.zeros((5, 5))
-    diagonal[:2, :2] = turn
-    diagonal[2:, 2:] = np.diag([0.7, -1.5, 0.2])
+    diagonal = block_diag(1.2 * turn_by(0.3), 0.7, -1.5, 0.2)
     basis = np.random.default_rng(0).normal(size=(5, 5))
     stable = stabilised(basis @ diagonal @ np.linalg.inv(basis))
     pair = Limits.SLOWEST * np.exp(np.array([0.3j, -0.3j]))
@@ -119,14 +116,11 @@ def test_equal_unstable_eigenvalues_are_pulled_in() -> None:
     assert spectral_radius(stabilised(basis @ jordan @ np.linalg.inv(basis))) < 1.0
 
 
-A = np.array(
-    [
-        [0.9 * np.cos(0.4), -0.9 * np.sin(0.4), 0.0, 0.0],
-        [0.9 * np.sin(0.4), 0.9 * np.cos(0.4), 0.0, 0.0],
-        [0.0, 0.0, 0.95, 0.0],
-        [0.0, 0.0, 0.3, -0.8],
-    ]
-)
+def turn_by(angle: float) -> np.ndarray:
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+A = block_diag(0.9 * turn_by(0.4), [[0.95, 0.0], [0.3, -0.8]])
 C = np.array([[1.0, 0.0, 0.5, 0.3], [0.0, 1.0, -0.5, 1.0]])
 Q = 0.2 * np.eye(4)
 R = np.array([[0.5, 0.2], [0.2, 0.3]])
@@ -191,24 +185,22 @@ def naive(
     return innovation_form(system[:order], system[order:], residuals @ residuals.T)
 
 
-@pytest.fixture(scope='module')
-def outputs() -> np.ndarray:
-    return simulate(20_000)
+weightings = pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
 
 
-@pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
-def test_known_system_is_recovered(outputs: np.ndarray, weighting: str) -> None:
+@weightings
+def test_known_system_is_recovered(weighting: str) -> None:
     spread = solve_discrete_are(A.T, C.T, Q, R)
     innovation = C @ spread @ C.T + R
     gain = A @ spread @ C.T @ np.linalg.inv(innovation)
-    form = identified([outputs], 15, 4, weighting)
+    form = identified([simulate(20_000)], 15, 4, weighting)
     np.testing.assert_allclose(eigenvalues(form.transition), eigenvalues(A), atol=0.02)
     np.testing.assert_allclose(form.innovation, innovation, rtol=0.03, atol=0.02)
     true = [C @ np.linalg.matrix_power(A, step) @ gain for step in range(8)]
     np.testing.assert_allclose(responses(form), true, atol=0.04)
 
 
-@pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
+@weightings
 @pytest.mark.parametrize('order', [2, 4, 7])
 def test_as_written_out(order: int, weighting: str) -> None:
     segments = [simulate(900, seed) for seed in range(2)] + [simulate(9), simulate(40, 5)]
@@ -276,7 +268,7 @@ def test_a_channel_that_is_there_twice_does_no_harm() -> None:
     np.testing.assert_allclose(again, predicted, atol=0.05)
 
 
-TURN = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])
+TURN = 0.98 * turn_by(0.2)
 SEEN = np.random.default_rng(5).normal(size=(6, 2))
 
 
@@ -327,7 +319,9 @@ def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions(
         np.testing.assert_allclose(coefficients[column], plain, rtol=0.01, atol=0.005)
 
 
-def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:
+def test_what_was_asked_for_is_taken_and_the_rest_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     train = train_of(circle(0, 400), window=8)
     chosen = KalmanFilter(states=3, block_rows=9).fit(train).chosen
     assert (chosen['states'], chosen['block_rows']) == (3, 9)
@@ -335,6 +329,10 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:
     assert fitted.chosen['states'] in {20, 40, 80, 160}
     assert len(fitted.system.transition) == fitted.chosen['states']
     assert KalmanFilter(states=3).fit(train).chosen['block_rows'] in {4, 6, 8, 12, 16}
+    # As many as their limit allows.
+    monkeypatch.setattr(Limits, 'MOST_ROWS', 30)
+    train = train_of(circle(0, 400), window=10)
+    assert KalmanFilter(states=3).fit(train).chosen['block_rows'] == 5
 
 
 @pytest.mark.parametrize(
@@ -353,12 +351,6 @@ def test_settings_stay_within_what_the_data_supports(
 ) -> None:
     chosen = method.fit(train_of(segment, window=window)).chosen
     assert (chosen['states'], chosen['block_rows']) == (states, block_rows)
-
-
-def test_block_rows_stay_below_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Limits, 'MOST_ROWS', 30)
-    chosen = KalmanFilter(states=3).fit(train_of(circle(0, 400), window=10)).chosen
-    assert chosen['block_rows'] == 5
 
 
 def test_too_short_is_refused() -> None:

@@ -5,6 +5,7 @@
 from dataclasses import asdict, replace
 
 import numpy as np
+from other_recordings import multiplied_imu, without_imu
 import pytest
 
 from two_manifold_ros.comparison import own_filters
@@ -33,7 +34,9 @@ def test_every_name_is_that_of_a_method(name: str) -> None:
     assert method.sees_positions == (name in {'previous', 'imu-only'})
 
 
-def test_the_kernels_in_one_word() -> None:
+def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car() -> None:
+    opponents = [KalmanFilter(states=20, block_rows=150), HiddenMarkov(states=(20,))]
+    assert methods_named(['kalman', 'hmm'], SLOT_CAR) == opponents
     methods = methods_named(['kernels', 'manifold', 'mean'])
     assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
     changes = [method.changes for method in methods[1:] if isinstance(method, ManifoldHmm)]
@@ -45,12 +48,6 @@ def test_the_kernels_in_one_word() -> None:
 def test_an_unknown_name_is_refused(names: list[str]) -> None:
     with pytest.raises(InputError, match=r'there is no method .*; choose from mean,previous,'):
         methods_named(names)
-
-
-def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
-    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
-    assert kalman == KalmanFilter(states=20, block_rows=150)
-    assert hmm == HiddenMarkov(states=(20,))
 
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
@@ -86,7 +83,7 @@ def test_the_scores_are_those_of_evaluate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: FittedModel(slot_car_model))
-    (result,) = compare(slot_car_plan, [methods_named(['default'])[0]]).results
+    (result,) = compare(slot_car_plan, methods_named(['default'])).results
     check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
@@ -97,26 +94,21 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
 ) -> None:
     """The IMU is turned over on the way; what is wrong with it shows in the samples only."""
     followed = replace(slot_car_laps[1], name='the rest')
-    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
-    turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
-    samples = np.where(turned, followed.imu.samples * [1, -1, -1, 1, -1, -1], followed.imu.samples)
-    spoilt = replace(followed, imu=replace(followed.imu, samples=samples))
+    spoilt = multiplied_imu(followed, 10.0, 18.0)
     plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
     wanted = evaluate(slot_car_model, [spoilt])
     assert 0.5 < wanted.published / wanted.ticks < 0.95
     (test,) = plan.tests
     predicted = FittedModel(slot_car_model).predict(test.segment)
     trial = Trial((predicted.positions,), None, {}, (predicted.valid,))
-    (result,) = grade(plan, [methods_named(['default'])[0]], {'default': trial}).results
+    (result,) = grade(plan, methods_named(['default']), {'default': trial}).results
     check_alike(result, wanted)
 
 
 def test_it_goes_on_over_a_gap_as_on_the_vehicle(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    followed = slot_car_laps[1].between(0, 20)
-    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
-    parted = replace(followed, imu=followed.imu.select((elapsed < 8.0) | (elapsed > 9.0)))
+    parted = without_imu(slot_car_laps[1].between(0, 20), 8.0, 9.0)
     plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
     fitted = FittedModel(slot_car_model)
     (run,) = evaluate(slot_car_model, [parted]).runs
@@ -181,12 +173,9 @@ def test_each_is_trained_with_its_changes(
     method: str, kernel: str, readout: str, coupling: str, train: TrainSplit
 ) -> None:
     model = methods_named([method])[0].fit(train).model
-    assert model.kernel == kernel
-    assert model.summary['method'] == 'spectral'
-    assert model.summary['readout'] == readout
-    assert model.summary['coupling'] == coupling
-    assert model.horizons == (0, 5, 20)
-    assert model.window == 20
+    chosen = [model.summary[name] for name in ('method', 'readout', 'coupling')]
+    assert (model.kernel, *chosen) == (kernel, 'spectral', readout, coupling)
+    assert (model.horizons, model.window) == ((0, 5, 20), 20)
     if method == 'paper':
         assert (model.states, model.summary['neighbours']) == (20, 50)
 
@@ -197,6 +186,5 @@ def test_without_validation_it_says_what_it_has(
     short = TrainingSettings(rate_hz=10.0, window=50, states=5, horizons=(0,))
     model = train_model([slot_car_laps[0].between(0.0, 17.0)], short)
     assert model.summary['validation'] is None
-    chosen = FittedModel(model).chosen
-    assert chosen == model.summary['chosen']
-    assert chosen['states'] == 5
+    assert FittedModel(model).chosen == model.summary['chosen']
+    assert model.summary['chosen']['states'] == 5
