@@ -135,24 +135,6 @@ def sharpened(weights: Array, points: Array) -> tuple[Array, Array]:
     return mean, spread
 
 
-def bayes_predictions(transition: Array, emission: Array, symbols: Array) -> Array:
-    """
-    Predict each next symbol of a stationary finite HMM: rows of probabilities.
-
-    transition[s, r] is the probability of going from s to r, emission[s, o] that of o in s; the
-    first row is the prediction before any symbol.
-    """
-    values, vectors = np.linalg.eig(transition.T)
-    believed = np.real(vectors[:, np.argmax(np.real(values))])
-    believed = believed / believed.sum()
-    predictions = [believed @ emission]
-    for symbol in symbols:
-        believed = believed * emission[:, symbol]
-        believed = believed / believed.sum() @ transition
-        predictions.append(believed @ emission)
-    return np.array(predictions)
-
-
 def align(reference: Array, columns: Array) -> Array:
     """Signs that turn columns into those of the reference."""
     return np.sign((reference * columns).sum(axis=0))

@@ -29,17 +29,17 @@ def test_nothing_allowed_is_nearer(seed: int) -> None:
     assert max(away) <= away @ found + 1e-12
 
 
-def test_what_is_allowed_stays() -> None:
-    np.testing.assert_allclose(onto_simplex(np.array([0.2, 0.0, 0.8])), [0.2, 0.0, 0.8])
+@pytest.mark.parametrize(
+    ('given', 'nearest'), [([0.2, 0.0, 0.8], [0.2, 0.0, 0.8]), ([1.5, -4.0, 0.9], [0.8, 0.0, 0.2])]
+)
+def test_a_matrix_is_projected_by_its_eigenvalues(
+    given: list[float], nearest: list[float]
+) -> None:
+    """And what is allowed stays."""
+    np.testing.assert_allclose(onto_simplex(np.array(given)), nearest)
     turn = np.linalg.qr(np.random.default_rng(7).standard_normal((3, 3)))[0]
-    allowed = (turn * [0.2, 0.0, 0.8]) @ turn.T
-    np.testing.assert_allclose(onto_unit_trace(allowed), allowed, atol=1e-12)
-
-
-def test_a_matrix_is_projected_by_its_eigenvalues() -> None:
-    turn = np.linalg.qr(np.random.default_rng(8).standard_normal((3, 3)))[0]
-    found = onto_unit_trace((turn * [1.5, -4.0, 0.9]) @ turn.T)
-    np.testing.assert_allclose(found, (turn * [0.8, 0.0, 0.2]) @ turn.T, atol=1e-12)
+    found = onto_unit_trace((turn * given) @ turn.T)
+    np.testing.assert_allclose(found, (turn * nearest) @ turn.T, atol=1e-12)
 
 
 PENALTY = 0.02
@@ -91,7 +91,7 @@ def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
 def test_what_cannot_be_used() -> None:
     rng = np.random.default_rng(3)
     vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
-    for given, published in (
+    for given, words in (
         ((vectors, responses, 0.0), 'penalty'),
         ((vectors, responses[:8], 1.0), 'row for every point'),
         ((vectors, responses[:, 0], 1.0), 'row for every point'),
@@ -99,7 +99,7 @@ def test_what_cannot_be_used() -> None:
         ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
         ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),
     ):
-        with pytest.raises(InputError, match=published):
+        with pytest.raises(InputError, match=words):
             Contrast(*given)
 
 
@@ -213,8 +213,8 @@ def test_error_on_stretches_left_out() -> None:
 def test_reach_is_that_of_what_is_left_out() -> None:
     nearest = []
     for index in range(40):
-        part = index // (8)
-        kept = [other for other in range(40) if other // (8) != part]
+        part = index // 8
+        kept = [other for other in range(40) if other // 8 != part]
         nearest.append(min(np.linalg.norm(COORDINATES[kept] - COORDINATES[index], axis=1)))
     reach = 2.0 * np.quantile(nearest, 0.95)
     away = np.array([[reach * 0.999], [reach * 1.001]]) * [[1.0, 0, 0, 0, 0, 0]]

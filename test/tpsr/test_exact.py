@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tpsr_streams import part, unit, wandering
+from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.exact import ExactLearner, learn, learn_by_tensor, merge
@@ -60,15 +60,14 @@ def learned(
     triples: Triples, kind: type[Learner] = OnlineLearner, settings: LearnerSettings = SETTINGS
 ) -> Learner:
     learner = kind(settings, unit(triples.tests.shape[1]), triples.tests.shape[1], 5)
-    for row in zip(*vars(triples).values(), strict=True):
+    for row in rows_of(triples):
         learner.add(*row)
     return learner
 
 
-def evidences(learner: Learner) -> list[float]:
+def predicted(learner: Learner) -> list[float]:
     learner.covariance.refresh()
-    belief = TpsrBelief(learner.parameters())
-    return [belief.update(row) for row in TRIPLES.observations]
+    return evidences(learner.parameters(), TRIPLES.observations)
 
 
 @pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
@@ -83,7 +82,7 @@ def test_the_merged_learner_knows_what_both_know(kind: type[Learner], split: int
     assert (merged.samples, merged.refused, merged.waiting) == (300, 1, 0)
     assert merged.weight == pytest.approx(both.weight)
     np.testing.assert_allclose(merged.svd.values, both.svd.values, rtol=1e-9)
-    np.testing.assert_allclose(evidences(merged), evidences(both), atol=1e-9)
+    np.testing.assert_allclose(predicted(merged), predicted(both), atol=1e-9)
     assert [each.waiting for each in (first, second)] == before
 
 
@@ -93,7 +92,7 @@ def test_a_merged_learner_goes_on_and_leaves_its_parents_alone() -> None:
     merged = merge(first, second)
     merged.add_all(part(TRIPLES, 200, 300))
     np.testing.assert_array_equal(first.svd.left, left)
-    np.testing.assert_allclose(evidences(merged), evidences(learned(TRIPLES)), atol=1e-9)
+    np.testing.assert_allclose(predicted(merged), predicted(learned(TRIPLES)), atol=1e-9)
 
 
 def test_what_was_cut_off_is_missed_but_little() -> None:
@@ -107,18 +106,17 @@ def test_what_was_cut_off_is_missed_but_little() -> None:
 
 
 def test_learners_that_do_not_belong_together_are_refused() -> None:
-    mine = learned(part(TRIPLES, 0, 50))
-    other = learned(part(TRIPLES, 0, 50), settings=replace(SETTINGS, ridge=0.4))
-    with pytest.raises(InputError, match='different settings'):
-        merge(mine, other)
-    with pytest.raises(InputError, match='different kinds'):
-        merge(mine, learned(part(TRIPLES, 0, 50), ExactLearner))
-    with pytest.raises(InputError, match='different features'):
-        merge(mine, learned(wandering(50, size=9)))
-    other = learned(part(TRIPLES, 0, 50))
-    other.constant = other.constant[::-1]
-    with pytest.raises(InputError, match='the constant in different features'):
-        merge(mine, other)
+    few = part(TRIPLES, 0, 50)
+    elsewhere = learned(few)
+    elsewhere.constant = elsewhere.constant[::-1]
+    for other, words in (
+        (learned(few, settings=replace(SETTINGS, ridge=0.4)), 'different settings'),
+        (learned(few, ExactLearner), 'different kinds'),
+        (learned(wandering(50, size=9)), 'different features'),
+        (elsewhere, 'the constant in different features'),
+    ):
+        with pytest.raises(InputError, match=words):
+            merge(learned(few), other)
 
 
 @pytest.mark.parametrize('states', [3, 8])
@@ -135,9 +133,8 @@ def test_both_forms_are_one(samples: int, size: int, states: int) -> None:
     np.testing.assert_allclose(small.operators, turned, atol=1e-5)
     np.testing.assert_allclose(small.inverse, large.inverse, rtol=1e-12)
     assert small.bound == large.bound
-    one, other = TpsrBelief(small), TpsrBelief(large)
-    for row in triples.observations[:20]:
-        assert one.update(row) == pytest.approx(other.update(row), abs=1e-6)
+    one, other = (evidences(each, triples.observations[:20]) for each in (small, large))
+    assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_importance_weighs_every_sum() -> None:

@@ -5,12 +5,12 @@ import math
 import naive_tpsr
 import numpy as np
 import pytest
-from tpsr_streams import part, unit, wandering
+from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.exact import ExactLearner, learn
 from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 
@@ -20,18 +20,13 @@ def learner(**changes: float) -> OnlineLearner:
     return OnlineLearner(LearnerSettings(**settings), unit(SIZE), SIZE, OBSERVATIONS)
 
 
-def evidences(tpsr: Tpsr, observations: np.ndarray) -> list[float]:
-    belief = TpsrBelief(tpsr)
-    return [belief.update(row) for row in observations]
-
-
 @pytest.mark.parametrize('memory', [math.inf, 80.0])
 @pytest.mark.parametrize('rank', [4, 8])
 def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float) -> None:
     triples = wandering(300)
     ours = learner(rank=rank, memory=memory)
     naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
-    for row in zip(*vars(triples).values(), strict=True):
+    for row in rows_of(triples):
         ours.add(*row)
         naive.add(*row, decay=ours.settings.decay)
     ours.covariance.refresh()
@@ -94,9 +89,7 @@ def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
 def test_samples_wait_and_moves_add_up() -> None:
     triples = wandering(50)
     ours = learner(fold_every=16)
-    assert [ours.add(*row) for row in zip(*vars(part(triples, 0, 15)).values(), strict=True)] == [
-        None
-    ] * 15
+    assert [ours.add(*row) for row in rows_of(part(triples, 0, 15))] == [None] * 15
     assert ours.waiting == 15
     with pytest.raises(InputError, match='nothing was learned yet'):
         ours.parameters()
@@ -123,7 +116,7 @@ def test_single_precision_is_taken() -> None:
 def test_features_that_cannot_be_computed_with_are_refused(column: int, value: float) -> None:
     triples = wandering(40)
     ours, clean = learner(fold_every=4), learner(fold_every=4)
-    for row in zip(*vars(triples).values(), strict=True):
+    for row in rows_of(triples):
         bad = [feature.copy() for feature in row[:4]]
         bad[column][1] = value
         assert ours.add(*bad) is None
@@ -135,7 +128,7 @@ def test_features_that_cannot_be_computed_with_are_refused(column: int, value: f
 
 def test_importance_that_is_no_weight_is_refused() -> None:
     triples = wandering(3)
-    row = [array[0] for array in vars(triples).values()][:4]
+    *row, _ = next(rows_of(triples))
     ours = learner(memory=10.0)
     for importance in (-1.0, math.nan, math.inf, 1e61):
         assert ours.add(*row, importance) is None
@@ -146,25 +139,20 @@ def test_importance_that_is_no_weight_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    'changes',
-    [
-        {'states': 0},
-        {'ridge': 0.0},
-        {'ridge': math.nan},
-        {'memory': -1.0},
-        {'fold_every': 0},
-        {'states': 9},
-    ],
-)
-def test_settings_that_make_no_learner_are_refused(changes: dict[str, float]) -> None:
+    ('name', 'value'),
+    [('states', 0), ('ridge', 0.0), ('ridge', math.nan), ('memory', -1.0), ('fold_every', 0),
+     ('states', 9)],
+)  # fmt: skip
+def test_settings_that_make_no_learner_are_refused(name: str, value: float) -> None:
     with pytest.raises(InputError, match=r'positive|rank'):
-        learner(**changes)
+        learner(**{name: value})
 
 
 @pytest.mark.parametrize('name', ['test', 'next_test', 'history', 'observation'])
 def test_another_number_of_features_is_refused_by_name(name: str) -> None:
     ours = learner()
-    row = dict(zip(('test', 'next_test', 'history', 'observation'), _row(), strict=True))
+    *features, _ = next(rows_of(wandering(20)))
+    row = dict(zip(('test', 'next_test', 'history', 'observation'), features, strict=True))
     ours.add(**row)
     with pytest.raises(InputError, match=rf'^{name} has 3 features, but .* made for \d: use'):
         ours.add(**(row | {name: np.ones(3)}))
@@ -176,7 +164,3 @@ def test_a_belief_refuses_another_number_of_features() -> None:
     ours.add_all(wandering(50))
     with pytest.raises(InputError, match=r'^the observation has 6 features, but 5 were learned'):
         TpsrBelief(ours.parameters()).update(np.ones(6))
-
-
-def _row() -> list[np.ndarray]:
-    return [each[0] for each in list(vars(wandering(20)).values())[:4]]

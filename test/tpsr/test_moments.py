@@ -63,10 +63,6 @@ def test_a_refresh_takes_a_new_ridge() -> None:
     np.testing.assert_allclose(covariance.inverse, np.eye(2) / 7.0, rtol=1e-14)
 
 
-def rotation(rng: np.random.Generator, size: int) -> np.ndarray:
-    return np.linalg.qr(rng.normal(size=(size, size)))[0]
-
-
 @pytest.mark.parametrize('asked_often', [False, True])
 def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
     rng = np.random.default_rng(0)
@@ -76,7 +72,7 @@ def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
     left = right = np.eye(4)
     total = np.zeros((observations + 1, 4, 4))
     for count in (5, 127, 1, 3, 2 * 128 + 3, 1):
-        turn_left, turn_right = rotation(rng, 4), rotation(rng, 4)
+        turn_left, turn_right = (np.linalg.qr(each)[0] for each in rng.normal(size=(2, 4, 4)))
         left, right = turn_left @ left, turn_right @ right
         next_tests, histories = rng.normal(size=(2, count, 4))
         seen = np.hstack([rng.normal(size=(count, observations)), np.ones((count, 1))])
