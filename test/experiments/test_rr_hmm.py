@@ -38,6 +38,8 @@ def test_the_chain_is_the_one_of_the_paper() -> None:
     np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
     assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
     np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+    # Exact frequencies give them.
+    assert errors_of(eigenvalues_of(chances_of_codes())) < 1e-6
 
 
 def test_symbols_come_as_often_as_they_should() -> None:
@@ -76,11 +78,6 @@ def words_in(row: Floats, symbols: Floats, *, ends: bool = False) -> list[float]
         place = 2**length - 2 + int(''.join(map(str, word)), 2)
         found.append(round(row[place] / 2 ** (length / 2), 12))
     return found
-
-
-def test_exact_frequencies_give_the_true_eigenvalues() -> None:
-    learned = eigenvalues_of(chances_of_codes())
-    assert errors_of(learned) < 1e-6
 
 
 def test_online_is_batch_where_nothing_is_cut_off() -> None:

@@ -37,13 +37,6 @@ def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> floa
     return float(np.sqrt((((first - second) * weights[:, None]) ** 2).sum()))
 
 
-def test_a_frame_is_reduced_to_the_means_of_rectangles(pictures: np.ndarray) -> None:
-    numbers = reduced(pictures[0])
-    assert numbers.shape == (64,)
-    assert numbers[0] == pytest.approx(pictures[0, :2, :3].mean())
-    assert numbers[-2] == pytest.approx(pictures[0, -2:, -6:-3].mean())
-
-
 def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
@@ -56,10 +49,15 @@ def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
     assert found[0].history[-1] == found[0].test[-1] == 1.0  # the constant
 
 
-def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
+def test_features_are_of_faded_windows_of_reduced_frames(pictures: np.ndarray) -> None:
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     frames = np.array([reduced(picture) for picture in pictures])
+    # Each frame is reduced to the means of rectangles.
+    assert frames.shape == (32, 64)
+    assert frames[0, [0, -2]] == pytest.approx(
+        [pictures[0, :2, :3].mean(), pictures[0, -2:, -6:-3].mean()]
+    )
     fading = np.exp(-np.arange(WINDOW) / (SETTINGS.fading * WINDOW))
     first, second = samples[16], samples[20]
     windows = [frames[begin : begin + WINDOW] for begin in range(WINDOW + 2)]

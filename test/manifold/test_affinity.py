@@ -15,13 +15,10 @@ SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
 AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))
 
 
-def test_members_count() -> None:
+def test_members_count_and_no_bandwidth_makes_all_alike() -> None:
     response = MemberAffinity(1.5, np.array([0, 2, 3]))
     np.testing.assert_allclose(response.weights(SQUARED), AFFINITY[[0, 2, 3]])
     assert response.check(4) == 3
-
-
-def test_no_bandwidth_makes_all_alike() -> None:
     np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
 
 

@@ -64,17 +64,6 @@ def test_only_laplace_beltrami_passes_over_the_density() -> None:
     assert graph > potential > 3.0 * beltrami
 
 
-def test_density_out_of_range() -> None:
-    with pytest.raises(InputError, match=r'density is 1\.5, but must be between 0 and 1'):
-        DiffusionMap(2, 5, 1.5)
-
-
-def test_copies_as_many_as_neighbours() -> None:
-    copies = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 6, axis=0)
-    with pytest.raises(InputError, match='as many identical copies'):
-        DiffusionMap(2, 4).fit(PointSet(copies))
-
-
 SQUARED = np.array([4.0, 1.0, 25.0, 9.0])
 RESPONSE = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))
 
@@ -84,9 +73,7 @@ def test_steps_to_the_nearest_and_to_those_it_is_near_to() -> None:
     expected = np.exp(-SQUARED / 8.0) * [1.0, 2.0, 0.0, 3.0]
     np.testing.assert_allclose(RESPONSE.weights(SQUARED), expected / expected.sum())
     assert RESPONSE.check(4) == 4
-
-
-def test_out_of_reach() -> None:
+    # And to none that are out of reach.
     assert RESPONSE.weights(SQUARED + 200.0) is not None
     assert RESPONSE.weights(SQUARED + 240.0) is None
     assert RESPONSE.weights(np.full(4, np.nan)) is None

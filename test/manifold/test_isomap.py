@@ -6,7 +6,6 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.graph import find_bridges
 from two_manifold_ros.manifold.isomap import Geodesic, geodesic_lengths, Isomap
 from two_manifold_ros.manifold.learner import PointSet
@@ -57,11 +56,6 @@ def test_only_positive_eigenvalues_are_kept() -> None:
     embedding = Isomap(38, 2).fit(PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1)))
     assert 10 <= embedding.coordinates.shape[1] < 30
     assert (embedding.eigenvalues > 0.0).all()
-
-
-def test_one_landmark() -> None:
-    with pytest.raises(InputError, match='landmarks is 1, but must be at least 2'):
-        Isomap(1, 5, landmarks=1)
 
 
 # Around three sides of a square, then two copies of the last point.

@@ -9,7 +9,6 @@ from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import Limits
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARGEST_GAIN, NearModes
 from two_manifold_ros.manifold.learner import PointSet
@@ -79,11 +78,6 @@ def test_pieces_that_hardly_hang_together(normalised: bool) -> None:
     assert embedding.eigenvalues[0] >= Limits.eigenvalue
     assert np.isfinite(embedding.coordinates).all()
     assert (np.diff(np.sign(embedding.coordinates[:, 0])) != 0).sum() == 1
-
-
-def test_no_such_weights() -> None:
-    with pytest.raises(InputError, match="'cubic'; choose one of heat, binary"):
-        LaplacianEigenmap(3, 5, weights='cubic')
 
 
 RADII = np.array([1.0, 1.0, 4.0, 4.0])

@@ -95,14 +95,17 @@ def test_many_points_are_spread() -> None:
     np.testing.assert_array_equal(spread, spread_landmarks(90, 31))
 
 
+def circle(angles: np.ndarray) -> PointSet:
+    return PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+
+
 @pytest.mark.parametrize(
     'learner',
     [Isomap(2, 30, 20), LinearKernel(2, 20), PolynomialKernel(2, 2, 20), GaussianKernel(2, 20)],
 )
 def test_laps_as_long_as_a_stretch(learner: ManifoldLearner) -> None:
     # Ten points a lap: every tenth of 191 is always the same.
-    angles = 2.0 * np.pi * np.arange(191) / 10.0
-    embedding = learner.fit(PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1)))
+    embedding = learner.fit(circle(2.0 * np.pi * np.arange(191) / 10.0))
     assert embedding.coordinates.shape == (191, 2)
     assert embedding.coordinates.std(axis=0).min() > 0.1 * embedding.coordinates.std()
 
@@ -113,7 +116,5 @@ def test_laps_as_long_as_a_stretch(learner: ManifoldLearner) -> None:
 )
 def test_landmarks_that_are_all_alike(learner: ManifoldLearner) -> None:
     # The first and the last, which are the same.
-    angles = np.linspace(0.0, 2.0 * np.pi, 30)
-    circle = PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1))
     with pytest.raises(InputError, match='the 2 points that stand for all are identical'):
-        learner.fit(circle)
+        learner.fit(circle(np.linspace(0.0, 2.0 * np.pi, 30)))

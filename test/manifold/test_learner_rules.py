@@ -51,10 +51,7 @@ def test_coordinates_are_centred_and_eigenvalues_belong_to_them(name: str) -> No
     assert embedding.coordinates.shape == (COUNT, 3)
     assert embedding.eigenvalues.shape == (3,)
     assert embedding.notes == ()
-
-
-def test_training_points_get_their_own_rows(name: str) -> None:
-    embedding = fitted(name, sheet())
+    # Training points get their own rows.
     assert_alike(transformed(embedding, sheet()), embedding.coordinates)
 
 
@@ -82,16 +79,13 @@ def test_twice_the_same_bytes(name: str) -> None:
 def test_copies(name: str) -> None:
     """A few, and of one point more than it has neighbours."""
     few = [sheet()[:5], sheet()[:1], sheet()[:1]]
+    with pytest.raises(InputError, match='most points are identical'):
+        fitted(name, np.ones((COUNT, 3)))
     for copies in (few, [np.repeat(sheet()[:1], 12, axis=0)]):
         points = np.concatenate([sheet(), *copies])
         embedding = fitted(name, points)
         assert np.isfinite(embedding.coordinates).all()
         assert np.isfinite(transformed(embedding, points)).all()
-
-
-def test_identical_points(name: str) -> None:
-    with pytest.raises(InputError, match='most points are identical'):
-        fitted(name, np.ones((COUNT, 3)))
 
 
 def test_pieces_are_joined_and_said(name: str) -> None:
@@ -102,10 +96,9 @@ def test_pieces_are_joined_and_said(name: str) -> None:
     if has_neighbours(name):
         (note,) = embedding.notes
         assert 'fell into 2 pieces' in note
-        first = np.abs(
-            np.corrcoef(embedding.coordinates[:, 0], np.arange(2 * COUNT) < COUNT)[0, 1]
-        )
-        assert first > 0.9, 'the first coordinate does not separate the pieces'
+        pieces = np.arange(2 * COUNT) < COUNT
+        # The first coordinate separates them.
+        assert np.abs(np.corrcoef(embedding.coordinates[:, 0], pieces)[0, 1]) > 0.9
 
 
 def test_too_few_points(name: str) -> None:
@@ -126,11 +119,6 @@ def test_an_embedding_of_nothing(name: str) -> None:
             make_learner(name, 3, 0).fit(PointSet(sheet()))
 
 
-def test_no_distance_makes_no_coordinates(name: str) -> None:
-    found = fitted(name, sheet()).extension.transform(np.full(COUNT, np.nan))
-    assert found is None or np.isnan(found).all()
-
-
 def test_there_and_back_through_a_file(name: str) -> None:
     embedding = fitted(name, sheet())
     check_extension(embedding.extension, COUNT)
@@ -138,6 +126,9 @@ def test_there_and_back_through_a_file(name: str) -> None:
     again = decode(Extension, json.loads(json.dumps(numbers)), arrays)
     squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
     np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))
+    # No distance makes no coordinates.
+    found = again.transform(np.full(COUNT, np.nan))
+    assert found is None or np.isnan(found).all()
 
 
 def test_no_field_of_a_response_may_be_spoiled(name: str) -> None:

@@ -208,9 +208,12 @@ def test_stepping_and_simulating_are_bit_equal() -> None:
 
 
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period() -> None:
-    run = simulate(SlotCarSettings(rate_hz=30.0), samples=40)
+    heard = []
+    settings = SlotCarSettings(rate_hz=30.0)
+    run = simulate(settings, samples=2500, report=lambda *what: heard.append(what))
+    assert heard == [('driving', 0.4), ('driving', 0.8)]
     assert run.speeds[0] > 0.8
-    assert run.stamps_ns.tolist() == [START_STAMP_NS + 33_333_333 * i for i in range(40)]
+    assert run.stamps_ns.tolist() == [START_STAMP_NS + 33_333_333 * i for i in range(2500)]
 
 
 def lap_speeds(run: SlotCarRun, laps: int) -> np.ndarray:
@@ -225,9 +228,7 @@ def test_laps_are_the_same_without_wander_and_differ_with_it(calm_run: SlotCarRu
     assert np.ptp(first) > 0.4
     laps = lap_speeds(simulate(SlotCarSettings(seed=1), laps=12), 12)
     assert 0.02 < np.std(laps / laps.mean(axis=0)) < 0.10
-
-
-def test_a_lap_takes_nine_to_ten_seconds(calm_run: SlotCarRun) -> None:
+    # A lap takes nine to ten seconds.
     assert len(calm_run.stamps_ns) / 3 / 100.0 == pytest.approx(9.5, abs=0.6)
     assert calm_run.speeds.mean() == pytest.approx(1.5, abs=0.1)
 
@@ -243,24 +244,15 @@ def test_position_and_orientation_are_those_of_the_track(calm_run: SlotCarRun) -
     np.testing.assert_allclose(actual, TRACK.frame(calm_run.distances), atol=1e-12)
     assert calm_run.quaternions[:, 3].min() >= 0.0
     np.testing.assert_array_equal(calm_run.positions, TRACK.position(calm_run.distances))
-
-
-def test_laps_end_with_the_sample_that_completes_them() -> None:
-    run = simulate(SlotCarSettings(), laps=2)
-    driven = run.distances - run.distances[0]
-    assert driven[-2] < 2 * Track().length <= driven[-1]
+    # Laps end with the sample that completes them.
+    driven = calm_run.distances - calm_run.distances[0]
+    assert driven[-2] < 3 * TRACK.length <= driven[-1]
 
 
 @pytest.mark.parametrize('choice', [{}, {'laps': 0}, {'samples': 0}, {'laps': 1, 'samples': 1}])
 def test_one_positive_length_is_wanted(choice: dict[str, int]) -> None:
     with pytest.raises(InputError, match='laps'):
         simulate(SlotCarSettings(), **choice)
-
-
-def test_progress_is_reported() -> None:
-    heard = []
-    simulate(SlotCarSettings(), samples=2500, report=lambda *what: heard.append(what))
-    assert heard == [('driving', 0.4), ('driving', 0.8)]
 
 
 def nearest_neighbour_rmse(imu: np.ndarray, places: np.ndarray, width: int) -> float:

@@ -30,20 +30,6 @@ def test_rows_are_kronecker_products() -> None:
     assert (both.inputs, both.size) == (5, 30)
 
 
-def test_points_that_a_part_refuses() -> None:
-    both = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
-    with pytest.raises(InputError, match='2 inputs'):
-        both.transform(np.zeros((1, 3)))
-    with pytest.raises(InputError, match='codes 0 to 1'):
-        both.transform(np.array([[2.0, 0.0]]))
-
-
-def test_too_large_a_product() -> None:
-    words = IndicatorFeatures(2, 10)
-    with pytest.raises(InputError, match='1024 features of actions times 1024'):
-        ActionObservationFeatures(words, words)
-
-
 def outcomes() -> tuple[np.ndarray, ...]:
     """
     Return every run of two steps: its actions and observations, and three probabilities.
@@ -115,6 +101,15 @@ def test_no_code_of_a_symbol(code: float) -> None:
 def test_words_that_cannot_be(symbols: object, length: object, word: str) -> None:
     with pytest.raises(InputError, match=word):
         IndicatorFeatures(symbols, length)
+
+
+def test_points_that_a_part_refuses_and_too_large_a_product() -> None:
+    both = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
+    for point, word in ((np.zeros((1, 3)), '2 inputs'), (np.array([[2.0, 0.0]]), 'codes 0 to 1')):
+        with pytest.raises(InputError, match=word):
+            both.transform(point)
+    with pytest.raises(InputError, match='1024 features of actions times 1024'):
+        ActionObservationFeatures(*[IndicatorFeatures(2, 10)] * 2)
 
 
 def test_the_constant_is_the_last_feature() -> None:

@@ -13,9 +13,8 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import count_states, SMALLEST_EVIDENCE, TpsrBelief
 
 
-def learned(samples: int = 200, **changes: np.ndarray) -> OnlineLearner:
-    settings = LearnerSettings(4, 8, 0.3)
-    learner = OnlineLearner(settings, changes.get('constant', unit(8)), 8, 5)
+def learned(samples: int = 200, constant: float = 1.0) -> OnlineLearner:
+    learner = OnlineLearner(LearnerSettings(4, 8, 0.3), constant * unit(8), 8, 5)
     learner.add_all(wandering(samples))
     return learner
 
@@ -27,6 +26,8 @@ def test_no_mode_of_the_transition_grows_and_the_start_is_normal() -> None:
     assert np.abs(np.linalg.eigvals(tpsr.transition)).max() <= 1.0 + 1e-9
     assert tpsr.normaliser @ tpsr.start == pytest.approx(1.0)
     assert np.linalg.norm(tpsr.start) < tpsr.bound
+    with pytest.raises(InputError, match='append a constant feature'):
+        learned(constant=0.01).parameters()
 
 
 def test_a_likelihood_keeps_its_size_however_long_was_learned() -> None:
@@ -58,11 +59,6 @@ def test_states_of_rounding_are_left_out() -> None:
     assert count_states(values, 3) == 2
     assert count_states(values, 1) == 1
     assert count_states(np.zeros(0), 3) == 0
-
-
-def test_histories_without_the_constant_are_refused() -> None:
-    with pytest.raises(InputError, match='append a constant feature'):
-        learned(constant=0.01 * unit(8)).parameters()
 
 
 TRIPLES = wandering(600)
@@ -107,21 +103,19 @@ def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
     assert np.isfinite(contradicted.state).all()
 
 
-def test_no_state_is_longer_than_the_bound(belief: TpsrBelief) -> None:
-    row = TRIPLES.observations[50]
-    short = TpsrBelief(replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start)))
-    short.update(row)
+def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_starts_again(
+    belief: TpsrBelief,
+) -> None:
+    short, stuck = copy(belief), copy(belief)
+    short.tpsr = replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start))
+    short.update(TRIPLES.observations[50])
     assert not short.accepted
-    np.testing.assert_array_equal(short.state, belief.tpsr.start)
-
-
-def test_a_state_that_nothing_normalises_starts_again(belief: TpsrBelief) -> None:
-    stuck = TpsrBelief(replace(belief.tpsr, transition=np.zeros((5, 5))))
-    stuck.state = belief.state.copy()
+    stuck.tpsr = replace(belief.tpsr, transition=np.zeros((5, 5)))
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         stuck.skip(1)
-    np.testing.assert_array_equal(stuck.state, belief.tpsr.start)
+    for each in (short, stuck):
+        np.testing.assert_array_equal(each.state, belief.tpsr.start)
 
 
 def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
