@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of estimates against reference positions, and the contest of two filters by them."""
 
+from collections.abc import Callable, Iterable
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -23,18 +24,24 @@ from two_manifold_ros.adapting.prequential import (
 SECOND_NS = 10**9
 
 
-def estimate(
-    second: int,
-    x: float,
-    y: float,
-    *,
-    valid: bool = True,
-    cause: str = '',
-    stamp_ns: int | None = None,
-) -> Any:  # noqa: ANN401 - a stand-in
-    stamp_ns = second * SECOND_NS if stamp_ns is None else stamp_ns
+def estimate(stamp_ns: int, x: float, y: float = 0.0, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
     positions = np.array([[x, y]])
     return SimpleNamespace(stamp_ns=stamp_ns, positions=positions, valid=valid, cause=cause)
+
+
+def settled(
+    errors: Iterable[float],
+    span_s: float = 100.0,
+    begin_ns: int = 0,
+    place: Callable[[int], tuple[float, float] | None] = lambda _: (0.0, 0.0),
+) -> Prequential:
+    """Return the score of one estimate a second."""
+    score, stamp_ns = Prequential(span_s), begin_ns
+    for second, error in enumerate(errors):
+        stamp_ns = begin_ns + second * SECOND_NS
+        score.add(estimate(stamp_ns, error))
+    score.settle(stamp_ns, place)
+    return score
 
 
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
@@ -47,11 +54,8 @@ def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[floa
         squares.append((guess - place) ** 2 if valid else mean)
         shares.append(valid)
     newest = slice(max(0, len(rows) - span - 1), None)
-    return (
-        math.sqrt(np.mean(squares[newest])),
-        math.sqrt(np.mean(usual[newest])),
-        float(np.mean(shares[newest])),
-    )
+    square, mean, share = (float(np.mean(each[newest])) for each in (squares, usual, shares))
+    return math.sqrt(square), math.sqrt(mean), share
 
 
 @given(
@@ -63,7 +67,7 @@ def test_it_sums_what_the_last_seconds_were_worth(
 ) -> None:
     score = Prequential(float(span))
     for second, (_, guess, valid) in enumerate(rows):
-        score.add(estimate(second, guess, 0.0, valid=valid))
+        score.add(estimate(second * SECOND_NS, guess, valid=valid))
     places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
     score.settle((len(rows) - 1) * SECOND_NS, places.get)
     found = score.rmse_m, score.mean_rmse_m, score.published
@@ -72,11 +76,8 @@ def test_it_sums_what_the_last_seconds_were_worth(
 
 
 def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
-    score = Prequential(100.0)
-    for second, guess in enumerate((0.0, 1.0, 100.0)):
-        score.add(estimate(second, guess, 0.0))
     places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
-    score.settle(2 * SECOND_NS, places.get)
+    score = settled((0.0, 1.0, 100.0), place=places.get)
     most = 0.5 * score.mean_rmse_m
     capped = [0.0, min(2.0, most), most]
     assert score.capped_mean_m(0.5, 2.0) == pytest.approx(np.mean(capped))
@@ -87,20 +88,15 @@ def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
 
 @pytest.mark.parametrize('shift_ns', [0, 1, 255, 1_767_225_600 * 10**9 + 255])
 def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns: int) -> None:
-    score = Prequential(100.0)
-    for second in range(4):
-        shifted = estimate(second, float(second), 0.0)
-        shifted.stamp_ns += shift_ns
-        score.add(shifted)
-    score.settle(3 * SECOND_NS + shift_ns, lambda _: (0.0, 0.0))
+    score = settled((0.0, 1.0, 2.0, 3.0), begin_ns=shift_ns)
     assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
 
 
 def test_what_was_withheld_for_being_no_better_is_judged_as_reported() -> None:
     score = Prequential(100.0)
-    score.add(estimate(1, 3.0, 4.0, valid=False, cause='not_useful'))
-    score.add(estimate(2, 3.0, 4.0, valid=False, cause='diverged'))
-    score.settle(2 * SECOND_NS, lambda _: (0.0, 0.0))
+    for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
+        score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
+    score.settle(2, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(np.sqrt(12.5))
     assert score.published == 0.5
 
@@ -110,7 +106,7 @@ def test_only_what_is_known_counts_and_only_once() -> None:
     assert math.isnan(score.rmse_m)
     assert math.isnan(score.published)
     for second in range(10):
-        score.add(estimate(second, 3.0, 4.0))
+        score.add(estimate(second * SECOND_NS, 3.0, 4.0))
     known = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
     score.settle(5 * SECOND_NS, known.get)
     assert (len(score), score.rmse_m, score.published) == (2, 5.0, 1.0)
@@ -124,18 +120,15 @@ def test_only_what_is_known_counts_and_only_once() -> None:
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
 def test_it_finds_where_errors_rise(before: int, after: int, factor: float) -> None:
-    score = Prequential(1000.0)
-    assert score.rise_ns() == 0
-    for second in range(before + after):
-        score.add(estimate(second, factor if second >= before else 1.0, 0.0))
-    score.settle(10**12, lambda _: (0.0, 0.0))
+    assert Prequential(1000.0).rise_ns() == 0
+    score = settled([1.0] * before + [factor] * after, 1000.0)
     assert score.rise_ns() == before * SECOND_NS
 
 
 def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it() -> None:
     score = Prequential(100.0)
     for second in (1000, 1001, 5, 6):
-        score.add(estimate(second, 1.0, 0.0))
+        score.add(estimate(second * SECOND_NS, 1.0))
     score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
     assert len(score) == 2
 
@@ -143,7 +136,7 @@ def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it(
 def test_a_huge_error_leaves_no_trace_when_it_is_over() -> None:
     score = Prequential(10.0)
     for second in range(60):
-        score.add(estimate(second, 1e7 if second == 5 else 0.01, 0.0))
+        score.add(estimate(second * SECOND_NS, 1e7 if second == 5 else 0.01))
         score.settle(second * SECOND_NS, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(0.01, rel=1e-6)
 
@@ -230,7 +223,7 @@ def follow(
         x, y = 1e5 + math.cos(angle), math.sin(angle)
         for side, error in enumerate(errors):
             if error is not None:
-                contest.add(side, [estimate(0, x + error, y, stamp_ns=stamp)])
+                contest.add(side, [estimate(stamp, x + error, y)])
         contest.settle(stamp, lambda _, x=x, y=y: (x, y))
 
 

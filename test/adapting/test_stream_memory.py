@@ -35,21 +35,16 @@ def filled(count: int, most: int = 1000) -> StreamMemory:
 
 
 def test_it_gives_back_what_it_was_given() -> None:
-    (recording,) = filled(100).recordings(HEAD)
+    memory = filled(100)
+    (recording,) = memory.recordings(HEAD)
+    # A recording stays as it was while the stream goes on.
+    memory.add(STEP * 101, sample(101.0))
     assert recording.imu.stamps.tolist() == [STEP * each for each in range(1, 101)]
     assert recording.imu.samples.tolist() == [sample(each) for each in range(100)]
     assert recording.positions.stamps.tolist() == [STEP * each for each in range(1, 101, 4)]
     assert recording.positions.positions.tolist() == [[each, -each] for each in range(0, 100, 4)]
     assert (recording.imu.topic, recording.positions.topic) == ('/imu', '/fix')
     assert (recording.positions.frame_id, recording.positions.origin) == ('map', HEAD.origin)
-
-
-def test_a_recording_stays_as_it_was_while_the_stream_goes_on() -> None:
-    memory = filled(100)
-    (recording,) = memory.recordings(HEAD)
-    before = recording.imu.samples.copy()
-    memory.add(STEP * 101, sample(101.0))
-    assert (recording.imu.samples == before).all()
 
 
 def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
@@ -135,9 +130,8 @@ def test_what_was_saved_is_restored_and_goes_on() -> None:
 
 
 def test_nothing_can_be_saved_and_restored_as_well() -> None:
-    lengths, arrays = StreamMemory().saved()
     again = StreamMemory()
-    again.restore(lengths, arrays)
+    again.restore(*StreamMemory().saved())
     assert len(again) == 0
     again.add(STEP, sample(0.0))
     assert len(again) == 1
@@ -145,8 +139,7 @@ def test_nothing_can_be_saved_and_restored_as_well() -> None:
 
 @pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places'])
 def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
-    memory = filled(60)
-    lengths, arrays = memory.saved()
+    lengths, arrays = filled(60).saved()
     again = filled(5)
     with pytest.raises(ValueError, match='does not fit'):
         again.restore(lengths, {**arrays, name: arrays[name][:-1]})
@@ -160,9 +153,8 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
         memory.add(STEP * index, sample(index))
     assert memory.add_position(STEP, 0.0, 0.0)
     # Far ahead, back, the same again; one just after another is of use, but is not kept.
-    assert not memory.add_position(STEP + 2 * SEAM_NS, 0.0, 0.0)
-    assert not memory.add_position(STEP - 5, 0.0, 0.0)
-    assert not memory.add_position(STEP, 0.0, 0.0)
+    for stamp in (STEP + 2 * SEAM_NS, STEP - 5, STEP):
+        assert not memory.add_position(stamp, 0.0, 0.0)
     assert memory.add_position(STEP + 1, 0.0, 0.0)
     assert memory.add_position(2 * STEP, 1.0, 0.0)
     (recording,) = memory.recordings(HEAD)
@@ -181,27 +173,30 @@ def test_it_knows_how_long_the_drives_lasted() -> None:
 
 def test_an_axis_that_is_never_measured_keeps_no_sample_out() -> None:
     memory = StreamMemory()
+
+    def unmeasured(value: float, other: float = 1.0) -> list[float]:
+        return [value, other, np.nan, 3.0, 4.0, 5.0]
+
     for index in range(1, 30):
-        memory.add(STEP * index, [index, 1.0, np.nan, 3.0, 4.0, 5.0])
-    memory.add(STEP * 30, [np.nan, 1.0, np.nan, 3.0, 4.0, 5.0])
-    memory.add(STEP * 30, np.full(6, np.nan))
-    memory.add(STEP * 30, [1e308, 1e308, np.nan, 3.0, 4.0, 5.0])
+        memory.add(STEP * index, unmeasured(index))
+    for wrong in (unmeasured(np.nan), np.full(6, np.nan), unmeasured(1e308, 1e308)):
+        memory.add(STEP * 30, wrong)
     assert len(memory) == 29
     given = np.array([1.0, 1.0, np.nan, np.inf, 4.0, 5.0])
     assert memory.filled(given).tolist()[:3] == [1.0, 1.0, 0.0]
     assert not np.isfinite(memory.filled(given)[3])
     again = StreamMemory()
     again.restore(*memory.saved())
-    again.add(STEP * 31, [np.nan, 1.0, np.nan, 3.0, 4.0, 5.0])
-    again.add(STEP * 31, [31.0, 1.0, np.nan, 3.0, 4.0, 5.0])
-    again.add_position(STEP, 0.0, 0.0)
-    again.add_position(STEP * 20, 0.0, 0.0)
+    for value in (np.nan, 31.0):
+        again.add(STEP * 31, unmeasured(value))
+    for stamp in (STEP, STEP * 20):
+        again.add_position(stamp, 0.0, 0.0)
     (recording,) = again.recordings(HEAD)
     assert recording.imu.samples[:, 0].tolist() == [*range(1, 30), 31]
     assert np.isnan(recording.imu.samples[:, 2]).all()
     # From the first number on it is measured.
     again.add(STEP * 32, sample(32.0))
-    again.add(STEP * 33, [33.0, 1.0, np.nan, 3.0, 4.0, 5.0])
+    again.add(STEP * 33, unmeasured(33.0))
     assert len(again) == 31
 
 
@@ -218,8 +213,9 @@ def test_what_comes_right_after_a_restart_joins_the_last_mean() -> None:
 def test_what_is_older_than_a_stamp_is_forgotten_whatever_the_clock_said_then(epoch: int) -> None:
     memory, before, later = StreamMemory(), 5 * SEAM_NS, 2 * SEAM_NS
     for index in range(160):
-        memory.add((later if index >= 80 else before) + STEP * index, sample(index))
-        memory.add_position((later if index >= 80 else before) + STEP * index, 0.0, index)
+        stamp = (later if index >= 80 else before) + STEP * index
+        memory.add(stamp, sample(index))
+        memory.add_position(stamp, 0.0, index)
     later += 60 * STEP
     # The second drive is of later, though its stamps are of earlier.
     memory.forget_before(later + STEP * epoch if epoch else 0)
