@@ -244,9 +244,8 @@ def test_input_unlike_any_in_training_still_gives_positions() -> None:
 
 def test_without_a_block_to_choose_on_the_first_is_taken() -> None:
     chosen = HiddenMarkov(states=(7, 3)).fit(train_of(circle(0, 60), window=25)).chosen
-    assert {name: chosen[name] for name in ('states', 'passes', 'sharpness', 'readout')} == {
-        'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'
-    }  # fmt: skip
+    first = {'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'}
+    assert chosen.items() >= first.items()
 
 
 def test_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

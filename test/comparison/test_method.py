@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that every method keeps, and the two that learn next to nothing."""
 
-from dataclasses import replace
-
 from driven_paths import varied
 import numpy as np
 import pytest
@@ -88,14 +86,9 @@ def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
     mean = sum(known) / len(known)
     assert predicted.shape == (4, 3, 2)
     np.testing.assert_allclose(predicted, np.broadcast_to(mean, (4, 3, 2)))
-
-
-def test_no_training_position_at_all() -> None:
-    segment = without_positions(wander(0, 20))
-    half = replace(segment, positions=segment.positions.copy())
-    half.positions[:, 0] = 1.0
+    second.positions[:, 1] = np.nan
     with pytest.raises(InputError, match='no training position is known'):
-        MeanPosition().fit(train_of(segment, half))
+        MeanPosition().fit(train_of(without_positions(first), second))
 
 
 def test_the_position_at_the_tick_for_every_horizon() -> None:
@@ -123,8 +116,6 @@ def test_a_linear_map_is_found_whatever_the_units_of_the_states() -> None:
     read = fit_linear_track(states, positions).read(states)
     assert np.isnan(read[5]).all()
     np.testing.assert_allclose(np.delete(read, 5, 0), np.delete(POSITIONS, 5, 0), atol=0.02)
-
-
-def test_nothing_known_is_no_track() -> None:
+    # Nothing known is no track.
     assert fit_linear_track(STATES, np.full_like(POSITIONS, np.nan)) is None
     assert fit_linear_track(np.full_like(STATES, np.nan), POSITIONS) is None

@@ -44,6 +44,8 @@ def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
     training = [wander(0, 40), wander(1, 9), wander(2, 25), wander(3, 4)]
     training[0].positions[10:30] = np.nan
     train = train_of(*training, horizons=(0, 2, 7, 38))
+    with pytest.raises(InputError, match='record longer'):
+        FittedNearestWindows(train, NearestSettings(neighbours, 41))
     settings = NearestSettings(neighbours, width)
     segment = wander(4, 20)
     predicted = FittedNearestWindows(train, settings).predict(segment).positions
@@ -62,8 +64,3 @@ def test_the_choice_suits_the_data() -> None:
     wanted = circle(1, 60).positions
     assert np.abs(predicted[8:, 0] - wanted[8:]).max() < 0.2
     assert np.abs(predicted[8:-7, 2] - wanted[15:]).max() < 0.2
-
-
-def test_no_segment_as_long_as_a_window() -> None:
-    with pytest.raises(InputError, match='record longer'):
-        FittedNearestWindows(train_of(wander(0, 11), wander(1, 5)), NearestSettings(1, 12))

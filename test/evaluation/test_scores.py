@@ -181,10 +181,8 @@ TRACK = np.random.default_rng(0).normal(size=(50, 2)).cumsum(axis=0)
 
 def model_of(*segments: np.ndarray) -> Any:  # noqa: ANN401 - what a baseline needs of a model
     parts = [part for segment in segments for part in (segment, NOWHERE)]
-    known = np.concatenate(segments)
-    return SimpleNamespace(
-        track=np.concatenate(parts[:-1]), mean_position=np.nanmean(known, axis=0)
-    )
+    mean = np.nanmean(np.concatenate(segments), axis=0)
+    return SimpleNamespace(track=np.concatenate(parts[:-1]), mean_position=mean)
 
 
 @pytest.mark.parametrize('horizon', [1, 7, 19])
@@ -212,14 +210,11 @@ def test_the_direction_on_a_bend_is_its_tangent() -> None:
     np.testing.assert_allclose(exact, tangents, atol=1e-3)
     noisy = travel_directions(on_a_circle(7.0, 0.01), stamps)
     assert (noisy * tangents).sum(axis=1).min() > math.cos(math.radians(4.0))
-
-
-def test_in_a_hole_the_last_direction_holds() -> None:
+    # In a hole the last direction holds.
     stream = on_a_circle(7.0)
-    kept = (stream.stamps < START_NS + 2_000_000_000) | (stream.stamps > START_NS + 5_000_000_000)
-    found = travel_directions(stream.select(kept), np.array([START_NS + 3_500_000_000]))
-    (last,) = travel_directions(stream.select(kept), stream.stamps[kept][99:100])
-    np.testing.assert_array_equal(found[0], last)
+    stream = stream.select(abs(stream.stamps - START_NS - 3_500_000_000) > 1_500_000_000)
+    found = travel_directions(stream, np.array([START_NS + 3_500_000_000, stream.stamps[99]]))
+    np.testing.assert_array_equal(*found)
 
 
 def test_the_direction_of_a_horizon_is_that_of_its_own_time() -> None:

@@ -30,22 +30,28 @@ def silent(stage: str, share: float) -> None:
     assert 0.0 < share <= 1.0
 
 
+def bench_of(
+    score: Callable[[Candidate], float], errors: np.ndarray, windows: int = 0, lost_m: float = 1.0
+) -> SimpleNamespace:
+    """Stand in for a part that was held out, with errors (n, c, 2) and unit ellipses."""
+    covariances = np.tile(np.eye(2), (*errors.shape[:2], 1, 1))
+    return SimpleNamespace(
+        windows=windows,
+        lost_m=lost_m,
+        score=score,
+        run=lambda *_: [(errors, covariances)],
+        ticks=len(errors),
+    )
+
+
 @pytest.fixture
 def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     """Return a function that lets given scores decide."""
 
     def chosen(
-        score: Callable[[Candidate], float],
-        settings: TrainingSettings = USUAL,
-        windows: int = 0,
+        score: Callable[[Candidate], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Candidate, list[Any]]:
-        bench = SimpleNamespace(
-            windows=windows,
-            lost_m=1.0,
-            score=score,
-            run=lambda *_: [(np.ones((1, 3, 2)), np.ones((1, 3, 2, 2)))],
-            ticks=7,
-        )
+        bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
         monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
         best, found = validate([([], [])], SimpleNamespace(window=1), settings, silent)
         return best, list(found.table)
@@ -53,7 +59,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     return chosen
 
 
-def test_the_best_is_chosen(choose: Choose) -> None:
+def test_the_best_is_chosen_and_among_alike_the_narrowest(choose: Choose) -> None:
     best, table = choose(
         lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
     )
@@ -61,11 +67,6 @@ def test_the_best_is_chosen(choose: Choose) -> None:
     assert [(row['states'], row['bandwidth_factor']) for row in table] == [
         (40, 1.0), (40, 1.4), (40, 2.0), (40, 2.8), (20, 2.0), (60, 2.0)
     ]  # fmt: skip
-
-
-def test_among_alike_the_narrowest_is_chosen(
-    choose: Choose,
-) -> None:
     scores = {1.0: 1.06, 1.4: 1.04, 2.0: 1.0, 2.8: 1.02}
     best, _ = choose(lambda each: scores[each.bandwidth_factor] + abs(each.states - 40))
     assert best == Candidate(40, 1.4)
@@ -83,10 +84,7 @@ def test_among_alike_the_narrowest_is_chosen(
     ],
 )
 def test_more_neighbours_are_tried_where_there_are_windows_enough(
-    change: dict[str, Any],
-    windows: int,
-    neighbours: int,
-    choose: Choose,
+    change: dict[str, Any], windows: int, neighbours: int, choose: Choose
 ) -> None:
     settings = replace(USUAL, **change)
     best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
@@ -103,10 +101,7 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
     ],
 )
 def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
-    given: dict[str, Any],
-    best: Candidate,
-    compared: int,
-    choose: Choose,
+    given: dict[str, Any], best: Candidate, compared: int, choose: Choose
 ) -> None:
     settings = replace(USUAL, states=7, **given)
     found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
@@ -120,18 +115,12 @@ def test_all_that_was_held_out_in_turn_counts_alike(
 ) -> None:
     rng = np.random.default_rng(turns)
     errors = rng.normal(size=(turns, 40, 2, 2))
-    unit = np.tile(np.eye(2), (40, 2, 1, 1))
-    benches = [
-        SimpleNamespace(
-            windows=0,
-            lost_m=float(turn),
-            score=lambda _, turn=turn: 1.0 + turn,
-            run=lambda *_, turn=turn: [(errors[turn], unit)],
-            ticks=40,
-        )
-        for turn in range(turns)
-    ]
-    made = iter(benches)
+    made = iter(
+        [
+            bench_of(lambda _, turn=turn: 1.0 + turn, errors[turn], lost_m=float(turn))
+            for turn in range(turns)
+        ]
+    )
     monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
     _, found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)

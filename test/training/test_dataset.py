@@ -182,6 +182,9 @@ def test_stops_are_left_out_but_for_their_first_second(
         assert not kept[begin + RUN_IN - 1 : end].any()
     for name in ('values', 'positions'):
         np.testing.assert_array_equal(getattr(driven, name), getattr(whole, name)[kept])
+    # A vehicle that hardly drives between stops keeps them.
+    recording, _ = stop_rounds(3, lambda _: 400)
+    assert driving_dataset([recording], replace(CLOCKED, window=150)).rest is None
 
 
 @pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
@@ -239,21 +242,13 @@ def test_channels_count_by_how_much_of_them_lasts() -> None:
     assert weighted_by_persistence(alone, [segment]) is alone
 
 
-def test_a_vehicle_that_hardly_drives_between_stops_keeps_them() -> None:
-    recording, _ = stop_rounds(3, lambda _: 400)
-    dataset = driving_dataset([recording], replace(CLOCKED, window=150))
-    assert dataset.rest is None
-
-
-def test_short_stretches_between_gaps_are_left_out() -> None:
+def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart() -> None:
     whole = drive(20.0)
     late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
     dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
     assert [len(segment) for segment in dataset.segments] == [300]
     assert dataset.counts['gaps'] == 1
-
-
-def test_several_recordings_stay_apart_and_in_order() -> None:
+    # Several recordings stay apart and in order.
     long, short = drive(12.0, name='long'), drive(8.0, name='short')
     dataset = build_dataset([long, short], USUAL)
     assert [len(segment) for segment in dataset.segments] == [240, 160]

@@ -7,8 +7,9 @@ import re
 
 import naive
 import numpy as np
+from other_recordings import with_imu
 import pytest
-from rounds import felt, noisy_laps, on_circle
+from rounds import felt, noisy_laps, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -16,7 +17,7 @@ from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.names import KERNELS, METHODS
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import cross_validation
@@ -42,10 +43,8 @@ NEIGHBOURS = 12
 
 def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
     """Return a noisy rotation in two channels, cut into segments."""
-    generator = np.random.default_rng(0)
-    angle = 2 * np.pi * np.arange(sum(lengths)) / 23.0
-    series = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    series += generator.normal(scale=0.1, size=series.shape)
+    series = on_circle(2 * np.pi * np.arange(sum(lengths)) / 23.0)
+    series += np.random.default_rng(0).normal(scale=0.1, size=series.shape)
     return np.split(series, np.cumsum(lengths)[:-1])
 
 
@@ -54,8 +53,15 @@ def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
 
-def test_a_shifted_future_is_the_future_of_the_next_tick(structure: ManifoldEmbeddings) -> None:
-    """Also in centring: else each step of the HMM would carry a constant error."""
+def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
+    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
+    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
+    ticks = structure.training.ticks
+    assert ticks.tolist() == [*first, *second]
+    assert structure.begins.tolist() == [0, 150, 240]
+    np.testing.assert_array_equal(structure.observations, np.concatenate(segments())[ticks])
+    # A shifted future is that of the next tick, also in centring: else each step of the HMM
+    # would carry a constant error.
     next_is_here = np.diff(structure.training.ticks) == 1
     assert np.count_nonzero(~next_is_here) == 1
     np.testing.assert_allclose(
@@ -108,6 +114,12 @@ def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
     # The state on average is the first unit vector.
     own = tpsr_structure.tests[:, :12] @ tpsr_structure.directions(12).future_map
     np.testing.assert_allclose(own.mean(axis=0) / own[:, 0].mean(), np.eye(12)[0], atol=1e-9)
+    # Coordinates of tests and histories are uncorrelated but along the same direction.
+    decay = np.exp(-np.arange(len(own))[::-1] / 2400.0)
+    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
+    scaled = covariance[:12, :12] / covariance[0, 0]
+    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
+    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
 
 
 def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> None:
@@ -283,42 +295,14 @@ def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> Non
     assert np.nanmax(errors) < 0.4 * RADIUS_M
 
 
-def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
-    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
-    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
-    assert structure.training.ticks.tolist() == [*first, *second]
-    assert structure.begins.tolist() == [0, 150, 240]
-    np.testing.assert_array_equal(
-        structure.observations, np.concatenate(segments())[structure.training.ticks]
-    )
-
-
-def test_directions_are_those_of_the_covariance(tpsr_structure: TpsrEmbeddings) -> None:
-    """Coordinates of tests and histories are uncorrelated but along the same direction."""
-    count = len(tpsr_structure.tests)
-    decay = np.exp(-np.arange(count)[::-1] / 2400.0)
-    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
-    scaled = covariance[:12, :12] / covariance[0, 0]
-    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
-    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
-
-
 def test_pictures_are_followed_as_well() -> None:
     """Of another sensor neither units nor a lag are known."""
-    random = np.random.default_rng(1)
-    stamps = 10**18 + np.arange(1500) * 50_000_000
     angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
     names = tuple(f'box {each}' for each in range(8))
     centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
     samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
-    samples += 0.05 * random.standard_normal(samples.shape)
-    places = 2.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    kind = 'geometry_msgs/msg/PoseStamped'
-    recording = Recording(
-        'camera',
-        ImuStream('/image', 'camera', stamps, samples, stamps, names),
-        PositionStream('/pose', 'map', kind, stamps[::2], places[::2]),
-    )
+    samples += 0.05 * np.random.default_rng(1).standard_normal(samples.shape)
+    recording = with_imu(recording_of(samples, on_circle(angles, 2.0), 20.0), names=names)
     model = train_model([recording.between(None, 55.0)], TPSR)
     assert model.channels.names == names
     assert model.summary['method'] == 'tpsr'

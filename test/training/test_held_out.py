@@ -113,9 +113,7 @@ def test_what_is_too_short_to_be_scored_is_not_held() -> None:
     fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
     assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
     assert [len(part) for part in fit] == [12, 20]
-
-
-def test_laps_of_a_block_are_counted_after_it_has_settled() -> None:
+    # Laps of a block are counted after it has settled.
     laps = SPANS.laps_of(segment(110, 10, 12), 10)  # 120 ns, of which 100 count: two laps
     assert laps.tolist() == [-1] * 2 + [0] * 4 + [1] * 6
     assert SPANS.laps_of(segment(110, 10, 4), 10).tolist() == [-1, -1, 0, 0]
@@ -140,9 +138,7 @@ def test_errors_are_those_after_the_lead() -> None:
     for count, (errors, others) in zip((5, 6), runs, strict=True):
         np.testing.assert_array_equal(errors, 1.0 - truth[2:count])
         assert others.tolist() == list(range(2, count))
-
-
-def test_a_mean_error_is_capped_and_over_what_is_known() -> None:
+    # A mean error is capped and over what is known.
     assert capped_mean(np.array([4.0, np.nan, 1.0, 100.0]), 3.0) == 2.0
     assert np.isnan(capped_mean(np.array([np.nan]), 3.0))
 

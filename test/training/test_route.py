@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from rounds import on_circle
 
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
@@ -80,9 +81,8 @@ def test_what_was_followed_is_scored(
     errors = np.linalg.norm(np.concatenate(runs) - track, axis=1)[np.concatenate(counted)]
     assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
     assert found.score_m == pytest.approx(np.nanmean(np.minimum(errors, found.lost_m)))
-    assert found.lost_m == pytest.approx(
-        0.25 * np.sqrt(np.nanvar(circuit.track, axis=0).sum()), rel=1e-3
-    )
+    spread_m = np.sqrt(np.nanvar(circuit.track, axis=0).sum())
+    assert found.lost_m == pytest.approx(0.25 * spread_m, rel=1e-3)
     # Well all the same, as other laps went there.
     assert 0.05 < found.score_m < 1.0
     assert len(found.factors) == 4
@@ -244,7 +244,6 @@ def test_without_states_the_positions_are_the_same(
 def places_of(lengths: list[int], lap: int) -> Places:
     """Return places that are visited one a tick, so many a lap, over all segments."""
     times = np.concatenate([np.arange(each) for each in lengths]).astype(float)
-    angles = 2.0 * np.pi * np.arange(lap) / lap
 
     class Circle(SimpleNamespace):
         def __len__(self) -> int:
@@ -254,7 +253,7 @@ def places_of(lengths: list[int], lap: int) -> Places:
         segments=np.repeat(np.arange(len(lengths)), lengths),
         times=times,
         visited=np.arange(len(times)) % lap,
-        positions=np.stack([np.cos(angles), np.sin(angles)], axis=1),
+        positions=on_circle(2.0 * np.pi * np.arange(lap) / lap),
     )
 
 
@@ -304,21 +303,15 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> N
 
 
 @pytest.mark.long
-def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
+def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
-    assert slot_car_model.route.places <= 1.1 * half.route.places
-
-
-@pytest.mark.long
-def test_more_laps_of_another_recording_are_merged(
-    slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
-) -> None:
     first, second = slot_car_laps
+    half = train_model([first.between(None, 75.0)], SETTINGS)
     both = train_model([first, second], SETTINGS)
     assert both.summary['segments'] == 2
     assert both.route.places <= 1.1 * slot_car_model.route.places
+    assert slot_car_model.route.places <= 1.1 * half.route.places
 
 
 @pytest.mark.long
@@ -326,17 +319,12 @@ def test_more_laps_of_another_recording_are_merged(
 def test_learner_and_coupling_make_the_state_and_nothing_else(
     change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
 ) -> None:
-    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change))
-    assert other.route.readout.states.shape == slot_car_model.route.readout.states.shape
-    assert not np.allclose(
-        other.route.readout.states, slot_car_model.route.readout.states, atol=1e-3
-    )
-    np.testing.assert_array_equal(
-        other.route.likelihood.means, slot_car_model.route.likelihood.means
-    )
-    np.testing.assert_array_equal(
-        other.route.readout.targets, slot_car_model.route.readout.targets
-    )
+    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change)).route
+    usual = slot_car_model.route
+    assert other.readout.states.shape == usual.readout.states.shape
+    assert not np.allclose(other.readout.states, usual.readout.states, atol=1e-3)
+    np.testing.assert_array_equal(other.likelihood.means, usual.likelihood.means)
+    np.testing.assert_array_equal(other.readout.targets, usual.readout.targets)
 
 
 def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:

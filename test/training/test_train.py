@@ -85,11 +85,8 @@ def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: R
 def test_ellipses_are_as_calibrated(
     slot_car_model: RouteModel, spectral_model: Model, tpsr_model: Model
 ) -> None:
-    for readout, model in (
-        (slot_car_model.route.readout, slot_car_model),
-        (spectral_model.readout, spectral_model),
-        (tpsr_model.readout, tpsr_model),
-    ):
+    for model in (slot_car_model, spectral_model, tpsr_model):
+        readout = getattr(model, 'route', model).readout
         factors = list(model.summary['covariance_factors'].values())
         np.testing.assert_allclose(readout.factors, factors, atol=1e-4)
         assert not np.allclose(factors, 1.0, atol=1e-2)
@@ -212,12 +209,10 @@ def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive: Callable[..., Rec
     assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)
     assert [row['uncertainty_s'] for row in rows[:2]] == pytest.approx([0.014, 0.014], abs=0.001)
     assert rows[2]['found_s'] is rows[2]['uncertainty_s'] is None
-
-
-def test_a_model_remembers_laps_and_lag(drive: Callable[..., Recording]) -> None:
+    # A model remembers laps and lag.
     settings = TrainingSettings(rate_hz=10.0, window=10, states=5, horizons=(0, 5))
-    recording = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
-    summary = train_model([recording], settings).summary
+    undone = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
+    summary = train_model([undone], settings).summary
     assert summary['laps'] == pytest.approx(2.5, abs=0.1)
     (row,) = summary['position_lag']
     assert row['recording'] == 'ellipse'
