@@ -60,15 +60,6 @@ def affinities(squared: Array, neighbours: int, bandwidth: float) -> Array:
     return np.where(near | near.T, np.exp(-squared / (2 * bandwidth**2)), 0.0)
 
 
-def eigenmap(weights: Array, dimension: int) -> tuple[Array, Array, Array]:
-    """Eigenvalues and eigenvectors of S without the constant one, and E of mathematics (2.3)."""
-    degrees = weights.sum(axis=1)
-    laplacian = np.eye(len(weights)) - weights / np.sqrt(np.outer(degrees, degrees))
-    values, vectors = np.linalg.eigh(laplacian)
-    values, vectors = values[1 : dimension + 1], vectors[:, 1 : dimension + 1]
-    return 1.0 - values, vectors, np.sqrt(len(weights)) * vectors / np.sqrt(values)
-
-
 def with_constant(weights: Array, states: Array) -> tuple[Array, Array]:
     """Put the constant coordinate before Q and X, mathematics (3.4)."""
     ones = np.ones((len(weights), 1))
@@ -100,19 +91,6 @@ def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation:
     gram = gaussian(observations, observations, bandwidth)
     new = gaussian(observations, observation[None], bandwidth)[:, 0]
     return np.linalg.solve(gram + ridge * len(gram) * np.eye(len(gram)), new)
-
-
-def tensor_operator(
-    weights: Array, states: Array, features: Array, ridge: float, feature: Array
-) -> Array:
-    """B(o) summed over observation features, mathematics (5.2)."""
-    second = features.T @ features / len(features)
-    c = np.linalg.solve(second + ridge * np.eye(len(second)), feature)
-    slices = [
-        sum(z[a] * np.outer(x, q) for z, x, q in zip(features, states, weights, strict=True))
-        for a in range(len(c))
-    ]
-    return sum(c[a] * slices[a] for a in range(len(c)))
 
 
 def operator(weights: Array, states: Array, factors: Array) -> Array:

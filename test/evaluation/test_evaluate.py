@@ -42,18 +42,13 @@ def evaluation(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     return evaluate(slot_car_model, [laps])
 
 
-def on_a_line(recording: Recording) -> Recording:
-    """Replace the positions by ones that move at constant speed along x."""
-    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) * 1e-9
-    line = np.stack([SPEED * elapsed, np.zeros(len(elapsed))], axis=1)
-    return with_positions(recording, positions=line)
-
-
 def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
     """On a line at constant speed, a tick too many or too few is 0.3 m."""
-    found = evaluate(slot_car_model, [on_a_line(laps)])
+    elapsed = (laps.positions.stamps - laps.imu.stamps[0]) * 1e-9
+    line = np.stack([SPEED * elapsed, np.zeros(len(elapsed))], axis=1)
+    found = evaluate(slot_car_model, [with_positions(laps, positions=line)])
     stamps, truth = found.runs[0].stamps, found.truths[0]
     for index, horizon in enumerate(slot_car_model.horizons):
         elapsed = (stamps - laps.imu.stamps[0]) * 1e-9 + 0.1 * horizon

@@ -301,21 +301,6 @@ def test_tables_with_the_constant(problem: Problem, both: Both) -> None:
     naive.assert_same_to_signs(tables.weights, naive_weights, atol=1e-10)
 
 
-def test_operators(problem: Problem, both: Both) -> None:
-    tables, weights, states = both
-    ridge = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
-    features = root(naive.gaussian(problem.observations, problem.observations, BANDWIDTH))
-    inverse = np.linalg.pinv(features, rcond=1e-9)
-    for new in problem.new[:5]:
-        gamma = naive.gram_ridge(problem.observations, BANDWIDTH, RIDGE, new)
-        expected = naive.operator(weights, states, N * gamma)
-        found = naive.operator(tables.weights, tables.states, factors_of(ridge, new))
-        np.testing.assert_allclose(found, expected, atol=1e-7)
-        feature = inverse @ naive.gaussian(problem.observations, new[None], BANDWIDTH)[:, 0]
-        tensor = naive.tensor_operator(weights, states, features, RIDGE, feature)
-        np.testing.assert_allclose(tensor, expected, atol=1e-7)
-
-
 @pytest.mark.parametrize('raw', [False, True])
 def test_filter(raw: bool, problem: Problem, both: Both) -> None:
     tables, weights, states = both

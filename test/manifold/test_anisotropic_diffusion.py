@@ -39,17 +39,12 @@ def fitted(**changes: object) -> Embedding:
     return replace(learner, **changes).fit(PointSet(BENT))
 
 
-def squared_lengths() -> np.ndarray:
-    """Return (n, n) squared lengths of differences as the point of the row sees them."""
-    inverses = np.linalg.inv(COVARIANCES)
-    differences = BENT[:, None] - BENT
-    return np.einsum('ijk,ikl,ijl->ij', differences, inverses, differences)
-
-
 @pytest.mark.parametrize(('density', 'power'), [(0.0, 1.0), (0.5, 0.0), (1.0, 0.5)])
 def test_dense_eigenvectors(density: float, power: float) -> None:
     embedding = fitted(density=density, power=power)
-    seen = squared_lengths()
+    # Squared lengths of differences as the point of the row sees them.
+    apart = BENT[:, None] - BENT
+    seen = np.einsum('ijk,ikl,ijl->ij', apart, np.linalg.inv(COVARIANCES), apart)
     squared = power_mean(seen, seen.T, power)
     last = np.sort(squared, axis=1)[:, KAPPA]
     assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
@@ -164,15 +159,10 @@ def test_no_variance_is_that_of_the_nearest() -> None:
     np.testing.assert_allclose(lengths(metric, POINTS, 4), distances / 25.0, atol=1e-9)
 
 
-def windows_of_two_segments() -> WindowSet:
-    series = RNG.normal(size=(2, 60)).cumsum(axis=1)
-    starts = np.concatenate([np.arange(0, 26), np.arange(30, 56)])
-    return WindowSet(series, starts, 5)
-
-
 @pytest.mark.parametrize(('index', 'first', 'last'), [(10, 7, 13), (25, 22, 25), (26, 26, 29)])
 def test_neighbours_in_time_end_at_a_seam(index: int, first: int, last: int) -> None:
-    windows = windows_of_two_segments()
+    starts = np.concatenate([np.arange(0, 26), np.arange(30, 56)])
+    windows = WindowSet(RNG.normal(size=(2, 60)).cumsum(axis=1), starts, 5)
     metric = NeighboursInTime(3, 2).measure(windows)
     covariance = np.cov(windows.rows(np.arange(first, last + 1)).T, ddof=0)
     found = lengths(metric, windows, index)
