@@ -46,9 +46,7 @@ def test_outliers_and_long_times_without_positions_are_left_out_and_positions_st
         assert not inside.any()
 
 
-def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over(
-    whole: Recording,
-) -> None:
+def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over(whole: Recording) -> None:
     part = whole.between(None, 40.0)
     samples = part.imu.samples.copy()
     samples[:, 3] = np.nan

@@ -64,9 +64,7 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
 
 
 def test_ctrl_c_while_it_starts_leaves_no_trace(
-    training: TrainingProcess,
-    laps: Recording,
-    capfd: pytest.CaptureFixture[str],
+    training: TrainingProcess, laps: Recording, capfd: pytest.CaptureFixture[str]
 ) -> None:
     training.begin()
     pid = training.pid
@@ -138,9 +136,7 @@ def test_closing_it_while_it_starts_leaves_nothing_behind(
     assert not [each for each in multiprocessing.active_children() if each.name == 'training']
 
 
-def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
-    laps: Recording,
-) -> None:
+def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(laps: Recording) -> None:
     context = multiprocessing.get_context('spawn')
     ours, its = context.Pipe()
     parent = context.Process(target=train_for_long, args=(its, laps))

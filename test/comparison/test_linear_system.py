@@ -314,9 +314,7 @@ def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions(
         np.testing.assert_allclose(coefficients[column], plain, rtol=0.01, atol=0.005)
 
 
-def test_what_was_asked_for_is_taken_and_the_rest_chosen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     train = train_of(circle(0, 400), window=8)
     chosen = KalmanFilter(states=3, block_rows=9).fit(train).chosen
     assert (chosen['states'], chosen['block_rows']) == (3, 9)
