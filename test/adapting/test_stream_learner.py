@@ -94,6 +94,10 @@ def rmse_m(estimates: list[Estimate]) -> float:
     return float(np.sqrt(np.mean(np.square(errors(estimates)))))
 
 
+def bits_of(estimates: list[Estimate]) -> list[bytes]:
+    return [each.positions.tobytes() for each in estimates]
+
+
 class Learned(NamedTuple):
     """Output of a learner on the first laps, and what it has saved then."""
 
@@ -124,28 +128,22 @@ def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
 
 
 def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(
-    learned: Learned,
+    kept: Saved,
 ) -> None:
-    learner = restored(learned.saved)
-    alone = feed(learner, LEARNED, 1500, reference=False)
-    # After the first window.
-    assert np.mean([each.valid for each in alone[60:]]) > 0.95
-    # The mean position errs by about a metre.
-    assert rmse_m(alone) < 0.1
-
-
-def test_without_references_nothing_is_learned_and_the_model_stays(kept: Saved) -> None:
+    """Without references nothing is learned and the model stays."""
     trainer = Recorder()
     learner = restored(kept, trainer=trainer)
     due_s = learner.schedule.due_s
     # Once more when positions have ended; see `Schedule`.
     feed(learner, LEARNED, LEARNED + 20)
-    feed(learner, LEARNED + 20, LEARNED + 260, reference=False)
+    ended = feed(learner, LEARNED + 20, LEARNED + 260, reference=False)
     assert learner.schedule.due_s <= due_s, 'it puts a training off'
     trained, models = len(trainer.trained_on), learner.models
-    published = feed(learner, LEARNED + 260, LEARNED + 700, reference=False)
+    alone = ended[40:] + feed(learner, LEARNED + 260, 1500, reference=False)
     assert (len(trainer.trained_on), learner.models) == (trained, models)
-    assert rmse_m(published) < 0.1
+    assert np.mean([each.valid for each in alone]) > 0.95
+    # The mean position errs by about a metre.
+    assert rmse_m(alone) < 0.1
 
 
 def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
@@ -166,9 +164,7 @@ def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twi
     again = new_learner()
     published = feed(again, 0, 600)
     assert again.models > 1
-    assert [each.positions.tobytes() for each in published] == [
-        each.positions.tobytes() for each in learned.published[: len(published)]
-    ]
+    assert bits_of(published) == bits_of(learned.published[: len(published)])
     steps = np.diff([each.stamp_ns for each in learned.published])
     assert steps.min() > 0
     assert steps.max() <= 2 * HEAD.period_ns
@@ -270,9 +266,7 @@ def test_what_was_learned_outlives_it(kept: Saved) -> None:
     assert learner.counters['learned'] == LEARNED
     published = feed(learner, LEARNED, LEARNED + 300, reference=False)
     assert rmse_m(published) < 0.1
-    assert [each.positions.tobytes() for each in published] == [
-        each.positions.tobytes() for each in feed(again, LEARNED, LEARNED + 300, reference=False)
-    ]
+    assert bits_of(published) == bits_of(feed(again, LEARNED, LEARNED + 300, reference=False))
     # More of the same drive, after a pause.
     later = 60 * 10**9
     feed(again, LEARNED + 300, 1600, later_ns=later)
@@ -467,12 +461,10 @@ def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
     learner = new_learner()
     feed(learner, 0, 100)
     far = 12 * 3600 * 10**9
-    for index in range(100, 110):
-        learner.push(int(run().stamps_ns[index]), run().imu[index])
-        assert not learner.add_reference(int(run().stamps_ns[index]) + far, 0.0, 0.0)
+    feed(learner, 100, 120, late_ns=far)
     assert learner.reference.counters['far_from_samples'] == 10
     known_s = learner.known_s
-    feed(learner, 110, 150)
+    feed(learner, 120, 150)
     assert learner.known_s > known_s
 
 
@@ -490,9 +482,8 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned:
         elif index % 2 == 0 and (index < 350 or index % 6 == 0):
             learner.add_reference(stamp, x, y)
     clean, model = learned.learner.model(), learner.model()
-    assert len(model.route.likelihood.means) == pytest.approx(
-        len(clean.route.likelihood.means), rel=0.1
-    )
+    places, wanted = (len(each.route.likelihood.means) for each in (model, clean))
+    assert places == pytest.approx(wanted, rel=0.1)
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (7, 8)
