@@ -193,10 +193,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     program = Path(__file__).with_name('killed_writer.py')
     command = [sys.executable, str(program), str(tmp_path)]
     environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=60, env=environment
-    )
-    rounds = done.stdout.splitlines()
+    rounds = subprocess.check_output(command, text=True, timeout=60, env=environment).splitlines()
     assert len(rounds) == 10
     before = half_written = 0
     for line in rounds:

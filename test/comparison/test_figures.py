@@ -11,7 +11,7 @@ import pytest
 from stub_methods import Failing, Fixed, Repeater
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.outcome import Comparison
+from two_manifold_ros.comparison.outcome import Comparison, Result
 from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError
 
@@ -19,6 +19,7 @@ pytest.importorskip('matplotlib')
 from two_manifold_ros.comparison.figures import caption_of, draw_errors, draw_tracks
 
 DRAWINGS = pytest.mark.parametrize('draw', [draw_errors, draw_tracks])
+Draw = Callable[[Comparison, Path], None]
 
 
 @pytest.fixture(scope='session')
@@ -33,7 +34,7 @@ def compared(ellipse_plan: Plan) -> Comparison:
     return compare(ellipse_plan, methods)
 
 
-def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path: Path) -> bytes:
+def drawn(draw: Draw, comparison: Comparison, path: Path) -> bytes:
     draw(comparison, path)
     content = path.read_bytes()
     assert content.startswith(b'\x89PNG')
@@ -41,41 +42,26 @@ def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path
     return content
 
 
-@pytest.fixture(scope='module')
-def pictures(compared: Comparison, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return what each of them draws of it, by name."""
-    path = tmp_path_factory.mktemp('pictures') / 'first.png'
-    return {draw.__name__: drawn(draw, compared, path) for draw in (draw_errors, draw_tracks)}
-
-
 @DRAWINGS
 def test_the_same_results_give_the_same_bytes_whatever_failed(
-    draw: Callable[[Comparison, Path], None],
-    compared: Comparison,
-    pictures: dict[str, bytes],
-    tmp_path: Path,
+    draw: Draw, compared: Comparison, tmp_path: Path
 ) -> None:
-    first = pictures[draw.__name__]
-    # The first result is a failure, which is not drawn.
-    rest = replace(compared, results=compared.results[1:])
-    assert drawn(draw, rest, tmp_path / 'second.png') == first
-    fewer = replace(compared, results=compared.results[:-1])
-    assert drawn(draw, fewer, tmp_path / 'fewer.png') != first
+    def bytes_of(*results: Result) -> bytes:
+        return drawn(draw, replace(compared, results=results), tmp_path / 'drawn.png')
 
-
-def test_our_own_line_is_the_one_that_stands_out(
-    compared: Comparison, pictures: dict[str, bytes], tmp_path: Path
-) -> None:
-    def named(name: str) -> bytes:
-        results = (*compared.results[:-1], replace(compared.results[-1], name=name))
-        return drawn(draw_errors, replace(compared, results=results), tmp_path / f'{name}.png')
-
-    assert named('default') != named('manifold') == pictures['draw_errors']
+    failed, *others, last = compared.results
+    first = bytes_of(failed, *others, last)
+    # A failure is not drawn.
+    assert bytes_of(*others, last) == first != bytes_of(failed, *others)
+    if draw is draw_errors:
+        # Our own line is the one that stands out.
+        own, other = (bytes_of(*others, replace(last, name=n)) for n in ('default', 'manifold'))
+        assert own != other == first
 
 
 @DRAWINGS
 def test_methods_without_states_and_horizons_without_scores(
-    draw: Callable[[Comparison, Path], None], ellipse_plan: Plan, tmp_path: Path
+    draw: Draw, ellipse_plan: Plan, tmp_path: Path
 ) -> None:
     (test,) = ellipse_plan.tests
     truth = test.truth.copy()

@@ -98,9 +98,8 @@ def test_by_name_and_all() -> None:
     assert all(len(each.shows) < 90 and each.shows.endswith('.') for each in EXPERIMENTS)
     assert experiments_named(ALL) == EXPERIMENTS
     assert [each.name for each in experiments_named('video')] == ['video']
-    with pytest.raises(
-        InputError, match=f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
-    ):
+    words = f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
+    with pytest.raises(InputError, match=words):
         experiments_named('vidoe')
 
 
@@ -109,9 +108,7 @@ def test_listing_imports_no_experiment() -> None:
         'import sys; from two_manifold_ros.cli.main import main; '
         'main(["reproduce", "--list"]); print(*sys.modules)'
     )
-    output = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, check=True
-    ).stdout
+    output = subprocess.check_output([sys.executable, '-c', code], text=True)
     assert all(each.name in output and each.shows in output for each in EXPERIMENTS)
     assert 'two_manifold_ros.experiments.experiment' in output.split()
     assert 'numpy' not in output.split()

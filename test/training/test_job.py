@@ -53,8 +53,7 @@ def test_the_ends_of_the_ranges_are_allowed() -> None:
     small = dict.fromkeys(('persistence', 'sharpness', 'bandwidth_factor', 'ridge'), 1e-3)
     counts = dict.fromkeys(('window', 'states', 'neighbours', 'dimension'), 2)
     for rate_hz in (0.1, 1000.0):
-        settings = TrainingSettings(rate_hz=rate_hz, horizons=(0,), **counts, **small)
-        assert settings.rate_hz == rate_hz
+        TrainingSettings(rate_hz=rate_hz, horizons=(0,), **counts, **small)
 
 
 DEFAULTS = vars(TrainerParameters())
