@@ -97,11 +97,12 @@ def test_the_same_bytes_twice(
     slot_car_model: RouteModel, short: Recording, replayed: Replayed, tmp_path: Path
 ) -> None:
     write(slot_car_model, short, tmp_path / 'bag')
-    files = [sorted(folder.iterdir()) for folder in (replayed.path, tmp_path / 'bag')]
-    assert len(files[0]) == 2
-    for first, second in zip(*files, strict=True):
-        assert first.name == second.name
-        assert first.read_bytes() == second.read_bytes()
+    first, second = (
+        {file.name: file.read_bytes() for file in bag.iterdir()}
+        for bag in (replayed.path, tmp_path / 'bag')
+    )
+    assert first == second
+    assert len(first) == 2
 
 
 def test_a_recording_played_twice(

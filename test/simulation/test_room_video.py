@@ -58,9 +58,8 @@ def test_the_surfaces_are_those_of_the_recorded_results() -> None:
     rays = np.random.default_rng(1).normal(size=(3, 20_000)).astype(np.float32)
     surfaces, _, _ = Room.meet(EYE.tolist(), rays)
     shades = Room(2).shades(EYE.tolist(), rays)
-    found = [
-        (shades[surfaces == each].mean(), shades[surfaces == each].std()) for each in range(8)
-    ]
+    parts = [shades[surfaces == each] for each in range(8)]
+    found = [(part.mean(), part.std()) for part in parts]
     # fmt: off
     expected = [
         (0.4385, 0.1994), (0.5004, 0.1867), (0.3247, 0.154), (0.6698, 0.1962),
