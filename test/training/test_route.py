@@ -51,9 +51,15 @@ def passes(circuit: Drive) -> Passes:
     return laid(circuit)
 
 
-def calibration(passes: Passes, drive: Drive, **changed: Any) -> Validation | None:  # noqa: ANN401
-    each = replace(drive, **changed)
-    return calibrate(passes, [each.observations], [each.track], LEAD, Tuning())
+def calibration(
+    passes: Passes, drive: Drive, lead: int = LEAD, tuning: Tuning | None = None
+) -> Validation | None:
+    return calibrate(passes, [drive.observations], [drive.track], lead, tuning or Tuning())
+
+
+def parts_of(*drives: Drive) -> list[Any]:
+    observations, tracks = [each.observations for each in drives], [each.track for each in drives]
+    return parts_to_follow(laid(*drives), observations, tracks, LEAD)
 
 
 @pytest.fixture(scope='module')
@@ -76,7 +82,7 @@ def test_what_was_followed_is_scored(
     track = circuit.track.copy()
     track[unknown] = np.nan
     monkeypatch.setattr(module, 'follow', remembered)
-    found = calibration(passes, circuit, track=track)
+    found = calibration(passes, replace(circuit, track=track))
     counted = [np.arange(len(means)) >= LEAD for means in runs]
     errors = np.linalg.norm(np.concatenate(runs) - track, axis=1)[np.concatenate(counted)]
     assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
@@ -91,13 +97,11 @@ def test_what_was_followed_is_scored(
 
 def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit: Drive) -> None:
     two = [circuit, Circuit().laps(5, seed=1)]
-    observations, tracks = [each.observations for each in two], [each.track for each in two]
-    passes = laid(*two)
-    parts = parts_to_follow(passes, observations, tracks, LEAD)
-    followed = [seen for blocks, _ in parts for seen, _ in blocks]
-    np.testing.assert_array_equal(np.concatenate(followed), np.concatenate(observations))
+    passes, parts = laid(*two), parts_of(*two)
+    followed = np.concatenate([seen for blocks, _ in parts for seen, _ in blocks])
+    np.testing.assert_array_equal(followed, np.concatenate([each.observations for each in two]))
     np.testing.assert_array_equal((~np.array([kept for _, kept in parts])).sum(axis=0), 1)
-    when = passes.places.times + np.array([0, len(tracks[0])])[passes.places.segments]
+    when = passes.places.times + np.array([0, len(circuit.track)])[passes.places.segments]
     begin = 0
     for blocks, kept in parts:
         end = begin + sum(len(seen) for seen, _ in blocks)
@@ -119,25 +123,23 @@ def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
 
     monkeypatch.setattr(module, 'learn_route', learned)
     monkeypatch.setattr(module, 'MOST_FOLLOWED', 0)
-    calibrate(passes, [circuit.observations], [circuit.track], LEAD, Tuning(0.3))
+    calibration(passes, circuit, tuning=Tuning(0.3))
     np.testing.assert_array_equal((~np.array([kept for kept, _ in given])).sum(axis=0), 1)
     assert [tuning for _, tuning in given] == [Tuning(0.3)] * FOLDS
 
 
 def test_only_the_start_of_each_part_of_a_long_drive_is_followed(
-    circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
+    circuit: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, 'MOST_FOLLOWED', 800)
-    parts = parts_to_follow(passes, [circuit.observations], [circuit.track], LEAD)
+    parts = parts_of(circuit)
     edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
     for edge, (((seen, truth),), _) in zip(edges, parts, strict=True):
         assert len(seen) == 200
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
         # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
-    short = [Circuit().laps(3, seed=seed) for seed in range(6)]
-    observations, tracks = [each.observations for each in short], [each.track for each in short]
-    for blocks, _ in parts_to_follow(laid(*short), observations, tracks, LEAD):
+    for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6))):
         assert 0 < sum(len(seen) for seen, _ in blocks) <= 200
 
 
@@ -159,10 +161,10 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 
 
 def test_nothing_is_calibrated_without_positions_or_parts(circuit: Drive, passes: Passes) -> None:
-    assert calibration(passes, circuit, track=np.full_like(circuit.track, np.nan)) is None
+    nowhere = replace(circuit, track=np.full_like(circuit.track, np.nan))
+    assert calibration(passes, nowhere) is None
     short = Circuit().drive(np.zeros(LAP_TICKS), seed=0)
-    lead = LAP_TICKS // 2
-    assert calibrate(laid(short), [short.observations], [short.track], lead, Tuning()) is None
+    assert calibration(laid(short), short, LAP_TICKS // 2) is None
 
 
 @pytest.mark.long
@@ -174,7 +176,7 @@ def test_factors_make_ellipses_hold_their_share() -> None:
     for trained in (0, 10, 20):
         drive = Circuit().laps(12, seed=trained)
         passes = laid(drive)
-        found = calibrate(passes, [drive.observations], [drive.track], LEAD, tuning)
+        found = calibration(passes, drive, tuning=tuning)
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
@@ -204,7 +206,7 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit: Dri
         observations=np.concatenate([np.repeat(AT_REST[None], ticks, 0), circuit.observations]),
         track=np.concatenate([np.repeat(circuit.track[:1], ticks, 0), circuit.track]),
     )
-    parts = parts_to_follow(laid(parked), [parked.observations], [parked.track], LEAD)
+    parts = parts_of(parked)
     assert len(parts) == FOLDS
     assert all(0.5 < kept.mean() < 0.9 for _, kept in parts)
 
@@ -233,10 +235,8 @@ def test_without_states_the_positions_are_the_same(
     assert (whole.states, without.states) == (20, 1)
     assert without.summary['singular_values'] == []
     save_model(without, tmp_path / 'model.npz')
-    mine, its = (
-        run_filter(model, slot_car_laps[1], lambda *_: None)
-        for model in (load_model(tmp_path / 'model.npz'), whole)
-    )
+    models = load_model(tmp_path / 'model.npz'), whole
+    mine, its = (run_filter(each, slot_car_laps[1], lambda *_: None) for each in models)
     assert mine.positions.tobytes() == its.positions.tobytes()
     assert mine.withheld == its.withheld
 
@@ -295,10 +295,7 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> N
     assert found.shape == (lap, 2)
     assert (found[:, 0] == 1.0).all()
     # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
-    assert found[3, 1] == 3.0
-    assert found[4, 1] == 2.0
-    assert found[(50 + 12) % lap, 1] == 7.0
-    assert found[6, 1] == 2.0
+    assert found[[3, 4, 6, (50 + 12) % lap], 1].tolist() == [3.0, 2.0, 2.0, 7.0]
     assert found[0, 1] in {3.0, 7.0}
 
 
