@@ -41,13 +41,9 @@ def files(tmp_path: Path) -> Iterator[NumberedFiles]:
 LARGE = {'large': np.random.default_rng(0).normal(size=(50, 40))}
 
 
-def write(files: NumberedFiles, *numbers: int) -> list[Path]:
-    return [
-        files.write(
-            partial(write_container, header={'number': number}, arrays=LARGE, what='checkpoint')
-        )
-        for number in numbers
-    ]
+def write(files: NumberedFiles, count: int = 1) -> list[Path]:
+    save = partial(write_container, header={}, arrays=LARGE, what='checkpoint')
+    return [files.write(save) for _ in range(count)]
 
 
 def names_of(*numbers: int) -> list[str]:
@@ -67,15 +63,9 @@ def raising(code: int) -> Callable[..., None]:
 def before_unlink(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that makes another one look at each file before it is removed."""
     unlink = Path.unlink
-
-    def look(at: Callable[[Path], object]) -> None:
-        def watched(path: Path, *, missing_ok: bool = False) -> None:
-            at(path)
-            unlink(path, missing_ok=missing_ok)
-
-        monkeypatch.setattr(Path, 'unlink', watched)
-
-    return look
+    return lambda look: monkeypatch.setattr(
+        Path, 'unlink', lambda path, **how: (look(path), unlink(path, **how))[1]
+    )
 
 
 def names_in(folder: Path) -> list[str]:
@@ -83,24 +73,24 @@ def names_in(folder: Path) -> list[str]:
 
 
 def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: Path) -> None:
-    first, *_ = write(files, *range(1, 5))
+    first, *_ = write(files, 4)
     assert names_in(tmp_path) == names_of(2, 3, 4)
     (second,) = [path for path in files.paths() if '000002' in path.name]
     for _ in range(2):
         files.write(Path.touch, {str(second)})
     assert names_in(tmp_path) == names_of(2, 4, 5, 6)
-    write(files, 7)
+    write(files)
     assert names_in(tmp_path) == names_of(5, 6, 7)
     assert not first.exists()
 
 
 def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) -> None:
     """And beyond the digits that a name has by default, where names no longer sort."""
-    write(files, 1)
+    write(files)
     (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
     again = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
-    write(again, 2, 3)
+    write(again, 2)
     numbers = [int(path.name.split('.')[1]) for path in again.paths()]
     assert numbers == [999_999, 1_000_000, 1_000_001]
 
@@ -108,20 +98,20 @@ def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) ->
 def test_the_oldest_goes_after_the_newest_is_on_the_disk(
     files: NumberedFiles, before_unlink: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(files, 1, 2, 3)
+    write(files, 3)
     steps: list[str] = []
     real = os.fsync
     monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
     before_unlink(lambda path: steps.append(path.name) if path.suffix == '.npz' else None)
-    write(files, 4)
+    write(files)
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
 
 
 def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_path: Path) -> None:
-    files.damaged |= {*write(files, 1, 2, 3)[1:]}
-    write(files, 4, 5)
+    files.damaged |= {*write(files, 3)[1:]}
+    write(files, 2)
     assert 'car.000001.npz' in names_in(tmp_path)
-    write(files, 6)
+    write(files)
     assert names_in(tmp_path) == names_of(4, 5, 6)
 
 
@@ -130,7 +120,7 @@ def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
     begun.touch()
     other = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
-        write(other, 1)
+        write(other)
     assert 'another process' in other.obstacle()
     # What the living have half written stays; another kind is another name.
     assert begun.exists()
@@ -151,13 +141,13 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_in_the_middle(files: NumberedFiles, tmp_path: Path) -> None:
     """The kernel itself refuses a byte somewhere in the file."""
-    write(files, 1)
+    write(files)
     before = names_in(tmp_path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
         with pytest.raises(InputError, match='the checkpoint cannot be written'):
-            write(files, 2)
+            write(files)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert names_in(tmp_path) == before
@@ -167,24 +157,24 @@ def test_a_folder_that_can_only_be_read(
     files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
-    (first,) = write(files, 1)
+    (first,) = write(files)
     files.close()
     with monkeypatch.context() as patch:
         patch.setattr(Path, 'open', raising(errno.EROFS))
         with pytest.raises(InputError, match=r'can be written here \(Read-only file system\)'):
-            write(files, 2)
+            write(files)
         assert 'Read-only file system' in files.obstacle()
     assert files.paths() == [first]
-    assert len(write(files, 2)) == 1
+    assert len(write(files)) == 1
 
 
 def test_an_old_one_that_cannot_be_removed(
     files: NumberedFiles, before_unlink: Callable[..., None]
 ) -> None:
-    oldest, *_ = write(files, 1, 2, 3)
+    oldest, *_ = write(files, 3)
     before_unlink(lambda path: raising(errno.EPERM)() if path == oldest else None)
     with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
-        write(files, 4)
+        write(files)
     assert len(files.paths()) == 4
 
 
@@ -439,13 +429,13 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
-    refused = pytest.raises(InputError, match='of the given model in frame')
+    refused = partial(pytest.raises, InputError, match='of the given model in frame')
     for plane, outcome in (
-        (('odom', None), refused), (('map', origin), refused), (('map', None), nullcontext())
+        (('odom', None), refused), (('map', origin), refused), (('map', None), nullcontext)
     ):  # fmt: skip
         given = replace(model, frame_id=plane[0], origin=plane[1])
         back, session = keeper(tmp_path), tpsr_session(given)
-        with outcome:
+        with outcome():
             assert back.resume(session) == []
         assert (session.head.frame_id, session.head.origin) == plane
         back.end(session)
