@@ -102,21 +102,13 @@ def slopes(function: object, point: np.ndarray) -> np.ndarray:
     return np.stack([(function(point + s) - function(point - s)) / 2e-5 for s in steps], axis=1)
 
 
-def test_covariance_moves_by_the_derivatives() -> None:
-    deviations = np.linspace(0.1, 0.8, SIZE)
-    ekf = make(deviations=deviations)
+def test_covariance_moves_by_the_derivatives_and_grows_by_the_noise_of_a_tick() -> None:
+    deviations, densities = np.linspace(0.1, 0.8, SIZE), np.array([0.01, 0.2, 0.3])
+    ekf = PlanarEkf(STATE, deviations, densities, 100.0)
     ekf.predict(INPUTS, TICK_S)
-    change = slopes(moved, STATE)
+    change, push = slopes(moved, STATE), slopes(lambda inputs: moved(STATE, inputs), INPUTS)
     expected = change @ np.diag(deviations**2) @ change.T
-    np.testing.assert_allclose(ekf.covariance, expected, atol=1e-8)
-
-
-def test_noise_of_the_inputs_is_that_of_a_tick() -> None:
-    densities = np.array([0.01, 0.2, 0.3])
-    ekf = PlanarEkf(STATE, np.zeros(SIZE), densities, 100.0)
-    ekf.predict(INPUTS, TICK_S)
-    change = slopes(lambda inputs: moved(STATE, inputs), INPUTS)
-    expected = change @ np.diag(densities / TICK_S) @ change.T
+    expected += push @ np.diag(densities / TICK_S) @ push.T
     np.testing.assert_allclose(ekf.covariance, expected, atol=1e-8)
 
 

@@ -96,9 +96,7 @@ def test_stable_tables_are_left_alone() -> None:
     matrix = transition(WEIGHTS, states)
     np.testing.assert_array_equal(shrink_growing_modes(matrix), matrix)
     assert shrink_growing_modes(np.zeros((0, 0))).shape == (0, 0)
-
-
-def test_tables_whose_modes_are_nearly_parallel_do_not_grow() -> None:
+    # And those whose modes are nearly parallel do not grow.
     jordan = 1.1 * np.eye(5) + np.eye(5, k=1)
     states = stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
     assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9

@@ -152,9 +152,7 @@ def test_adopting_newer_parameters_moves_the_state_along(
         belief.update(TRIPLES.observations[tick])
     assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)
     assert np.mean(jumps) < 0.5 * np.mean(without)
-
-
-def test_adopting_nonsense_starts_again(belief: TpsrBelief, learner: OnlineLearner) -> None:
+    # Adopting nonsense starts again.
     move = learner.fold()
     belief.state = np.full(5, np.nan)
     belief.adopt(learner.parameters(), move)
