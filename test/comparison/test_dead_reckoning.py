@@ -5,10 +5,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from driven_paths import driven, GRAVITY, MOUNT, PERIOD_S, steady, varied
 import numpy as np
 import pytest
-from small_trains import recorded_train, train_of
+from small_trains import driven, GRAVITY, MOUNT, PERIOD_S, recorded_train, steady, train_of, varied
 
 from two_manifold_ros.comparison.dead_reckoning import (
     DeadReckoning,

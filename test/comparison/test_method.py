@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that every method keeps, and the two that learn next to nothing."""
 
-from driven_paths import varied
 import numpy as np
 import pytest
 from small_trains import (
@@ -11,6 +10,7 @@ from small_trains import (
     circle,
     recorded_train,
     train_of,
+    varied,
     wander,
     without_positions,
 )
