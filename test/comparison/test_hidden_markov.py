@@ -31,14 +31,13 @@ TRUTH = MarkovTables(
 )
 
 
-def sample(tables: MarkovTables, ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw states and symbols."""
+def symbols_of(tables: MarkovTables, ticks: int, seed: int) -> np.ndarray:
+    """Draw symbols."""
     rng = np.random.default_rng(seed)
     states = [rng.choice(len(tables.start), p=tables.start)]
     for _ in range(ticks - 1):
         states.append(rng.choice(len(tables.start), p=tables.transition[states[-1]]))
-    symbols = [rng.choice(tables.emission.shape[1], p=tables.emission[state]) for state in states]
-    return np.array(states), np.array(symbols)
+    return np.array([rng.choice(tables.emission.shape[1], p=tables.emission[s]) for s in states])
 
 
 def over_all_paths(tables: MarkovTables, symbols: np.ndarray) -> tuple[np.ndarray, float]:
@@ -77,10 +76,9 @@ def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
 
 
 def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
-    _, symbols = sample(TRUTH, 500, 1)
     pytest.importorskip('hmmlearn')
     unseen = replace(TRUTH, emission=np.hstack([TRUTH.emission, np.zeros((3, 1))]))
-    learned = improve(unseen, [symbols], 5)
+    learned = improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
     states, log_likelihood = learned.filter(np.array([0, 4, 4, 1]))
     assert np.isfinite(log_likelihood)
     assert (states > 0.0).all()
@@ -89,14 +87,11 @@ def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
 
 def test_each_pass_of_em_raises_the_likelihood() -> None:
     pytest.importorskip('hmmlearn')
-    stretches = [sample(TRUTH, 300, 2)[1]]
+    stretches = [symbols_of(TRUTH, 300, 2)]
     rng = np.random.default_rng(6)
-    begun = MarkovTables(
-        np.full(4, 0.25), rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4), 4)
-    )
-    likelihoods = [
-        improve(begun, stretches, passes).filter_all(stretches)[1] for passes in range(8)
-    ]
+    begun = MarkovTables(np.full(4, 0.25), *rng.dirichlet(np.ones(4), (2, 4)))
+    learned = [improve(begun, stretches, passes) for passes in range(8)]
+    likelihoods = [tables.filter_all(stretches)[1] for tables in learned]
     assert (np.diff(likelihoods) > 0.0).all()
 
 
@@ -171,9 +166,8 @@ def test_ticks_without_a_position_have_no_label() -> None:
 def test_the_likeliest_restart_is_taken(passes: int) -> None:
     pytest.importorskip('hmmlearn')
     learning = Learning(train_of(circle(0, 300)))
-    found = [
-        learning.learn(6, passes, seed).filter_all(learning.stretches)[1] for seed in range(3)
-    ]
+    tables = [learning.learn(6, passes, seed) for seed in range(3)]
+    found = [each.filter_all(learning.stretches)[1] for each in tables]
     assert len(set(found)) > 1
     assert learning.tables(6, passes).filter_all(learning.stretches)[1] == max(found)
 
@@ -220,9 +214,8 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
                     weights += predicted.states[tick]
         means = sums / weights[:, None]
         for predicted in found:
-            np.testing.assert_allclose(
-                predicted.positions[:, place], predicted.states @ means, atol=1e-9
-            )
+            mixed = predicted.states @ means
+            np.testing.assert_allclose(predicted.positions[:, place], mixed, atol=1e-9)
 
 
 @pytest.mark.parametrize('readout', ['ridge', 'mean'])
