@@ -13,7 +13,6 @@ import resource
 import subprocess
 import sys
 from threading import Event
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: Path) -> None:
+def test_the_last_few_are_kept_and_those_in_use(files, tmp_path):
     first, *_ = write(files, 4)
     assert names_in(tmp_path) == names_of(2, 3, 4)
     (second,) = [path for path in files.paths() if '000002' in path.name]
@@ -84,7 +82,7 @@ def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: 
     assert not first.exists()
 
 
-def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) -> None:
+def test_counting_goes_on_after_a_start(files, tmp_path):
     """And beyond the digits that a name has by default, where names no longer sort."""
     write(files)
     (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
@@ -95,9 +93,7 @@ def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) ->
     assert numbers == [999_999, 1_000_000, 1_000_001]
 
 
-def test_the_oldest_goes_after_the_newest_is_on_the_disk(
-    files: NumberedFiles, before_unlink: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, before_unlink, monkeypatch):
     write(files, 3)
     steps: list[str] = []
     real = os.fsync
@@ -107,7 +103,7 @@ def test_the_oldest_goes_after_the_newest_is_on_the_disk(
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
 
 
-def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_path: Path) -> None:
+def test_damaged_ones_are_not_counted_among_the_kept(files, tmp_path):
     files.damaged |= {*write(files, 3)[1:]}
     write(files, 2)
     assert 'car.000001.npz' in names_in(tmp_path)
@@ -115,7 +111,7 @@ def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_p
     assert names_in(tmp_path) == names_of(4, 5, 6)
 
 
-def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
+def test_a_name_in_use_is_refused(files, tmp_path):
     begun = tmp_path / '.car.000001.npz.abcdefgh'
     begun.touch()
     other = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
@@ -129,7 +125,7 @@ def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
     assert other.obstacle() == ''
 
 
-def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
+def test_half_written_files_of_the_dead_are_removed(tmp_path):
     """But neither those of another name, whose writer may live, nor files of no writer."""
     others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
     others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
@@ -139,7 +135,7 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
-def test_a_disk_that_is_full_in_the_middle(files: NumberedFiles, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_in_the_middle(files, tmp_path):
     """The kernel itself refuses a byte somewhere in the file."""
     write(files)
     before = names_in(tmp_path)
@@ -153,9 +149,7 @@ def test_a_disk_that_is_full_in_the_middle(files: NumberedFiles, tmp_path: Path)
     assert names_in(tmp_path) == before
 
 
-def test_a_folder_that_can_only_be_read(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_can_only_be_read(files, monkeypatch):
     """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
     (first,) = write(files)
     files.close()
@@ -168,9 +162,7 @@ def test_a_folder_that_can_only_be_read(
     assert len(write(files)) == 1
 
 
-def test_an_old_one_that_cannot_be_removed(
-    files: NumberedFiles, before_unlink: Callable[..., None]
-) -> None:
+def test_an_old_one_that_cannot_be_removed(files, before_unlink):
     oldest, *_ = write(files, 3)
     before_unlink(lambda path: raising(errno.EPERM)() if path == oldest else None)
     with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
@@ -178,7 +170,7 @@ def test_an_old_one_that_cannot_be_removed(
     assert len(files.paths()) == 4
 
 
-def test_killed_at_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(tmp_path):
     """A checkpoint reported as written is never lost, and only written ones are read."""
     program = Path(__file__).with_name('killed_writer.py')
     command = [sys.executable, str(program), str(tmp_path)]
@@ -224,9 +216,7 @@ def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
     return [tmp_path / name for name in saved(tmp_path)]
 
 
-def test_it_goes_on_where_it_was(
-    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
-) -> None:
+def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
     keeping = keeper(tmp_path)
@@ -250,7 +240,7 @@ def test_it_goes_on_where_it_was(
     )
 
 
-def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_path: Path) -> None:
+def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
     session, now = small_session(), [0.0]
     keeping = keeper(tmp_path, lambda: now[0])
     assert keeping.resume(session) == []
@@ -271,7 +261,7 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     assert keeping.values['checkpoint_samples'] == session.learned()['learned']
 
 
-def test_a_damaged_one_is_skipped_and_named(two: list[Path], tmp_path: Path) -> None:
+def test_a_damaged_one_is_skipped_and_named(two, tmp_path):
     older, newest = two
     content = newest.read_bytes()
     for percent in (0, 50, 99):
@@ -297,9 +287,7 @@ def test_a_damaged_one_is_skipped_and_named(two: list[Path], tmp_path: Path) -> 
         ),
     ],
 )
-def test_one_of_something_else_is_refused_and_left_alone(
-    header: dict[str, object], refusal: str, tmp_path: Path
-) -> None:
+def test_one_of_something_else_is_refused_and_left_alone(header, refusal, tmp_path):
     write_container(tmp_path / 'updater.000007.npz', header, {})
     (tmp_path / '.updater.000002.npz.abcdefgh').touch()
     before = names_in(tmp_path)
@@ -308,7 +296,7 @@ def test_one_of_something_else_is_refused_and_left_alone(
     assert names_in(tmp_path) == before
 
 
-def test_an_invented_header_is_skipped(tmp_path: Path) -> None:
+def test_an_invented_header_is_skipped(tmp_path):
     for header in ({}, {'identity': {}}, {'identity': [1], 'numbers': {}}):
         write_container(tmp_path / 'updater.000007.npz', {'format': FORMAT, **header}, {})
         keeping = keeper(tmp_path)
@@ -326,12 +314,8 @@ def test_an_invented_header_is_skipped(tmp_path: Path) -> None:
     ],
 )
 def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
-    learned: UpdaterSession,
-    two: list[Path],
-    tmp_path: Path,
-    spoil: Callable[[dict[str, Any]], object],
-    why: str,
-) -> None:
+    learned, two, tmp_path, spoil, why
+):
     older, newest = two
     header, arrays = read_container(newest)
     spoil(header['numbers'])
@@ -350,9 +334,7 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     assert older.exists()
 
 
-def test_a_disk_that_is_full_stops_nothing(
-    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch):
     keeping = keeper(tmp_path)
     keeping.save(learned)
     keeping.finish()
@@ -370,9 +352,7 @@ def test_a_disk_that_is_full_stops_nothing(
     assert len(saved(tmp_path)) == 2
 
 
-def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
-    learned: UpdaterSession, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(learned, tmp_path):
     (tmp_path / 'file').touch()
     keeping = keeper(tmp_path / 'file')
     assert 'file: no checkpoint can be written here' in keeping.trouble
@@ -384,9 +364,7 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
     assert saved(tmp_path / 'file') == ['updater.000001.npz']
 
 
-def test_what_is_reported_of_is_on_the_disk_already(
-    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_reported_of_is_on_the_disk_already(drive, learned, tmp_path, monkeypatch):
     keeping = keeper(tmp_path)
     going, sync = Event(), os.fsync
 
@@ -419,13 +397,11 @@ def test_what_is_reported_of_is_on_the_disk_already(
         ('mine', '/fleet/robot1', 'mine'),
     ],
 )
-def test_files_are_named_after_the_robot(chosen: str, namespace: str, name: str) -> None:
+def test_files_are_named_after_the_robot(chosen, namespace, name):
     assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
 
 
-def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
-    tmp_path: Path, learned: UpdaterSession
-) -> None:
+def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
@@ -441,7 +417,7 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
         back.end(session)
 
 
-def test_what_cannot_be_a_name_or_a_folder(tmp_path: Path) -> None:
+def test_what_cannot_be_a_name_or_a_folder(tmp_path):
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
             NumberedFiles(tmp_path, name, 'checkpoint', 3)

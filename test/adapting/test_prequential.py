@@ -62,9 +62,7 @@ def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[floa
     st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), st.booleans()), min_size=1),
     st.integers(0, 12),
 )
-def test_it_sums_what_the_last_seconds_were_worth(
-    rows: list[tuple[float, float, bool]], span: int
-) -> None:
+def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     score = Prequential(float(span))
     for second, (_, guess, valid) in enumerate(rows):
         score.add(estimate(second * SECOND_NS, guess, valid=valid))
@@ -75,7 +73,7 @@ def test_it_sums_what_the_last_seconds_were_worth(
     assert len(score) == min(span + 1, len(rows))
 
 
-def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
+def test_large_errors_count_up_to_a_share_of_the_mean_position():
     places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
     score = settled((0.0, 1.0, 100.0), place=places.get)
     most = 0.5 * score.mean_rmse_m
@@ -87,12 +85,12 @@ def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
 
 
 @pytest.mark.parametrize('shift_ns', [0, 1, 255, 1_767_225_600 * 10**9 + 255])
-def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns: int) -> None:
+def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns):
     score = settled((0.0, 1.0, 2.0, 3.0), begin_ns=shift_ns)
     assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
 
 
-def test_what_was_withheld_for_being_no_better_is_judged_as_reported() -> None:
+def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
     score = Prequential(100.0)
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
         score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
@@ -101,7 +99,7 @@ def test_what_was_withheld_for_being_no_better_is_judged_as_reported() -> None:
     assert score.published == 0.5
 
 
-def test_only_what_is_known_counts_and_only_once() -> None:
+def test_only_what_is_known_counts_and_only_once():
     score = Prequential(100.0)
     assert math.isnan(score.rmse_m)
     assert math.isnan(score.published)
@@ -119,13 +117,13 @@ def test_only_what_is_known_counts_and_only_once() -> None:
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
-def test_it_finds_where_errors_rise(before: int, after: int, factor: float) -> None:
+def test_it_finds_where_errors_rise(before, after, factor):
     assert Prequential(1000.0).rise_ns() == 0
     score = settled([1.0] * before + [factor] * after, 1000.0)
     assert score.rise_ns() == before * SECOND_NS
 
 
-def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it() -> None:
+def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it():
     score = Prequential(100.0)
     for second in (1000, 1001, 5, 6):
         score.add(estimate(second * SECOND_NS, 1.0))
@@ -133,7 +131,7 @@ def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it(
     assert len(score) == 2
 
 
-def test_a_huge_error_leaves_no_trace_when_it_is_over() -> None:
+def test_a_huge_error_leaves_no_trace_when_it_is_over():
     score = Prequential(10.0)
     for second in range(60):
         score.add(estimate(second * SECOND_NS, 1e7 if second == 5 else 0.01))
@@ -170,14 +168,14 @@ def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize('error', [0.2, 0.19])
-def test_equal_filters_do_not_take_turns(error: float) -> None:
+def test_equal_filters_do_not_take_turns(error):
     found = [decided(blocks_of((0.2, error), MOST_BLOCKS, seed)) for seed in range(60)]
     assert {how for how, _ in found} == {'lost'}
     assert min(count for _, count in found) == BLOCKS_PER_LAP
 
 
 @pytest.mark.parametrize(('ratio', 'laps'), [(0.5, 9.0), (0.25, 5.0)])
-def test_a_better_filter_wins_soon(ratio: float, laps: float) -> None:
+def test_a_better_filter_wins_soon(ratio, laps):
     found = [decided(blocks_of((0.2, 0.2 * ratio), MOST_BLOCKS, seed)) for seed in range(20)]
     assert {how for how, _ in found} == {'won'}
     assert max(count for _, count in found) <= laps * BLOCKS_PER_LAP
@@ -201,11 +199,11 @@ GREAT = [[9.0, 0.1], [0.1, 0.11], [0.1, 0.11], [0.1, 0.11]]
         (np.tile([[2.0, 0.8], [2.0, 2.75]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
     ],
 )
-def test_outcomes(blocks: np.ndarray, mean_m: float, outcome: tuple[str, int]) -> None:
+def test_outcomes(blocks, mean_m, outcome):
     assert decided(blocks, mean_m) == outcome
 
 
-def test_gains_that_last_are_fewer_than_they_seem() -> None:
+def test_gains_that_last_are_fewer_than_they_seem():
     lasting = np.repeat([0.2, 0.01, 0.19, 0.02], 8)
     alternating = lasting.reshape(2, 2, 8).transpose(2, 0, 1).ravel()
     old = np.full(32, 0.4)
@@ -227,7 +225,7 @@ def follow(
         contest.settle(stamp, lambda _, x=x, y=y: (x, y))
 
 
-def test_from_estimates_to_the_outcome() -> None:
+def test_from_estimates_to_the_outcome():
     """The first lap does not count, nor do blocks in which the vehicle stood."""
     contest = Contest(LAP_S, 0.9)
     lap = round(LAP_S * RATE_HZ)
@@ -243,7 +241,7 @@ def test_from_estimates_to_the_outcome() -> None:
     assert contest.errors_m == pytest.approx((0.2, 0.1), abs=0.02)
 
 
-def test_a_filter_without_ticks_knows_no_more_than_the_mean_position() -> None:
+def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
     contest = Contest(LAP_S, 0.9)
     follow(contest, (None, 0.1), range(round(3 * LAP_S * RATE_HZ)), stands=False)
     assert contest.is_won

@@ -23,7 +23,6 @@ from two_manifold_ros.adapting.promotion import (
 )
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.recordings.recording import Recording
 
 OLD, NEW = 'old.npz', 'new.npz'
 BEFORE = ('failed', OLD, 'before')
@@ -69,7 +68,7 @@ def hear(
     protocol.hear({'model': model, 'swap': swap, 'swap_trouble': why}, second)
 
 
-def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
+def test_taking_back(protocol, asked):
     protocol.take_back(OLD, NEW, 0.0)
     assert asked.names == ['take back']
     asked.answer()
@@ -93,14 +92,7 @@ def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
         ([''], 3 * [BEFORE], True, ''),
     ],
 )
-def test_outcomes_of_a_swap(
-    protocol: SwapProtocol,
-    asked: Asked,
-    answers: list[str],
-    heard: list[tuple[str, str, str]],
-    busy: bool,
-    trouble: str,
-) -> None:
+def test_outcomes_of_a_swap(protocol, asked, answers, heard, busy, trouble):
     protocol.begin(NEW, OLD, 0.0)
     for answer in answers:
         asked.answer(answer)
@@ -112,9 +104,7 @@ def test_outcomes_of_a_swap(
 
 
 @pytest.mark.parametrize('answers', [0, 1, 2])
-def test_silence_ends_it_but_loading_may_take_long(
-    protocol: SwapProtocol, asked: Asked, answers: int
-) -> None:
+def test_silence_ends_it_but_loading_may_take_long(protocol, asked, answers):
     protocol.begin(NEW, OLD, 100.0)
     for _ in range(answers):
         asked.answer()
@@ -130,7 +120,7 @@ def test_silence_ends_it_but_loading_may_take_long(
     assert f'{NEW} was to run, but no answer was received' in protocol.trouble
 
 
-def test_an_answer_counts_once_and_not_too_late(protocol: SwapProtocol, asked: Asked) -> None:
+def test_an_answer_counts_once_and_not_too_late(protocol, asked):
     protocol.begin(NEW, OLD, 0.0)
     late = asked.answers[-1]
     protocol.look(PATIENCE_S + 1.0)
@@ -257,9 +247,7 @@ def bench(old: Path, good: Model, tmp_path: Path) -> Iterator[Bench]:
     bench.promotion.close()
 
 
-def test_what_is_measured_to_be_better_is_handed_over(
-    bench: Bench, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
+def test_what_is_measured_to_be_better_is_handed_over(bench, slot_car_laps, tmp_path):
     # Both filter with the limits that the filter node reports.
     for each in (bench.promotion.incumbent, bench.promotion.candidate):
         assert each.filter.limits.error_m == 50.0
@@ -283,9 +271,7 @@ def test_what_is_measured_to_be_better_is_handed_over(
     )
 
 
-def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
-    bench: Bench, old: Path
-) -> None:
+def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(bench, old):
     bench.blocks(BETTER)
     bench.blocks(BETTER)
     assert bench.far.path == str(old)
@@ -296,9 +282,7 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
 
 
 @pytest.mark.parametrize('is_the_same', [True, False])
-def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
-    bench: Bench, is_the_same: bool
-) -> None:
+def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(bench, is_the_same):
     bench.is_the_same = is_the_same
     # The first candidate was there before.
     for _ in range(2):
@@ -308,7 +292,7 @@ def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
     assert bench.promotion.values()['blocks'] == (BLOCKS_PER_LAP if is_the_same else 0)
 
 
-def test_on_trial_no_other_candidate_comes_and_then_one_may(bench: Bench) -> None:
+def test_on_trial_no_other_candidate_comes_and_then_one_may(bench):
     bench.blocks(BETTER)
     bench.blocks(WORSE, BLOCKS_PER_LAP - 1)
     assert bench.promotion.state == 'on trial'
@@ -320,8 +304,8 @@ def test_on_trial_no_other_candidate_comes_and_then_one_may(bench: Bench) -> Non
 
 @pytest.mark.parametrize('content', [None, b'', b'no model'])
 def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
-    old: Path, good: Model, tmp_path: Path, content: bytes | None
-) -> None:
+    old, good, tmp_path, content
+):
     path = tmp_path / 'running.npz'
     if content is not None:
         path.write_bytes(content)
@@ -337,9 +321,7 @@ def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
     assert (bench.trouble, bench.promotion.state) == ('', 'comparing')
 
 
-def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(
-    old: Path, good: Model, tmp_path: Path
-) -> None:
+def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old, good, tmp_path):
     bench = Bench(Far(old), tmp_path, None)
     bench.seconds(5)
     assert bench.promotion.state == 'no candidate yet'
@@ -352,7 +334,7 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(
     assert other.promotion.state == 'no contest'
 
 
-def test_a_refusal_is_reported_and_another_candidate_tries(bench: Bench, old: Path) -> None:
+def test_a_refusal_is_reported_and_another_candidate_tries(bench, old):
     bench.far.refusal = 'no room'
     bench.blocks(BETTER)
     assert bench.trouble == bench.promotion.values()['promotion_trouble'] == 'no room'
@@ -365,7 +347,7 @@ def test_a_refusal_is_reported_and_another_candidate_tries(bench: Bench, old: Pa
     assert bench.far.path != str(old)
 
 
-def test_a_folder_that_is_gone_is_reported_and_tried_again(bench: Bench, tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_reported_and_tried_again(bench, tmp_path):
     shutil.rmtree(tmp_path)
     bench.blocks(BETTER)
     assert 'cannot be written' in bench.trouble
@@ -376,7 +358,7 @@ def test_a_folder_that_is_gone_is_reported_and_tried_again(bench: Bench, tmp_pat
     assert bench.trouble == ''
 
 
-def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_path: Path) -> None:
+def test_the_file_that_runs_outlives_those_that_were_refused(bench, tmp_path):
     bench.blocks(BETTER)
     bench.blocks(WORSE, seconds=0)
     bench.far.refusal = 'no room'
@@ -389,9 +371,7 @@ def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_p
     assert bench.far.path.endswith('000001.npz')
 
 
-def test_a_bug_is_reported_and_not_repeated_at_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_is_reported_and_not_repeated_at_once(bench, monkeypatch):
     written = []
 
     def write(*_: object) -> None:
@@ -408,9 +388,7 @@ def test_a_bug_is_reported_and_not_repeated_at_once(
     assert bench.promotion.state == 'comparing'
 
 
-def test_another_client_chooses_a_model_and_a_restart(
-    bench: Bench, old: Path, tmp_path: Path
-) -> None:
+def test_another_client_chooses_a_model_and_a_restart(bench, old, tmp_path):
     other = tmp_path / 'other.npz'
     shutil.copy(old, other)
     bench.blocks(BETTER, 2, seconds=0)
@@ -426,7 +404,7 @@ def test_another_client_chooses_a_model_and_a_restart(
     assert bench.promotion.values()['blocks'] == 0
 
 
-def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
+def test_a_filter_node_that_is_away_has_no_contest(bench):
     bench.seconds(int(AWAY_S), heard=False)
     assert bench.promotion.state == 'comparing'
     bench.second(heard=False)
@@ -436,7 +414,7 @@ def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
     assert bench.promotion.state == 'comparing'
 
 
-def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
+def test_a_filter_node_that_dies_meanwhile(bench):
     bench.far.swap = lambda _: None  # type: ignore[method-assign,assignment,misc]
     bench.blocks(BETTER)
     bench.seconds(30, heard=False)

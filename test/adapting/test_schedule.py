@@ -42,7 +42,7 @@ def schedule() -> Schedule:
     return Schedule()
 
 
-def test_what_is_not_given_positions_does_not_count(schedule: Schedule) -> None:
+def test_what_is_not_given_positions_does_not_count(schedule):
     newest_ns = driven(schedule, 5.0)
     schedule.count(newest_ns + 60 * 10**9, HOLE_NS)
     # Nor does a clock that is set back.
@@ -52,7 +52,7 @@ def test_what_is_not_given_positions_does_not_count(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize('rest_s', [0.0, 5.0])
-def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s: float) -> None:
+def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s):
     """Laps count from where the first one would have started without a rest."""
     attempts = trainings(Schedule(), 40.0)
     assert attempts == pytest.approx([FIRST_S * GROWTH**each for each in range(6)], rel=0.03)
@@ -65,7 +65,7 @@ def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s: float) -> None
     assert laps == pytest.approx([2.0, 3.0, 4.0, 5.0, 10.0, 20.0], abs=0.05)
 
 
-def test_a_training_a_little_early_is_the_one_of_its_lap(schedule: Schedule) -> None:
+def test_a_training_a_little_early_is_the_one_of_its_lap(schedule):
     for driven_laps, next_laps in ((1.4, 2.0), (1.8, 3.0), (3.3, 4.0), (4.9, 10.0)):
         driven(schedule, driven_laps * LAP_S - schedule.known_s)
         schedule.begin_training(LAP_S, schedule.known_s, 0)
@@ -76,9 +76,7 @@ def test_a_training_a_little_early_is_the_one_of_its_lap(schedule: Schedule) -> 
     assert schedule.due_s - schedule.known_s == pytest.approx(8 * LAP_S)
 
 
-def test_positions_end_once_and_another_training_is_worth_a_part_of_a_lap(
-    schedule: Schedule,
-) -> None:
+def test_positions_end_once_and_another_training_is_worth_a_part_of_a_lap(schedule):
     assert not schedule.has_stopped(10**18, HOLE_NS, math.nan)
     newest_ns = driven(schedule, FIRST_S - 1.0)
     # Too little.
@@ -114,9 +112,7 @@ def risen(schedule: Schedule) -> int:
     return begin_ns
 
 
-def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(
-    schedule: Schedule,
-) -> None:
+def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(schedule):
     judged(schedule, 5.0, *[0.1] * (USUAL_PARTS - 1), 0.2)
     begin_ns = schedule.newest_ns
     judged(schedule, *[1.0] * (USUAL_PARTS - 1))
@@ -135,7 +131,7 @@ def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(
     assert schedule.outliers == []
 
 
-def test_what_is_unlike_once_in_each_lap_is_a_change(schedule: Schedule) -> None:
+def test_what_is_unlike_once_in_each_lap_is_a_change(schedule):
     """As a stretch that was rebuilt."""
     lap = [1.0, *[0.1] * (BLOCKS_PER_LAP - 1)]
     judged(schedule, *[0.1] * USUAL_PARTS)
@@ -146,9 +142,7 @@ def test_what_is_unlike_once_in_each_lap_is_a_change(schedule: Schedule) -> None
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
 
 
-def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last(
-    schedule: Schedule,
-) -> None:
+def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last(schedule):
     judged(schedule, *[0.1] * USUAL_PARTS, *[1.0] * (USUAL_PARTS - 1))
     schedule.begin_training(LAP_S, schedule.known_s, (schedule.newest_ns or 0) + 1)
     last_ns = schedule.newest_ns
@@ -156,7 +150,7 @@ def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last(
     assert (schedule.since_ns, schedule.outliers) == (last_ns, [])
 
 
-def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule: Schedule) -> None:
+def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule):
     """It is tried alone until it is learned."""
     begin_ns = risen(schedule)
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
@@ -171,7 +165,7 @@ def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule: Schedule)
     assert not schedule.begin_training(LAP_S, schedule.known_s, 0)
 
 
-def test_it_goes_on_after_a_restart(schedule: Schedule) -> None:
+def test_it_goes_on_after_a_restart(schedule):
     risen(schedule)
     judged(schedule, *[0.1] * USUAL_PARTS, 1.0, 1.0)
     numbers = json.loads(json.dumps(schedule.saved()))

@@ -127,9 +127,7 @@ def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     return learner
 
 
-def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(
-    kept: Saved,
-) -> None:
+def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(kept):
     """Without references nothing is learned and the model stays."""
     trainer = Recorder()
     learner = restored(kept, trainer=trainer)
@@ -146,7 +144,7 @@ def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(
     assert rmse_m(alone) < 0.1
 
 
-def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
+def test_the_map_is_trained_on_all_of_the_stream(learned):
     ((recording,),) = learned.trained_on[-1:]
     count = len(recording.imu.stamps)
     assert count > 0.7 * LEARNED
@@ -158,9 +156,7 @@ def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
     assert model.route.likelihood.means.tobytes() == offline.route.likelihood.means.tobytes()
 
 
-def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twice(
-    learned: Learned,
-) -> None:
+def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twice(learned):
     again = new_learner()
     published = feed(again, 0, 600)
     assert again.models > 1
@@ -172,7 +168,7 @@ def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twi
     assert live.counters['received'] == LEARNED == live.counters['used'] + live.waiting
 
 
-def test_what_it_reports(learned: Learned) -> None:
+def test_what_it_reports(learned):
     learner = learned.learner
     values = learning_values(learner)
     assert values['error_m'] < 0.3 * values['mean_error_m']
@@ -189,7 +185,7 @@ def test_what_it_reports(learned: Learned) -> None:
 
 
 @pytest.mark.parametrize('moved', [0.0, 3.0])
-def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: float) -> None:
+def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     """Of all laps it knows more than the first of them; not so if places are elsewhere now."""
     model = restored(kept).model()
     learner = StreamLearner(model, SETTINGS, at_once=True)
@@ -201,7 +197,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
     assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
 
 
-def test_samples_do_not_wait_for_a_training() -> None:
+def test_samples_do_not_wait_for_a_training():
     began, ends = [], []
 
     def slow(recordings: Sequence[Recording]) -> None:
@@ -241,9 +237,7 @@ def test_samples_do_not_wait_for_a_training() -> None:
         (RuntimeError('a bug'), 'please report it: a bug', True),
     ],
 )
-def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(
-    raised: Exception, words: str, is_bug: bool
-) -> None:
+def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, words, is_bug):
     left = [raised]
 
     def fail_once(_: Sequence[Recording]) -> None:
@@ -261,7 +255,7 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(
     assert learner.has_model
 
 
-def test_what_was_learned_outlives_it(kept: Saved) -> None:
+def test_what_was_learned_outlives_it(kept):
     learner, again = restored(kept), restored(kept)
     assert learner.counters['learned'] == LEARNED
     published = feed(learner, LEARNED, LEARNED + 300, reference=False)
@@ -275,7 +269,7 @@ def test_what_was_learned_outlives_it(kept: Saved) -> None:
 
 
 @pytest.mark.parametrize('missing', ['stretches', 'known_s', 'models', 'lag_ns'])
-def test_what_does_not_fit_together_is_refused(kept: Saved, missing: str) -> None:
+def test_what_does_not_fit_together_is_refused(kept, missing):
     numbers, arrays = kept
     learner = new_learner()
     with pytest.raises(InputError, match='do not fit together'):
@@ -285,7 +279,7 @@ def test_what_does_not_fit_together_is_refused(kept: Saved, missing: str) -> Non
     assert not learner.has_model
 
 
-def test_late_positions_are_put_in_step(kept: Saved) -> None:
+def test_late_positions_are_put_in_step(kept):
     late_ns = 300_000_000
     numbers, arrays = kept
     # The same laps with late positions, of which no map was learned yet.
@@ -301,7 +295,7 @@ def test_late_positions_are_put_in_step(kept: Saved) -> None:
     assert learning_values(learner)['error_m'] < 0.1
 
 
-def test_a_reset_forgets_the_stream_and_nothing_else(kept: Saved) -> None:
+def test_a_reset_forgets_the_stream_and_nothing_else(kept):
     learner = restored(kept)
     feed(learner, LEARNED, LEARNED + 100)
     learner.reset('a test')
@@ -311,9 +305,7 @@ def test_a_reset_forgets_the_stream_and_nothing_else(kept: Saved) -> None:
     assert errors(feed(learner, LEARNED + 100, LEARNED + 400, reference=False)).max() < 1.0
 
 
-def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_left_out(
-    kept: Saved,
-) -> None:
+def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_left_out(kept):
     """The reference is moved: to the IMU both places look the same."""
     learner = restored(kept)
 
@@ -330,7 +322,7 @@ def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_l
     assert known[:, 0].min() > run().positions[:, 0].min() + 2.0
 
 
-def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
+def test_stamps_are_judged_as_by_the_filter(kept):
     """Wild, zero and double ones end no drive and are not learned; late ones are sorted."""
     learner = restored(kept, reorder_ns=120_000_000)
     drive = run()
@@ -353,7 +345,7 @@ def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
     assert not learner.schedule.ended
 
 
-def test_positions_without_samples_teach_nothing() -> None:
+def test_positions_without_samples_teach_nothing():
     learner = new_learner()
     for index in range(400):
         learner.add_reference(10**9 + index * 50_000_000, np.cos(0.1 * index), 0.0)
@@ -366,9 +358,7 @@ def test_positions_without_samples_teach_nothing() -> None:
     assert learner.known_s == pytest.approx(10.0, abs=0.3)
 
 
-def test_later_maps_are_trained_on_the_newest_laps_with_positions(
-    kept: Saved, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_maps_are_trained_on_the_newest_laps_with_positions(kept, monkeypatch):
     """Time without positions counts for nothing, nor does the pause between two drives."""
     trainer = Recorder()
     monkeypatch.setattr(training_material, 'NEWEST_LAPS', 4.0)
@@ -389,7 +379,7 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
     assert len(one) == 2
 
 
-def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
+def test_a_lap_that_is_like_no_other_is_not_trained_on(kept):
     """The sensor is stuck for a lap; then all is as before, and nothing has to be forgotten."""
     trainer = Recorder()
     learner, drive = restored(kept, trainer=trainer), run()
@@ -408,7 +398,7 @@ def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
     assert learner.schedule.epoch_ns == 0
 
 
-def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept: Saved) -> None:
+def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
     """Positions of half a lap before, and later right ones again."""
 
     def refuse(_: Sequence[Recording]) -> None:
@@ -437,14 +427,14 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept: Saved) -
     assert not learner.filter.withheld
 
 
-def test_a_clock_that_is_set_back_leaves_nothing_out(kept: Saved) -> None:
+def test_a_clock_that_is_set_back_leaves_nothing_out(kept):
     learner = restored(kept)
     learner.schedule.since_ns = learner.schedule.epoch_ns = int(run().stamps_ns[600])
     feed(learner, 0, 100, later_ns=-(10**12), reference=False)
     assert learner.schedule.since_ns == learner.schedule.epoch_ns == 0
 
 
-def test_a_tpsr_is_learned_and_restored_in_the_same_way() -> None:
+def test_a_tpsr_is_learned_and_restored_in_the_same_way():
     settings = TrainingSettings(method='tpsr', horizons=(0, 10))
     learner = StreamLearner(HEAD, settings, at_once=True)
     feed(learner, 0, 1000)
@@ -457,7 +447,7 @@ def test_a_tpsr_is_learned_and_restored_in_the_same_way() -> None:
     assert rmse_m(alone) < 0.25
 
 
-def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
+def test_positions_of_another_clock_are_counted_and_not_learned():
     learner = new_learner()
     feed(learner, 0, 100)
     far = 12 * 3600 * 10**9
@@ -468,7 +458,7 @@ def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
     assert learner.known_s > known_s
 
 
-def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned: Learned) -> None:
+def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned):
     """Wild places and stamps, some before anything is known, and a receiver that is throttled."""
     drive, learner, published = run(), new_learner(), []
     for index in range(LEARNED):
@@ -492,7 +482,7 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned:
     assert rmse_m(late) < 0.1
 
 
-def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
+def test_an_imu_with_an_axis_of_nan_is_learned_from():
     drive, learner = run(), new_learner()
     unmeasured = np.where(np.arange(6) == 3, np.nan, drive.imu)
     published = feed(learner, 0, 1000, sample=lambda index: unmeasured[index])
@@ -503,7 +493,7 @@ def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
     assert rmse_m(late) < 0.1
 
 
-def test_a_clock_that_goes_back_brings_back_nothing_that_was_forgotten(kept: Saved) -> None:
+def test_a_clock_that_goes_back_brings_back_nothing_that_was_forgotten(kept):
     """A model learned alone since a change stays alone after a restart, with any stamps."""
     numbers, arrays = kept
     stamps = arrays['stamps']

@@ -34,7 +34,7 @@ def filled(count: int, most: int = 1000) -> StreamMemory:
     return memory
 
 
-def test_it_gives_back_what_it_was_given() -> None:
+def test_it_gives_back_what_it_was_given():
     memory = filled(100)
     (recording,) = memory.recordings(HEAD)
     # A recording stays as it was while the stream goes on.
@@ -47,7 +47,7 @@ def test_it_gives_back_what_it_was_given() -> None:
     assert (recording.positions.frame_id, recording.positions.origin) == ('map', HEAD.origin)
 
 
-def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
+def test_the_oldest_goes_first_and_memory_is_bounded():
     memory = filled(1500, most=800)
     assert 700 <= len(memory) <= 800
     (recording,) = memory.recordings(HEAD)
@@ -58,7 +58,7 @@ def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
 
 
 @pytest.mark.parametrize('jump_ns', [SEAM_NS + STEP, -2 * SEAM_NS])
-def test_a_new_drive_starts_where_the_clock_jumps(jump_ns: int) -> None:
+def test_a_new_drive_starts_where_the_clock_jumps(jump_ns):
     memory = filled(50, most=70)
     for index in range(40):
         stamp = STEP * (50 + index) + jump_ns
@@ -73,7 +73,7 @@ def test_a_new_drive_starts_where_the_clock_jumps(jump_ns: int) -> None:
     assert len(memory.recordings(HEAD)) == 1
 
 
-def test_a_drive_without_positions_teaches_nothing() -> None:
+def test_a_drive_without_positions_teaches_nothing():
     memory = StreamMemory()
     for index in range(10):
         memory.add(STEP * index, sample(index))
@@ -83,7 +83,7 @@ def test_a_drive_without_positions_teaches_nothing() -> None:
     assert StreamMemory().recordings(HEAD) == []
 
 
-def test_what_is_late_double_or_not_finite_is_left_out() -> None:
+def test_what_is_late_double_or_not_finite_is_left_out():
     memory = filled(20)
     for stamp, value in ((STEP * 20, 1.0), (STEP * 3, 1.0), (STEP * 21, np.nan), (0, np.inf)):
         memory.add(stamp, sample(value))
@@ -93,7 +93,7 @@ def test_what_is_late_double_or_not_finite_is_left_out() -> None:
 
 
 @given(st.lists(st.integers(1, 3 * STEP_NS // 2), min_size=1, max_size=60))
-def test_samples_close_together_are_kept_as_their_mean(steps: list[int]) -> None:
+def test_samples_close_together_are_kept_as_their_mean(steps):
     memory = StreamMemory()
     stamps = np.cumsum([STEP, *steps])
     values = np.random.default_rng(len(steps)).normal(size=(len(stamps), 6))
@@ -114,7 +114,7 @@ def test_samples_close_together_are_kept_as_their_mean(steps: list[int]) -> None
     )
 
 
-def test_what_was_saved_is_restored_and_goes_on() -> None:
+def test_what_was_saved_is_restored_and_goes_on():
     memory = filled(60)
     memory.add(STEP * 100 + 2 * SEAM_NS, sample(0.0))
     lengths, arrays = memory.saved()
@@ -129,7 +129,7 @@ def test_what_was_saved_is_restored_and_goes_on() -> None:
     assert again.saved()[0] == [[60, 15], [2, 1]]
 
 
-def test_nothing_can_be_saved_and_restored_as_well() -> None:
+def test_nothing_can_be_saved_and_restored_as_well():
     again = StreamMemory()
     again.restore(*StreamMemory().saved())
     assert len(again) == 0
@@ -138,7 +138,7 @@ def test_nothing_can_be_saved_and_restored_as_well() -> None:
 
 
 @pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places'])
-def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
+def test_what_does_not_fit_together_is_refused_and_changes_nothing(name):
     lengths, arrays = filled(60).saved()
     again = filled(5)
     with pytest.raises(ValueError, match='does not fit'):
@@ -146,7 +146,7 @@ def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) ->
     assert len(again) == 5
 
 
-def test_positions_that_no_training_could_use_are_not_kept() -> None:
+def test_positions_that_no_training_could_use_are_not_kept():
     memory = StreamMemory()
     assert not memory.add_position(STEP, 0.0, 0.0)
     for index in range(1, 5):
@@ -161,7 +161,7 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
 
 
-def test_it_knows_how_long_the_drives_lasted() -> None:
+def test_it_knows_how_long_the_drives_lasted():
     memory = filled(101)
     assert memory.seconds == pytest.approx(1.0)
     memory.add(STEP * 101 + 2 * SEAM_NS, sample(0.0))
@@ -171,7 +171,7 @@ def test_it_knows_how_long_the_drives_lasted() -> None:
     assert (memory.oldest_ns, StreamMemory().oldest_ns) == (STEP, 0)
 
 
-def test_an_axis_that_is_never_measured_keeps_no_sample_out() -> None:
+def test_an_axis_that_is_never_measured_keeps_no_sample_out():
     memory = StreamMemory()
 
     def unmeasured(value: float, other: float = 1.0) -> list[float]:
@@ -200,7 +200,7 @@ def test_an_axis_that_is_never_measured_keeps_no_sample_out() -> None:
     assert len(again) == 31
 
 
-def test_what_comes_right_after_a_restart_joins_the_last_mean() -> None:
+def test_what_comes_right_after_a_restart_joins_the_last_mean():
     memory = filled(60)
     again = StreamMemory()
     again.restore(*memory.saved())
@@ -210,7 +210,7 @@ def test_what_comes_right_after_a_restart_joins_the_last_mean() -> None:
 
 
 @pytest.mark.parametrize('epoch', [0, 45, 65, 200])
-def test_what_is_older_than_a_stamp_is_forgotten_whatever_the_clock_said_then(epoch: int) -> None:
+def test_what_is_older_than_a_stamp_is_forgotten_whatever_the_clock_said_then(epoch):
     memory, before, later = StreamMemory(), 5 * SEAM_NS, 2 * SEAM_NS
     for index in range(160):
         stamp = (later if index >= 80 else before) + STEP * index

@@ -17,7 +17,7 @@ def whole() -> Recording:
     return run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800))
 
 
-def test_newest_laps_reach_back_over_drives_and_holes(whole: Recording) -> None:
+def test_newest_laps_reach_back_over_drives_and_holes(whole):
     early = without_positions(whole.between(None, 40.0), 25.0, 35.0)
     late = whole.between(50.0, 60.0)
     first, last = newest_part([early, late], 20.0, 10**9)
@@ -31,9 +31,7 @@ def test_newest_laps_reach_back_over_drives_and_holes(whole: Recording) -> None:
     assert seconds == pytest.approx(3.0, abs=0.3)
 
 
-def test_outliers_and_long_times_without_positions_are_left_out_and_positions_stay(
-    whole: Recording,
-) -> None:
+def test_outliers_and_long_times_without_positions_are_left_out_and_positions_stay(whole):
     holed = without_positions(whole.between(None, 40.0), 10.0, 15.0)
     begin_ns = holed.imu.first_stamp + 20 * 10**9
     outliers = [(begin_ns, begin_ns + 3 * 10**9)]
@@ -46,7 +44,7 @@ def test_outliers_and_long_times_without_positions_are_left_out_and_positions_st
         assert not inside.any()
 
 
-def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over(whole: Recording) -> None:
+def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over(whole):
     part = whole.between(None, 40.0)
     samples = part.imu.samples.copy()
     samples[:, 3] = np.nan

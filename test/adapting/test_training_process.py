@@ -43,9 +43,7 @@ def process_of(training: TrainingProcess) -> BaseProcess:
     return next(each for each in multiprocessing.active_children() if each.pid == training.pid)
 
 
-def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
-    training: TrainingProcess, laps: Recording
-) -> None:
+def test_it_trains_as_here_and_ctrl_c_does_not_end_it(training, laps):
     train_too_little(training, laps)
     process = process_of(training)
     assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
@@ -63,9 +61,7 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
     assert not process.is_alive()
 
 
-def test_ctrl_c_while_it_starts_leaves_no_trace(
-    training: TrainingProcess, laps: Recording, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_while_it_starts_leaves_no_trace(training, laps, capfd):
     training.begin()
     pid = training.pid
     # Python starts for about as long.
@@ -78,9 +74,7 @@ def test_ctrl_c_while_it_starts_leaves_no_trace(
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_a_killed_process_is_reported_and_another_one_goes_on(
-    training: TrainingProcess, laps: Recording
-) -> None:
+def test_a_killed_process_is_reported_and_another_one_goes_on(training, laps):
     train_too_little(training, laps)
     first = process_of(training)
     killer = Thread(target=lambda: (until_busy(first.pid), first.kill()))
@@ -108,9 +102,7 @@ def until_busy(pid: int | None) -> None:
         sleep(0.02)
 
 
-def test_it_is_closed_in_the_middle_of_a_training_and_trains_no_more(
-    training: TrainingProcess, laps: Recording
-) -> None:
+def test_it_is_closed_in_the_middle_of_a_training_and_trains_no_more(training, laps):
     train_too_little(training, laps)
     process = process_of(training)
     closer = Thread(target=lambda: (until_busy(process.pid), training.close()))
@@ -125,9 +117,7 @@ def test_it_is_closed_in_the_middle_of_a_training_and_trains_no_more(
 
 
 @pytest.mark.parametrize('delay_s', [0.0, 0.002, 0.01])
-def test_closing_it_while_it_starts_leaves_nothing_behind(
-    training: TrainingProcess, laps: Recording, delay_s: float
-) -> None:
+def test_closing_it_while_it_starts_leaves_nothing_behind(training, laps, delay_s):
     closer = Thread(target=lambda: (sleep(delay_s), training.close()))
     closer.start()
     with pytest.raises(InputError, match='not needed any more'):
@@ -136,7 +126,7 @@ def test_closing_it_while_it_starts_leaves_nothing_behind(
     assert not [each for each in multiprocessing.active_children() if each.name == 'training']
 
 
-def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(laps: Recording) -> None:
+def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(laps):
     context = multiprocessing.get_context('spawn')
     ours, its = context.Pipe()
     parent = context.Process(target=train_for_long, args=(its, laps))

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from multiprocessing import active_children
-from pathlib import Path
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +30,6 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess, Assessment, Health, Level, REJECTIONS
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
@@ -48,7 +46,7 @@ def said(session: UpdaterSession) -> str:
     return assess_learning(assess(health), session.learner, '/reference').why
 
 
-def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
+def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     session = small_session()
     assert feed(session, drive, slice(None), positions=False) == []
     assert session.learned()['learned'] == len(drive.stamps_ns)
@@ -68,7 +66,7 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRu
     assert session.head.frame_id == 'map'
 
 
-def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> None:
+def test_late_messages_are_sorted_where_that_is_asked_for(drive):
     session = tpsr_session(small_session().head, reorder_ns=50_000_000)
     take(session, drive, (0, 2, 1, 3, 5, 4))
     session.forget()
@@ -79,9 +77,7 @@ def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> 
 
 
 @pytest.mark.parametrize('jump_ns', [-30_000_000_000, 30_000_000_000])
-def test_nothing_from_before_a_jump_is_the_latest_after_it(
-    drive: SlotCarRun, learned: UpdaterSession, jump_ns: int
-) -> None:
+def test_nothing_from_before_a_jump_is_the_latest_after_it(drive, learned, jump_ns):
     """Also where samples are sorted, so that estimates come out together with the jump."""
     session = tpsr_session(learned.head, reorder_ns=20_000_000)
     session.resume(learned.head, *learned.learner.saved())
@@ -100,9 +96,7 @@ def test_nothing_from_before_a_jump_is_the_latest_after_it(
     assert together
 
 
-def test_no_message_whatever_it_holds_breaks_it(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
+def test_no_message_whatever_it_holds_breaks_it(drive, learned):
     stamp = int(drive.stamps_ns[LEARNED])
     good = raw_imu(stamp, drive.imu[LEARNED])
     for raw in (b'', good[:50], b'\x00\x07' + good[2:], b'\xff' * 300):
@@ -120,8 +114,8 @@ def test_no_message_whatever_it_holds_breaks_it(
 
 @pytest.mark.parametrize(('begin', 'later_s'), [(LEARNED, 3600), (LEARNED - 500, 0)])
 def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
-    drive: SlotCarRun, learned: UpdaterSession, begin: int, later_s: int
-) -> None:
+    drive, learned, begin, later_s
+):
     before = learned.learned()['learned']
     estimates = feed(learned, drive, slice(begin, begin + 300), later_ns=later_s * 10**9)
     assert learned.counts()['resets'] == 1
@@ -131,9 +125,7 @@ def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
     assert learned.learned()['learned'] >= before
 
 
-def test_a_reference_that_jumps_is_refused_and_reported(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
+def test_a_reference_that_jumps_is_refused_and_reported(drive, learned):
     used = []
     learned.on_position.append(lambda stamp, *_: used.append(stamp))
     before = learned.learner.reference.counters.copy()
@@ -147,9 +139,7 @@ def test_a_reference_that_jumps_is_refused_and_reported(
     assert causes == {'jumped': 'Positions on /reference jumped and are not used'}
 
 
-def test_positions_in_another_frame_are_refused_and_named(
-    drive: SlotCarRun, learned: UpdaterSession, model_path: Path
-) -> None:
+def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_path):
     before, models = learned.learner.reference.counters.copy(), learned.learner.models
     for index in range(LEARNED, LEARNED + 400):
         take(learned, drive, [index])
@@ -174,7 +164,7 @@ def test_positions_in_another_frame_are_refused_and_named(
     assert session.take_position(stamp, session.head.frame_id, 0.0, 0.0)
 
 
-def test_listeners_get_every_sample_and_position(drive: SlotCarRun) -> None:
+def test_listeners_get_every_sample_and_position(drive):
     session = small_session()
     samples, positions = [], []
     session.on_sample.append(lambda *each: samples.append(each))
@@ -185,9 +175,7 @@ def test_listeners_get_every_sample_and_position(drive: SlotCarRun) -> None:
     assert positions[1] == pytest.approx((drive.stamps_ns[5], *drive.positions[5, :2]))
 
 
-def test_reset_keeps_what_was_learned_and_forget_does_not(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
+def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
     before = learned.learned()['learned']
     learned.reset('test')
     assert (learned.latest, learned.learned()['learned']) == (None, before)
@@ -199,7 +187,7 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(
     assert 'learning the route' in said(learned)
 
 
-def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
+def test_times_of_arrival_take_the_place_of_stamps(drive):
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
     stamped = tpsr_session(
         small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), ticking.__next__
@@ -211,7 +199,7 @@ def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
     assert stamped.head.imu_frame_id == 'imu'
 
 
-def test_every_message_is_accounted_for_at_any_moment(drive: SlotCarRun) -> None:
+def test_every_message_is_accounted_for_at_any_moment(drive):
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
@@ -229,7 +217,7 @@ def chosen(**changed: Any) -> UpdaterParameters:  # noqa: ANN401 - of any parame
 
 
 @pytest.mark.parametrize('learner', ['map', 'tpsr'])
-def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> None:
+def test_a_given_model_is_what_runs_first(learner, model_path):
     head = stream_head(chosen(learner=learner, model=str(model_path)), '/imu')
     assert head.frame_id == load_model(model_path).frame_id
     assert isinstance(head, TrainedModel)
@@ -239,7 +227,7 @@ def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> Non
         stream_head(chosen(model='none.npz'), '/imu')
 
 
-def test_what_makes_no_sense_is_refused_at_the_start() -> None:
+def test_what_makes_no_sense_is_refused_at_the_start():
     ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
     for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
         values = chosen(learner='map', **wrong)
@@ -247,7 +235,7 @@ def test_what_makes_no_sense_is_refused_at_the_start() -> None:
             learner_maker(values, stream_head(values, '/imu'))
 
 
-def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
+def test_what_learns_follows_the_input_unless_it_is_chosen():
     """Images have a channel for each box."""
     head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
     assert (len(head.channels.names), head.channels.of_imu) == (20, False)
@@ -258,7 +246,7 @@ def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
         learner_name(chosen(learner='map', input='image'))
 
 
-def test_each_learner_of_a_map_trains_in_a_process_of_its_own() -> None:
+def test_each_learner_of_a_map_trains_in_a_process_of_its_own():
     """To go on with another one ends what the one before has started, and nothing else."""
     values = chosen(learner='map')
     make = learner_maker(values, stream_head(values, '/imu'))
@@ -288,18 +276,18 @@ def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
         ('reference_far_from_samples', 'set the clocks'),
     ],
 )
-def test_what_happened_lately_is_said_once(counter: str, words: str) -> None:
+def test_what_happened_lately_is_said_once(counter, words):
     (sentence,) = learning_events(Counter({counter: 3}), stand_in(), '/fix').values()
     assert words in sentence
 
 
-def test_faults_are_said_with_a_capital_and_only_once() -> None:
+def test_faults_are_said_with_a_capital_and_only_once():
     found = stand_in('images are jpeg')
     assert list(learning_events(Counter(), found, '/fix').values()) == ['Images are jpeg']
     assert 'fault' not in learning_events(Counter(), found, '/fix')
 
 
-def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
+def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other():
     well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
     lost = Assessment(Level.ERROR, Status.LOST, 'diverged', 'lost')
     assert assess_checkpoints(well, '') == well
@@ -308,7 +296,7 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -
     assert assess_checkpoints(well, 'disk full') == warned
 
 
-def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model: RouteModel) -> None:
+def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model):
     session = small_session()
     assert session.fits_origin(geodetic=True)
     assert session.fits_origin(geodetic=False)

@@ -43,9 +43,7 @@ def drawn(draw: Draw, comparison: Comparison, path: Path) -> bytes:
 
 
 @DRAWINGS
-def test_the_same_results_give_the_same_bytes_whatever_failed(
-    draw: Draw, compared: Comparison, tmp_path: Path
-) -> None:
+def test_the_same_results_give_the_same_bytes_whatever_failed(draw, compared, tmp_path):
     def bytes_of(*results: Result) -> bytes:
         return drawn(draw, replace(compared, results=results), tmp_path / 'drawn.png')
 
@@ -60,9 +58,7 @@ def test_the_same_results_give_the_same_bytes_whatever_failed(
 
 
 @DRAWINGS
-def test_methods_without_states_and_horizons_without_scores(
-    draw: Draw, ellipse_plan: Plan, tmp_path: Path
-) -> None:
+def test_methods_without_states_and_horizons_without_scores(draw, ellipse_plan, tmp_path):
     (test,) = ellipse_plan.tests
     truth = test.truth.copy()
     truth[:, 1:] = np.nan
@@ -70,9 +66,7 @@ def test_methods_without_states_and_horizons_without_scores(
     drawn(draw, compare(plan, [Fixed('one')]), tmp_path / 'a.png')
 
 
-def test_the_caption_shows_what_is_given_positions_and_what_is_not_drawn(
-    compared: Comparison,
-) -> None:
+def test_the_caption_shows_what_is_given_positions_and_what_is_not_drawn(compared):
     assert caption_of(compared).splitlines()[1:] == ['Without a state, so not shown: the seeing']
     _, seeing, one, _ = compared.results
     shown = replace(seeing, linear=one.linear)

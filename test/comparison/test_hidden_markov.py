@@ -52,7 +52,7 @@ def over_all_paths(tables: MarkovTables, symbols: np.ndarray) -> tuple[np.ndarra
     return last / last.sum(), float(np.log(last.sum()))
 
 
-def test_the_filter_sums_over_all_paths() -> None:
+def test_the_filter_sums_over_all_paths():
     symbols = np.array([2, 0, 3, 1, 1, 0])
     states, log_likelihood = TRUTH.filter(symbols)
     for tick in range(len(symbols)):
@@ -61,7 +61,7 @@ def test_the_filter_sums_over_all_paths() -> None:
     assert log_likelihood == pytest.approx(wanted_log, rel=1e-12)
 
 
-def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
+def test_labels_are_counted_within_stretches_and_where_they_are_known():
     labels = [np.array([0, 0, 1, -1, 1]), np.array([1, 0])]
     symbols = [np.array([2, 1, 0, 0, 0]), np.array([0, 2])]
     tables = count_labels(labels, symbols, 2, 4)
@@ -75,7 +75,7 @@ def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
         np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True))
 
 
-def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
+def test_a_symbol_never_seen_shows_and_spoils_nothing():
     pytest.importorskip('hmmlearn')
     unseen = replace(TRUTH, emission=np.hstack([TRUTH.emission, np.zeros((3, 1))]))
     learned = improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
@@ -85,7 +85,7 @@ def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
     np.testing.assert_allclose(states[1], states[0] @ learned.transition, rtol=0.05, atol=0.01)
 
 
-def test_each_pass_of_em_raises_the_likelihood() -> None:
+def test_each_pass_of_em_raises_the_likelihood():
     pytest.importorskip('hmmlearn')
     stretches = [symbols_of(TRUTH, 300, 2)]
     rng = np.random.default_rng(6)
@@ -95,7 +95,7 @@ def test_each_pass_of_em_raises_the_likelihood() -> None:
     assert (np.diff(likelihoods) > 0.0).all()
 
 
-def test_a_state_that_dies_out_does_not_end_the_learning() -> None:
+def test_a_state_that_dies_out_does_not_end_the_learning():
     """Left to itself, hmmlearn refuses a row of zeros."""
     pytest.importorskip('hmmlearn')
     symbols = np.array([0, 1] * 50)
@@ -106,7 +106,7 @@ def test_a_state_that_dies_out_does_not_end_the_learning() -> None:
         assert (rows > 0.0).all()
 
 
-def test_the_library_keeps_its_advice_to_itself(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_library_keeps_its_advice_to_itself(caplog):
     pytest.importorskip('hmmlearn')
     caplog.set_level(logging.INFO, logger='hmmlearn')
     improve(TRUTH, [np.array([0, 1, 2, 3, 0])], 3)
@@ -114,7 +114,7 @@ def test_the_library_keeps_its_advice_to_itself(caplog: pytest.LogCaptureFixture
     assert logging.getLogger('hmmlearn').level == logging.INFO
 
 
-def test_every_code_is_used_and_no_row_is_needed_twice() -> None:
+def test_every_code_is_used_and_no_row_is_needed_twice():
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
     np.testing.assert_array_equal(np.unique(book.symbols(rows)), np.arange(len(book)))
@@ -123,7 +123,7 @@ def test_every_code_is_used_and_no_row_is_needed_twice() -> None:
         learn_codebook(np.empty((0, 2)), 5, seed=0)
 
 
-def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> None:
+def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours():
     book = Codebook(np.array([[0.0], [2.0], [5.0]]))
     # Nearest others are 2, 2 and 3 away: squared 4, 4 and 9, median 4.
     shares = np.exp(-np.array([[0.0, 4.0, 25.0], [4.0, 0.0, 9.0], [25.0, 9.0, 0.0]]) / (2 * 3 * 4))
@@ -131,14 +131,14 @@ def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> No
     np.testing.assert_allclose(found, shares / shares.sum(axis=1)[:, None])
 
 
-def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused() -> None:
+def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused():
     with pytest.raises(InputError, match='no velocity is known'):
         Learning(train_of(without_positions(wander(0, 40))))
     assert len(Learning(train_of(wander(0, 60))).codebook) <= 30
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
-def test_roads_that_cross_become_different_states() -> None:
+def test_roads_that_cross_become_different_states():
     """On a figure of eight, the crossing is passed in two directions."""
     phase = 2 * np.pi * np.arange(1600) / 80
     positions = np.stack([np.sin(phase), np.sin(2 * phase) / 2], axis=1)
@@ -150,7 +150,7 @@ def test_roads_that_cross_become_different_states() -> None:
     assert (np.sort(onward, axis=1)[:, -2] < 0.02).all()
 
 
-def test_ticks_without_a_position_have_no_label() -> None:
+def test_ticks_without_a_position_have_no_label():
     known, holes = circle(0, 400), circle(0, 400)
     holes.positions[100:300] = np.nan
     learning = Learning(train_of(holes, without_positions(circle(2, 100))))
@@ -163,7 +163,7 @@ def test_ticks_without_a_position_have_no_label() -> None:
 
 
 @pytest.mark.parametrize('passes', [0, 3])
-def test_the_likeliest_restart_is_taken(passes: int) -> None:
+def test_the_likeliest_restart_is_taken(passes):
     pytest.importorskip('hmmlearn')
     learning = Learning(train_of(circle(0, 300)))
     tables = [learning.learn(6, passes, seed) for seed in range(3)]
@@ -175,7 +175,7 @@ def test_the_likeliest_restart_is_taken(passes: int) -> None:
 FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
 
 
-def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
+def test_states_are_filtered_with_shared_and_softened_emissions():
     learning = Learning(train_of(circle(0, 300)))
     segment = circle(1, 30)
     states = FittedHiddenMarkov(learning, FEW).predict(segment).states
@@ -190,7 +190,7 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
 
 
-def test_a_drive_may_start_anywhere() -> None:
+def test_a_drive_may_start_anywhere():
     """EM learns where the recording started, which says nothing of the next one."""
     learning = Learning(train_of(circle(0, 300)))
     assert learning.tables(6, 20).start.max() > 0.99
@@ -198,7 +198,7 @@ def test_a_drive_may_start_anywhere() -> None:
     assert 0.05 < fitted.tables.start.min() < fitted.tables.start.max() < 0.5
 
 
-def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
+def test_positions_mix_the_mean_of_what_followed_each_state():
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
@@ -219,7 +219,7 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
 
 
 @pytest.mark.parametrize('readout', ['ridge', 'mean'])
-def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
+def test_a_horizon_beyond_every_segment_is_not_reported(readout):
     train = train_of(circle(0, 80), horizons=(0, 80))
     fitted = FittedHiddenMarkov(Learning(train), replace(FEW, readout=readout))
     positions = fitted.predict(circle(1, 20)).positions
@@ -227,7 +227,7 @@ def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
     assert np.isnan(positions[:, 1]).all()
 
 
-def test_input_unlike_any_in_training_still_gives_positions() -> None:
+def test_input_unlike_any_in_training_still_gives_positions():
     train = train_of(circle(0, 400), window=10)
     novel = replace(wander(1, 50), values=1e6 * wander(1, 50).values)
     predicted = HiddenMarkov(states=(6,)).fit(train).predict(novel)
@@ -235,13 +235,13 @@ def test_input_unlike_any_in_training_still_gives_positions() -> None:
     assert np.isfinite(predicted.states).all()
 
 
-def test_without_a_block_to_choose_on_the_first_is_taken() -> None:
+def test_without_a_block_to_choose_on_the_first_is_taken():
     chosen = HiddenMarkov(states=(7, 3)).fit(train_of(circle(0, 60), window=25)).chosen
     first = {'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'}
     assert chosen.items() >= first.items()
 
 
-def test_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_missing(monkeypatch):
     """Candidates without a pass of EM are not chosen instead, without a word."""
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(InputError, match=r"'hmmlearn.*pip install 'two_manifold_ros\[train\]'"):

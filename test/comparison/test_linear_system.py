@@ -45,7 +45,7 @@ def spectral_radius(matrix: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed: int) -> None:
+def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed):
     transition, output, noise = random_system(seed)
     k = len(transition)
     q, s, r = noise[:k, :k], noise[:k, k:], noise[k:, k:]
@@ -64,9 +64,7 @@ def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed: int) ->
     np.testing.assert_allclose(form.gain, wanted, atol=1e-8)
 
 
-def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         msg = 'no solution'
         raise np.linalg.LinAlgError(msg)
@@ -82,9 +80,7 @@ def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(
 
 
 @pytest.mark.parametrize('steps', [1, 3, 30])
-def test_every_stage_of_the_recursion_makes_a_stable_filter(
-    steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_stage_of_the_recursion_makes_a_stable_filter(steps, monkeypatch):
     monkeypatch.setattr(Limits, 'STEPS', steps)
     transition, output, noise = random_system(4)
     transition *= 0.9999 / 0.95
@@ -93,7 +89,7 @@ def test_every_stage_of_the_recursion_makes_a_stable_filter(
     assert spectral_radius(transition - gain @ output) < 1.0
 
 
-def test_only_what_is_unstable_is_pulled_in() -> None:
+def test_only_what_is_unstable_is_pulled_in():
     diagonal = block_diag(1.2 * turn_by(0.3), 0.7, -1.5, 0.2)
     basis = np.random.default_rng(0).normal(size=(5, 5))
     stable = stabilised(basis @ diagonal @ np.linalg.inv(basis))
@@ -179,7 +175,7 @@ weightings = pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
 
 
 @weightings
-def test_known_system_is_recovered(weighting: str) -> None:
+def test_known_system_is_recovered(weighting):
     spread = solve_discrete_are(A.T, C.T, Q, R)
     innovation = C @ spread @ C.T + R
     gain = A @ spread @ C.T @ np.linalg.inv(innovation)
@@ -192,7 +188,7 @@ def test_known_system_is_recovered(weighting: str) -> None:
 
 @weightings
 @pytest.mark.parametrize('order', [2, 4, 7])
-def test_as_written_out(order: int, weighting: str) -> None:
+def test_as_written_out(order, weighting):
     segments = [simulate(900, seed) for seed in range(2)] + [simulate(9), simulate(40, 5)]
     form = identified(segments, 5, order, weighting)
     wanted = naive(segments, 5, order, weighting)
@@ -203,7 +199,7 @@ def test_as_written_out(order: int, weighting: str) -> None:
     np.testing.assert_allclose(responses(form), responses(wanted), atol=1e-8)
 
 
-def test_as_another_library_says() -> None:
+def test_as_another_library_says():
     measured = simulate(1500)
     frame = pd.DataFrame(measured, columns=['first', 'second'])
     other = NFourSID(frame, output_columns=['first', 'second'], num_block_rows=20)
@@ -225,7 +221,7 @@ def test_as_another_library_says() -> None:
     assert np.std(predicted - by_other) < 0.02 * np.std(predicted)
 
 
-def test_columns_may_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_may_come_in_chunks(monkeypatch):
     segments = [simulate(300), simulate(100, 1)]
     whole = decompose_hankel(segments, 4).factor
     monkeypatch.setattr(Limits, 'CHUNK', 7)
@@ -233,14 +229,14 @@ def test_columns_may_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
 
 
-def test_just_long_enough_and_too_short() -> None:
+def test_just_long_enough_and_too_short():
     enough = needed_windows(2, 5) + 9
     decompose_hankel([simulate(enough)], 5)
     with pytest.raises(InputError, match=r'needs 13 windows of 10 ticks .* has 12; record longer'):
         decompose_hankel([simulate(enough - 1)], 5)
 
 
-def test_no_more_states_than_the_data_has() -> None:
+def test_no_more_states_than_the_data_has():
     ticks = np.arange(600)
     waves = np.stack([np.sin(0.1 * ticks), np.cos(0.23 * ticks)], axis=1)
     form = identified([waves], 10, 20)
@@ -249,7 +245,7 @@ def test_no_more_states_than_the_data_has() -> None:
     np.testing.assert_allclose(turns, [0.1, 0.1, 0.23, 0.23], atol=1e-6)
 
 
-def test_a_channel_that_is_there_twice_does_no_harm() -> None:
+def test_a_channel_that_is_there_twice_does_no_harm():
     measured = simulate(3000)
     once = identified([measured], 6, 4)
     twice = identified([np.tile(measured, 2)], 6, 4)
@@ -271,7 +267,7 @@ def swinging(seed: int, ticks: int) -> Segment:
     return segment_of(state @ SEEN.T + rng.normal(scale=2.0, size=(ticks, 6)), state)
 
 
-def test_nearly_as_good_as_the_best_possible_filter() -> None:
+def test_nearly_as_good_as_the_best_possible_filter():
     train = train_of(swinging(0, 3000), swinging(1, 2000), window=10)
     fitted = KalmanFilter(states=2, block_rows=10).fit(train)
     segment = swinging(2, 3000)
@@ -287,7 +283,7 @@ def test_nearly_as_good_as_the_best_possible_filter() -> None:
         assert reached[column] < 1.05 * np.sqrt(np.square(errors).sum(axis=1).mean())
 
 
-def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions() -> None:
+def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions():
     first, second = swinging(0, 80), swinging(1, 60)
     first.positions[30:40] = np.nan
     train = train_of(first, second, window=6, horizons=(0, 3))
@@ -305,7 +301,7 @@ def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions(
         np.testing.assert_allclose(coefficients[column], plain, rtol=0.01, atol=0.005)
 
 
-def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch):
     train = train_of(circle(0, 400), window=8)
     chosen = KalmanFilter(states=3, block_rows=9).fit(train).chosen
     assert (chosen['states'], chosen['block_rows']) == (3, 9)
@@ -330,14 +326,12 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch: pytest.Mon
         (KalmanFilter(block_rows=12), wander(0, 130), 12, 20, 12),
     ],
 )
-def test_settings_stay_within_what_the_data_supports(
-    method: KalmanFilter, segment: Segment, window: int, states: int, block_rows: int
-) -> None:
+def test_settings_stay_within_what_the_data_supports(method, segment, window, states, block_rows):
     chosen = method.fit(train_of(segment, window=window)).chosen
     assert (chosen['states'], chosen['block_rows']) == (states, block_rows)
 
 
-def test_too_short_is_refused() -> None:
+def test_too_short_is_refused():
     train = train_of(wander(0, 60), window=20)
     with pytest.raises(InputError, match=r'20 block rows of 6 channels .* record longer'):
         KalmanFilter(block_rows=20).fit(train)

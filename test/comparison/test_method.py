@@ -18,16 +18,10 @@ from small_trains import (
 from two_manifold_ros.comparison.dead_reckoning import DeadReckoning
 from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
-from two_manifold_ros.comparison.method import (
-    fit_linear_track,
-    MeanPosition,
-    Method,
-    PreviousPosition,
-)
+from two_manifold_ros.comparison.method import fit_linear_track, MeanPosition, PreviousPosition
 from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.dataset import build_dataset
 
 CHANGING = {
@@ -42,7 +36,7 @@ CHANGING = {
 
 
 @pytest.mark.parametrize('name', CHANGING)
-def test_every_method_is_causal_and_repeatable(name: str) -> None:
+def test_every_method_is_causal_and_repeatable(name):
     method, window = CHANGING[name]
     if name == 'hmm':
         pytest.importorskip('hmmlearn')
@@ -67,9 +61,7 @@ def test_every_method_is_causal_and_repeatable(name: str) -> None:
     ],
     ids=lambda each: getattr(each, 'name', None),
 )
-def test_a_slot_car_is_followed_better_than_by_its_mean(
-    method: Method, share: float, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_a_slot_car_is_followed_better_than_by_its_mean(method, share, slot_car_laps):
     if method.name == 'hmm':
         pytest.importorskip('hmmlearn')
     train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
@@ -78,7 +70,7 @@ def test_a_slot_car_is_followed_better_than_by_its_mean(
     assert error < share * held_out_error(MeanPosition().fit(train), rest, train)
 
 
-def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
+def test_the_mean_of_the_known_ticks_at_every_horizon():
     first, second = wander(0, 20), wander(1, 30)
     first.positions[3:9] = np.nan
     predicted = MeanPosition().fit(train_of(first, second)).predict(wander(2, 4)).positions
@@ -91,7 +83,7 @@ def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
         MeanPosition().fit(train_of(without_positions(first), second))
 
 
-def test_the_position_at_the_tick_for_every_horizon() -> None:
+def test_the_position_at_the_tick_for_every_horizon():
     segment = wander(1, 10)
     segment.positions[4] = np.nan
     predicted = PreviousPosition().fit(train_of(wander(0, 20))).predict(segment).positions
@@ -106,7 +98,7 @@ MAP = np.array([[1.0, 2.0], [1e6, 0.0], [1e-5, -1e-5], [0.5, 0.0]])
 POSITIONS = STATES @ MAP + [10.0, -20.0]
 
 
-def test_a_linear_map_is_found_whatever_the_units_of_the_states() -> None:
+def test_a_linear_map_is_found_whatever_the_units_of_the_states():
     """A constant coordinate and unknown numbers do no harm."""
     np.testing.assert_allclose(
         fit_linear_track(STATES, POSITIONS).read(STATES), POSITIONS, atol=0.02

@@ -28,7 +28,7 @@ def noise(plan: Plan, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=plan.tests[0].truth.shape)
 
 
-def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
+def test_against_a_naive_computation(ellipse_plan):
     """Every tick counts for all; where one has no position the mean training position does."""
     one, other = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
     one[30:33] = np.nan
@@ -69,7 +69,7 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
 
 
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.9, 1.0])
-def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan: Plan) -> None:
+def test_withholding_changes_no_number_over_all_ticks(share, ellipse_plan):
     one, other = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
     (test,) = ellipse_plan.tests
     valid = np.random.default_rng(3).random(len(test.segment)) < share
@@ -91,9 +91,7 @@ def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan
             assert found.rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
 
 
-def test_a_method_with_too_few_predictions_fails_and_costs_the_others_nothing(
-    ellipse_plan: Plan,
-) -> None:
+def test_a_method_with_too_few_predictions_fails_and_costs_the_others_nothing(ellipse_plan):
     half, full = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
     half[50:] = np.nan
     alone = graded(ellipse_plan, full=full)
@@ -108,7 +106,7 @@ def test_a_method_with_too_few_predictions_fails_and_costs_the_others_nothing(
     assert not comparison.notes
 
 
-def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
+def test_a_horizon_without_truth_has_no_scores(ellipse_plan):
     (test,) = ellipse_plan.tests
     truth = test.truth.copy()
     truth[:, 2] = np.nan
@@ -119,7 +117,7 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
     assert last == dict.fromkeys(first)
 
 
-def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
+def test_what_was_learned_from_and_followed(ellipse_plan):
     (test,) = ellipse_plan.tests
     plan = replace(ellipse_plan, tests=(test, test), notes=('a note to know',))
     predicted = noise(plan, 1)

@@ -18,7 +18,6 @@ from two_manifold_ros.comparison.own_filters import EVERY, FittedModel, Manifold
 from two_manifold_ros.comparison.protocol import Plan, plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Segment
@@ -27,14 +26,14 @@ from two_manifold_ros.training.train import train_model
 
 
 @pytest.mark.parametrize('name', EVERY)
-def test_every_name_is_that_of_a_method(name: str) -> None:
+def test_every_name_is_that_of_a_method(name):
     (method,) = methods_named([name])
     assert method.name == name
     assert method.title
     assert method.sees_positions == (name in {'previous', 'imu-only'})
 
 
-def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car() -> None:
+def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car():
     opponents = [KalmanFilter(states=20, block_rows=150), HiddenMarkov(states=(20,))]
     assert methods_named(['kalman', 'hmm'], SLOT_CAR) == opponents
     methods = methods_named(['kernels', 'manifold', 'mean'])
@@ -45,7 +44,7 @@ def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car(
 
 
 @pytest.mark.parametrize('names', [['mean', 'magic'], [''], []])
-def test_an_unknown_name_is_refused(names: list[str]) -> None:
+def test_an_unknown_name_is_refused(names):
     with pytest.raises(InputError, match=r'there is no method .*; choose from mean,previous,'):
         methods_named(names)
 
@@ -77,11 +76,8 @@ def check_alike(result: Result, wanted: Evaluation) -> None:
 
 
 def test_the_scores_are_those_of_evaluate(
-    slot_car_plan: Plan,
-    slot_car_model: RouteModel,
-    slot_car_laps: tuple[Recording, Recording],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    slot_car_plan, slot_car_model, slot_car_laps, monkeypatch
+):
     monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: FittedModel(slot_car_model))
     (result,) = compare(slot_car_plan, methods_named(['default'])).results
     check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
@@ -89,9 +85,7 @@ def test_the_scores_are_those_of_evaluate(
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
 
 
-def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(slot_car_model, slot_car_laps):
     """The IMU is turned over on the way; what is wrong with it shows in the samples only."""
     followed = replace(slot_car_laps[1], name='the rest')
     spoilt = multiplied_imu(followed, 10.0, 18.0)
@@ -105,9 +99,7 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
     check_alike(result, wanted)
 
 
-def test_it_goes_on_over_a_gap_as_on_the_vehicle(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
     parted = without_imu(slot_car_laps[1].between(0, 20), 8.0, 9.0)
     plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
     fitted = FittedModel(slot_car_model)
@@ -120,9 +112,7 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
     assert len(plan.tests) == 2
 
 
-def test_a_tick_that_the_filter_never_saw_has_no_position(
-    slot_car_plan: Plan, slot_car_model: RouteModel
-) -> None:
+def test_a_tick_that_the_filter_never_saw_has_no_position(slot_car_plan, slot_car_model):
     (test,) = slot_car_plan.tests
     segment, stamps = test.segment, test.segment.stamps.copy()
     stamps[7] += 1
@@ -132,9 +122,7 @@ def test_a_tick_that_the_filter_never_saw_has_no_position(
     assert np.isfinite(np.delete(predicted.positions, 7, axis=0)).all()
 
 
-def test_it_is_causal_and_starts_at_the_first_tick(
-    slot_car_plan: Plan, slot_car_model: RouteModel
-) -> None:
+def test_it_is_causal_and_starts_at_the_first_tick(slot_car_plan, slot_car_model):
     fitted = FittedModel(slot_car_model)
     (test,) = slot_car_plan.tests
     whole = fitted.predict(test.segment)
@@ -149,9 +137,7 @@ def test_it_is_causal_and_starts_at_the_first_tick(
     assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
-def test_the_default_is_trained_as_asked(
-    train: TrainSplit, slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_is_trained_as_asked(train, slot_car_model, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(
         own_filters, 'train_model', lambda *each: given.extend(each) or slot_car_model
@@ -169,9 +155,7 @@ def test_the_default_is_trained_as_asked(
         ('paper', 'laplacian-eigenmap', 'ridge', 'gram-product'),
     ],
 )
-def test_each_is_trained_with_its_changes(
-    method: str, kernel: str, readout: str, coupling: str, train: TrainSplit
-) -> None:
+def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, train):
     model = methods_named([method])[0].fit(train).model
     chosen = [model.summary[name] for name in ('method', 'readout', 'coupling')]
     assert (model.kernel, *chosen) == (kernel, 'spectral', readout, coupling)
@@ -180,9 +164,7 @@ def test_each_is_trained_with_its_changes(
         assert (model.states, model.summary['neighbours']) == (20, 50)
 
 
-def test_without_validation_it_says_what_it_has(
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
+def test_without_validation_it_says_what_it_has(slot_car_laps):
     short = TrainingSettings(rate_hz=10.0, window=50, states=5, horizons=(0,))
     model = train_model([slot_car_laps[0].between(0.0, 17.0)], short)
     assert model.summary['validation'] is None

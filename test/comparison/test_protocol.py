@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -43,9 +42,7 @@ def train(drive: Drive) -> TrainSplit:
     return TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
 
 
-def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_not(
-    train: TrainSplit,
-) -> None:
+def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_not(train):
     (segment,) = train.dataset.segments
     spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
 
@@ -69,9 +66,7 @@ def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_n
     assert error_m(everywhere, 0.3, everywhere) == spread_m
 
 
-def test_the_truth_the_directions_and_the_samples_are_those_of_the_recording(
-    train: TrainSplit, drive: Drive
-) -> None:
+def test_the_truth_the_directions_and_the_samples_are_those_of_the_recording(train, drive):
     recording = drive(12.0)
     (test,) = cut_tests(recording, train)
     assert test.segment.imu is recording.imu
@@ -87,9 +82,7 @@ def test_the_truth_the_directions_and_the_samples_are_those_of_the_recording(
         assert (~inside).sum() >= horizon - 1
 
 
-def test_a_gap_makes_two_segments_and_positions_reach_across_it(
-    train: TrainSplit, drive: Drive
-) -> None:
+def test_a_gap_makes_two_segments_and_positions_reach_across_it(train, drive):
     first, second = cut_tests(without_imu(drive(20.0), 8.0, 9.0), train)
     assert (len(first.segment), len(second.segment)) == (79, 109)
     assert not second.scored[:19].any()
@@ -98,7 +91,7 @@ def test_a_gap_makes_two_segments_and_positions_reach_across_it(
     assert np.isfinite(first.truth[-1]).all()
 
 
-def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(drive: Drive) -> None:
+def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(drive):
     learned, recording = drive(30.0), drive(12.0)
     dead = np.array([False, False, True, True, True, False])
     learned = with_imu(learned, samples=np.where(dead, 9.8, learned.imu.samples))
@@ -112,7 +105,7 @@ def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(drive: Drive
     np.testing.assert_allclose(test.segment.values, clean.segment.values, atol=0.1)
 
 
-def test_recordings_that_do_not_fit(train: TrainSplit, drive: Drive) -> None:
+def test_recordings_that_do_not_fit(train, drive):
     recording = drive(12.0)
     slow = replace(recording, imu=recording.imu.select(np.arange(1200) % 40 == 0))
     frozen = recording.imu.samples.copy()
@@ -135,7 +128,7 @@ def slot_car() -> Recording:
     return run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
 
 
-def test_the_last_share_is_followed(drive: Drive) -> None:
+def test_the_last_share_is_followed(drive):
     plan = plan_share(drive(48.0), SETTINGS, 0.25)
     (learned,) = plan.train.recordings
     (test,) = plan.tests
@@ -156,12 +149,12 @@ def test_the_last_share_is_followed(drive: Drive) -> None:
         (0.25, 0.01, 'no two IMU samples'),
     ],
 )
-def test_no_share_or_too_short(share: float, end_s: float, words: str, drive: Drive) -> None:
+def test_no_share_or_too_short(share, end_s, words, drive):
     with pytest.raises(InputError, match=words):
         plan_share(drive(48.0).between(0, end_s), SETTINGS, share)
 
 
-def test_bags_are_followed_one_by_one(drive: Drive) -> None:
+def test_bags_are_followed_one_by_one(drive):
     lengths_s = {'a': 20.0, 'b': 24.0, 'c': 16.0, 'd': 12.0}
     drives = [replace(drive(seconds), name=name) for name, seconds in lengths_s.items()]
     learned, followed = drives[:2], drives[2:]
@@ -173,7 +166,7 @@ def test_bags_are_followed_one_by_one(drive: Drive) -> None:
         plan_bags(learned, learned[:1], SETTINGS)
 
 
-def test_the_slot_car_is_cut_as_in_the_paper(slot_car: Recording) -> None:
+def test_the_slot_car_is_cut_as_in_the_paper(slot_car):
     plan = plan_slot_car(slot_car)
     train, (test,) = plan.train, plan.tests
     assert plan.protocol == 'slot-car'
@@ -191,14 +184,12 @@ def test_the_slot_car_is_cut_as_in_the_paper(slot_car: Recording) -> None:
 
 
 @pytest.mark.parametrize(('start_s', 'end_s'), [(252.0, 290.0), (249.0, 320.0), (290.0, 320.0)])
-def test_a_slot_car_with_a_gap_or_too_short(
-    start_s: float, end_s: float, slot_car: Recording
-) -> None:
+def test_a_slot_car_with_a_gap_or_too_short(start_s, end_s, slot_car):
     with pytest.raises(InputError, match='needs 300 s, 45 s without a gap among the last 50 s'):
         plan_slot_car(without_imu(slot_car, start_s, end_s))
 
 
-def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
+def test_a_slot_car_with_no_camera_at_the_end(slot_car):
     with pytest.raises(InputError, match='no position is known'):
         plan_slot_car(without_positions(slot_car, 199.95, 400.0))
 
@@ -213,7 +204,7 @@ def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
         (14.0, 0.5, ['what is learned from never closes a lap']),
     ],
 )
-def test_laps_are_counted(seconds: float, share: float, doubts: list[str], drive: Drive) -> None:
+def test_laps_are_counted(seconds, share, doubts, drive):
     """A lap takes 8 s."""
     plan = plan_share(drive(seconds), SETTINGS, share)
     assert len(plan.notes) == len(doubts)
@@ -240,9 +231,7 @@ def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording
         (lambda places: np.where(first(places, 0.35), places + 9.0, places), False),
     ],
 )
-def test_another_route_is_reported_of(
-    move: Callable[[Floats], Floats], known: bool, drive: Drive
-) -> None:
+def test_another_route_is_reported_of(move, known, drive):
     """The positions of the ellipse have a spread of 1.58 m."""
     plan = plan_bags([drive(60.0)], [renamed(drive(24.0), move)], SETTINGS)
     if known:
@@ -259,7 +248,7 @@ def first(places: Floats, share: float) -> Bools:
     return rows
 
 
-def test_holes_in_what_is_learned_from_are_reported_of(drive: Drive) -> None:
+def test_holes_in_what_is_learned_from_are_reported_of(drive):
     holed = without_positions(drive(60.0), 20.0, 26.0)
     plan = plan_bags([holed], [renamed(drive(24.0), lambda places: places)], SETTINGS)
     (note,) = plan.notes
@@ -268,7 +257,7 @@ def test_holes_in_what_is_learned_from_are_reported_of(drive: Drive) -> None:
     assert not plan_bags([drive(60.0)], [replace(holed, name='other')], SETTINGS).notes
 
 
-def test_real_tracks(recordings_folder: Path) -> None:
+def test_real_tracks(recordings_folder):
     pytest.importorskip('rosbags')
     track = read_recording(recordings_folder / 'f1tenth_ipz10')
     runs = [read_recording(recordings_folder / 'f1tenth_ipz20' / f'run_{n}') for n in (1, 2, 7)]

@@ -40,7 +40,7 @@ def naive_nearest(
 
 @pytest.mark.parametrize('neighbours', [1, 30, 500])
 @pytest.mark.parametrize('width', [1, 5])
-def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
+def test_as_by_comparing_every_window(neighbours, width):
     training = [wander(0, 40), wander(1, 9), wander(2, 25), wander(3, 4)]
     training[0].positions[10:30] = np.nan
     train = train_of(*training, horizons=(0, 2, 7, 38))
@@ -56,7 +56,7 @@ def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
         )
 
 
-def test_the_choice_suits_the_data() -> None:
+def test_the_choice_suits_the_data():
     """Without noise in the positions, few neighbours are best: more blur the circle."""
     fitted = NearestWindows().fit(train_of(circle(0, 400), window=8))
     assert fitted.chosen['neighbours'] in {1, 5}

@@ -42,9 +42,7 @@ def evaluation(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     return evaluate(slot_car_model, [laps])
 
 
-def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(slot_car_model, laps):
     """On a line at constant speed, a tick too many or too few is 0.3 m."""
     elapsed = (laps.positions.stamps - laps.imu.stamps[0]) * 1e-9
     line = np.stack([SPEED * elapsed, np.zeros(len(elapsed))], axis=1)
@@ -61,9 +59,7 @@ def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
         assert score.mean.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(apart))))
 
 
-def test_predictions_are_for_their_own_tick(
-    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
-) -> None:
+def test_predictions_are_for_their_own_tick(slot_car_model, laps, evaluation):
     """At every horizon, the truth a tick before or after fits worse."""
     run = evaluation.runs[0]
 
@@ -80,16 +76,14 @@ def test_predictions_are_for_their_own_tick(
         assert right < 0.95 * min(error(index, horizon - 1), error(index, horizon + 1))
 
 
-def test_the_model_is_far_ahead_and_its_ellipses_honest(evaluation: Evaluation) -> None:
+def test_the_model_is_far_ahead_and_its_ellipses_honest(evaluation):
     for each in evaluation.scores:
         assert each.model.rmse_m < 0.2 * each.mean.rmse_m
         assert 0.5 < each.model.coverage68 < 0.97
         assert each.model.coverage95 > 0.85
 
 
-def test_a_cold_start_for_every_recording_and_scores_over_all(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_a_cold_start_for_every_recording_and_scores_over_all(slot_car_model, laps):
     """Two recordings together: the mean of the squares, each counted by its length."""
     parts = [laps.between(0, 20), laps.between(20, 36)]
     both, alone = evaluate(slot_car_model, parts), [evaluate(slot_car_model, [p]) for p in parts]
@@ -104,9 +98,7 @@ def test_a_cold_start_for_every_recording_and_scores_over_all(
         assert each.model.rmse_m == pytest.approx(np.sqrt(np.average(squares, weights=counts)))
 
 
-def test_a_wrong_position_is_no_truth(
-    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
-) -> None:
+def test_a_wrong_position_is_no_truth(slot_car_model, laps, evaluation):
     places = laps.positions.positions.copy()
     places[[40, 90]] += [[3.0, 0.0], [0.0, 4e4]]
     found = evaluate(slot_car_model, [with_positions(laps, positions=places)])
@@ -116,7 +108,7 @@ def test_a_wrong_position_is_no_truth(
         assert after.previous.all.rmse_m == pytest.approx(before.previous.all.rmse_m, rel=0.01)
 
 
-def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
+def test_the_keys_of_the_json(evaluation, laps):
     content = evaluation.to_json()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert set(content) == {
@@ -148,9 +140,7 @@ def withheld(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     return evaluate(slot_car_model, [multiplied_imu(laps, 10.0, 18.0, NOVEL)])
 
 
-def test_every_number_by_plain_loops(
-    slot_car_model: RouteModel, laps: Recording, withheld: Evaluation
-) -> None:
+def test_every_number_by_plain_loops(slot_car_model, laps, withheld):
     (run,) = withheld.runs
     assert 20 < np.count_nonzero(~run.published) < len(run.published) - 100
     now = withheld.scores[0].model
@@ -191,9 +181,7 @@ def test_every_number_by_plain_loops(
         (9.0, 1000, 'no estimate has a true position'),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    seconds: float, late_s: int, words: str, slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_what_cannot_be_compared_is_refused(seconds, late_s, words, slot_car_model, laps):
     part = laps.between(0, seconds)
     late = with_positions(part, stamps=part.positions.stamps + late_s * 10**9)
     with pytest.raises(InputError, match=words) as caught:
@@ -202,9 +190,7 @@ def test_what_cannot_be_compared_is_refused(
     assert '\n' not in str(caught.value)
 
 
-def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_a_drive_that_is_refused_throughout_is_scored_and_explained(slot_car_model, laps):
     found = evaluate(slot_car_model, [with_imu(laps, samples=NOVEL * laps.imu.samples)])
     assert found.published == 0
     assert found.ticks == len(laps.imu.stamps) - 1 - 19
@@ -236,9 +222,7 @@ def misfit(model: Model, recording: Recording) -> str:
     return str(caught.value)
 
 
-def test_what_the_model_cannot_use_is_refused_and_named(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_what_the_model_cannot_use_is_refused_and_named(slot_car_model, laps):
     thinned = laps.imu.select(np.arange(len(laps.imu.stamps)) % 2 == 0)
     message = misfit(slot_car_model, replace(laps, imu=thinned))
     assert 'runs at 5.0 Hz, slower than the 10 Hz of the ticks' in message
@@ -252,7 +236,7 @@ def test_what_the_model_cannot_use_is_refused_and_named(
     assert message.endswith('has no IMU sample in the part asked for; check --from and --until')
 
 
-def test_what_the_model_can_use(slot_car_model: RouteModel, laps: Recording) -> None:
+def test_what_the_model_can_use(slot_car_model, laps):
     """A dead channel that it does not use, a faster IMU, and a few constant samples."""
     channels = slot_car_model.channels
     planar = replace(channels, live=channels.live & (np.arange(6) != 3))
@@ -262,9 +246,7 @@ def test_what_the_model_can_use(slot_car_model: RouteModel, laps: Recording) -> 
     check_fit(slot_car_model, constant(laps.between(0, 1), 5))
 
 
-def test_positions_in_another_frame_or_from_another_origin_are_refused(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_positions_in_another_frame_or_from_another_origin_are_refused(slot_car_model, laps):
     with pytest.raises(InputError, match="in the frame 'odom', but the model gives them in 'map'"):
         check_fit(slot_car_model, with_positions(laps, frame_id='odom'))
     check_fit(slot_car_model, with_positions(laps, frame_id=''))
@@ -283,9 +265,7 @@ def silent(what: str, share: float) -> None:
     assert 0.0 <= share < 1.0
 
 
-def test_a_run_keeps_every_estimate_after_the_first_window(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_a_run_keeps_every_estimate_after_the_first_window(slot_car_model, laps):
     faulty = multiplied_imu(without_imu(laps.between(0, 16), 11.5, 12.5), 5.0, 11.0)
     run = run_filter(slot_car_model, faulty, silent)
     found = [each for each, _ in estimates_along(Filter(slot_car_model), faulty, silent)]
@@ -304,9 +284,7 @@ def test_a_run_keeps_every_estimate_after_the_first_window(
     assert UNUSABLE not in run.counters
 
 
-def test_for_a_position_that_is_none_the_mean_stands(
-    slot_car_model: RouteModel, laps: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_for_a_position_that_is_none_the_mean_stands(slot_car_model, laps, monkeypatch):
     part = laps.between(0, 6)
     sane = run_filter(slot_car_model, part, silent)
     # The limits of the ellipse are read before the first tick.
@@ -335,17 +313,13 @@ def test_for_a_position_that_is_none_the_mean_stands(
     assert np.isfinite(run.positions).all()
 
 
-def test_only_the_first_filling_of_the_window_is_left_out(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_only_the_first_filling_of_the_window_is_left_out(slot_car_model, laps):
     """After a gap longer than a window the filter starts again, and that counts."""
     run = run_filter(slot_car_model, without_imu(laps, 5.0, 9.0), silent)
     assert run.withheld['filling'] == slot_car_model.window - 1
 
 
-def test_a_horizon_without_truth_has_no_numbers(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_a_horizon_without_truth_has_no_numbers(slot_car_model, laps):
     content = evaluate(slot_car_model, [laps.between(0, 3)]).to_json()['horizons']
     assert content['0']['n'] > 0
     nothing = dict.fromkeys(SUMMARY_KEYS) | {'n': 0}
@@ -354,8 +328,8 @@ def test_a_horizon_without_truth_has_no_numbers(
 
 
 def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
-    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
-) -> None:
+    slot_car_model, laps, evaluation
+):
     refused = with_imu(laps, samples=NOVEL * laps.imu.samples)
     found = evaluate(slot_car_model, [refused, laps])
     assert [bool(run.published.any()) for run in found.runs] == [False, True]
@@ -366,9 +340,7 @@ def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
     assert both.published_share == pytest.approx(0.5)
 
 
-def test_a_run_without_a_window_keeps_its_shapes(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
+def test_a_run_without_a_window_keeps_its_shapes(slot_car_model, laps):
     run = run_filter(slot_car_model, laps.between(0, 1), silent)
     shapes = [run.stamps.shape, run.published.shape, run.positions.shape, run.covariances.shape]
     assert shapes == [(0,), (0,), (0, 3, 2), (0, 3, 2, 2)]

@@ -4,7 +4,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,8 +38,8 @@ CURVE = LearningCurve(
     ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_figures_are_written_in_the_format_of_their_name(
-    name: str, start: bytes, short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+    name, start, short, slot_car_model, tmp_path
+):
     for path, draw in (
         (tmp_path / name, lambda path: draw_evaluation(short, slot_car_model, path, 'a title')),
         (tmp_path / f'curve_{name}', lambda path: draw_curve(CURVE, path)),
@@ -55,15 +54,13 @@ def test_figures_are_written_in_the_format_of_their_name(
     ('name', 'cause'),
     [('figure', 'use a name in .png'), ('a.docx', 'use a name in .png'), ('no/a.png', 'no/a.png')],
 )
-def test_where_no_figure_can_be_written_is_refused(name: str, cause: str, tmp_path: Path) -> None:
+def test_where_no_figure_can_be_written_is_refused(name, cause, tmp_path):
     with pytest.raises(InputError, match=cause):
         draw_curve(CURVE, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_withheld_is_drawn_apart(
-    short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+def test_what_was_withheld_is_drawn_apart(short, slot_car_model, tmp_path):
     """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
     (run,) = short.runs
     withheld = np.arange(len(run.published)) == 3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The learning curve: learners that are simple enough to know what they must reach."""
 
-from collections.abc import Callable
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,6 @@ from two_manifold_ros.evaluation.online import (
     MEAN,
     OFFLINE,
 )
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -75,9 +73,7 @@ def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:
 
 
 @pytest.mark.usefixtures('no_training')
-def test_laps_are_scored_one_by_one_before_their_positions_are_given(
-    drive: Callable[..., Recording],
-) -> None:
+def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
     recording = drive(40.0)
     learner = Parrot()
     curve = learning_curve([recording], {'parrot': learner}, SETTINGS)
@@ -98,9 +94,7 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_a_silent_learner_errs_as_much_as_the_mean_position(
-    drive: Callable[..., Recording],
-) -> None:
+def test_a_silent_learner_errs_as_much_as_the_mean_position(drive):
     curve = learning_curve([drive(24.0)], {'mute': Parrot(off=math.nan)}, SETTINGS)
     mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
     assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
@@ -109,9 +103,7 @@ def test_a_silent_learner_errs_as_much_as_the_mean_position(
 
 @pytest.mark.usefixtures('no_training')
 @pytest.mark.parametrize('period_s', [0.05, 1.6])
-def test_an_estimate_ends_once_the_next_tick_is_overdue(
-    drive: Callable[..., Recording], period_s: float
-) -> None:
+def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)
     curve = learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
     rows, mean = rows_of(curve, 'stops'), rows_of(curve, MEAN)
@@ -126,7 +118,7 @@ def test_an_estimate_ends_once_the_next_tick_is_overdue(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_positions_end_where_the_imu_is_to_be_alone(drive: Callable[..., Recording]) -> None:
+def test_positions_end_where_the_imu_is_to_be_alone(drive):
     recording = drive(40.0)
     learner = Parrot(off=1.0)
     curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s=20.0)
@@ -140,9 +132,7 @@ def test_positions_end_where_the_imu_is_to_be_alone(drive: Callable[..., Recordi
     assert curve.known_s == pytest.approx(20.0, abs=0.1)
 
 
-def test_offline_models_know_only_what_came_before(
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
+def test_offline_models_know_only_what_came_before(slot_car_laps):
     """Nothing can be trained before a place is met twice; then the error falls."""
     recording = slot_car_laps[0].between(None, 45.0)
     curve = learning_curve([recording], {}, SETTINGS, known_s=32.0)
@@ -155,9 +145,7 @@ def test_offline_models_know_only_what_came_before(
     assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}
 
 
-def test_without_positions_there_is_nothing_to_compare_with(
-    drive: Callable[..., Recording],
-) -> None:
+def test_without_positions_there_is_nothing_to_compare_with(drive):
     without = without_positions(drive(24.0), -1.0, math.inf)
     with pytest.raises(InputError, match='ellipse: there are no positions'):
         learning_curve([without], {}, SETTINGS)

@@ -69,9 +69,7 @@ def replayed(
     )
 
 
-def test_one_message_for_each_valid_estimate_says_what_it_says(
-    slot_car_model: RouteModel, replayed: Replayed
-) -> None:
+def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, replayed):
     valid, messages = replayed.valid, replayed.messages
     # Ten ticks a second, of which every other one shows the places.
     others = {'particles': sum(each.tick % 2 == 0 for each in valid), 'diagnostics': 8}
@@ -93,9 +91,7 @@ def test_one_message_for_each_valid_estimate_says_what_it_says(
         assert ahead == [horizon * 100_000_000 for horizon in slot_car_model.horizons]
 
 
-def test_the_same_bytes_twice(
-    slot_car_model: RouteModel, short: Recording, replayed: Replayed, tmp_path: Path
-) -> None:
+def test_the_same_bytes_twice(slot_car_model, short, replayed, tmp_path):
     write(slot_car_model, short, tmp_path / 'bag')
     first, second = (
         {file.name: file.read_bytes() for file in bag.iterdir()}
@@ -105,9 +101,7 @@ def test_the_same_bytes_twice(
     assert len(first) == 2
 
 
-def test_a_recording_played_twice(
-    slot_car_model: RouteModel, short: Recording, replayed: Replayed, tmp_path: Path
-) -> None:
+def test_a_recording_played_twice(slot_car_model, short, replayed, tmp_path):
     """Everything is there twice, diagnostics too."""
     imu = short.imu
     arrays = {name: getattr(imu, name) for name in ('stamps', 'samples', 'receive_stamps')}
@@ -116,9 +110,7 @@ def test_a_recording_played_twice(
     assert again == {topic: 2 * count for topic, count in replayed.written.items()}
 
 
-def test_no_valid_estimate_is_refused_and_leaves_no_bag(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
+def test_no_valid_estimate_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
     with pytest.raises(InputError) as caught:
         write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
     assert str(caught.value) == (
@@ -128,9 +120,7 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
     assert not list(tmp_path.iterdir())
 
 
-def test_diagnostics_once_a_second_from_the_first_tick(
-    short: Recording, replayed: Replayed
-) -> None:
+def test_diagnostics_once_a_second_from_the_first_tick(short, replayed):
     rows = replayed.messages['/diagnostics']
     first = short.imu.stamps[0] + 100_000_000
     assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]

@@ -3,7 +3,6 @@
 """All answers stay the same to the bit, whatever constant is added to all stamps."""
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -26,8 +25,6 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-Laps = tuple[Recording, Recording]
 
 BEGIN_NS, END_NS = 1_767_225_600 * 10**9, 1_767_226_600 * 10**9
 """The simulated laps are in between."""
@@ -82,9 +79,7 @@ def models(
         ('tpsr', 'to 1970'),
     ],
 )
-def test_estimates_and_scores(
-    slot_car_laps: Laps, models: dict[str, TrainedModel], method: str, shift: str
-) -> None:
+def test_estimates_and_scores(slot_car_laps, models, method, shift):
     model, recording, shift_ns = models[method], slot_car_laps[1], SHIFTS_NS[shift]
     # A hole, a wild stamp and a clock that is set ahead: resets and their causes are the same.
     recording = recording.between(None, 30.0)
@@ -113,9 +108,7 @@ def test_estimates_and_scores(
         ('tpsr', 'to 2100'),
     ],
 )
-def test_models_and_their_limits(
-    slot_car_laps: Laps, models: dict[str, TrainedModel], method: str, shift: str
-) -> None:
+def test_models_and_their_limits(slot_car_laps, models, method, shift):
     model = train(method, shifted(slot_car_laps[0], SHIFTS_NS[shift]))
     assert bits_of(model_parts(models[method])) == bits_of(model_parts(model))
     assert limits_of(models[method]) == limits_of(model)
@@ -123,7 +116,7 @@ def test_models_and_their_limits(
 
 @settings(max_examples=6)
 @given(ANY_SHIFT_NS)
-def test_what_inspection_measures_and_corrects(slot_car_laps: Laps, shift_ns: int) -> None:
+def test_what_inspection_measures_and_corrects(slot_car_laps, shift_ns):
     recording = slot_car_laps[0].between(None, 60.0).with_positions_earlier(-0.2)
     moved = shifted(recording, shift_ns)
     one, other = (bits_of(inspect_recording(each).to_json()) for each in (recording, moved))
@@ -134,7 +127,7 @@ def test_what_inspection_measures_and_corrects(slot_car_laps: Laps, shift_ns: in
 
 
 @given(ANY_SHIFT_NS, st.integers(0, 100), st.integers(0, 100))
-def test_parts_and_ticks(slot_car_laps: Laps, shift_ns: int, start_s: int, end_s: int) -> None:
+def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
     found = []
     for by in (0, shift_ns):
         part = shifted(slot_car_laps[0], by).between(start_s, end_s)
@@ -145,7 +138,7 @@ def test_parts_and_ticks(slot_car_laps: Laps, shift_ns: int, start_s: int, end_s
 
 
 @given(ANY_SHIFT_NS)
-def test_which_references_are_used(slot_car_laps: Laps, shift_ns: int) -> None:
+def test_which_references_are_used(slot_car_laps, shift_ns):
     used = []
     for by in (0, shift_ns):
         stream, monitor = slot_car_laps[1].positions, ReferenceMonitor()
@@ -157,7 +150,7 @@ def test_which_references_are_used(slot_car_laps: Laps, shift_ns: int) -> None:
 
 @pytest.mark.parametrize('receive_time', [False, True])
 @pytest.mark.parametrize('shift', SHIFTS_NS)
-def test_what_is_read(slot_car_laps: Laps, tmp_path: Path, shift: str, receive_time: bool) -> None:
+def test_what_is_read(slot_car_laps, tmp_path, shift, receive_time):
     pytest.importorskip('rosbags')
     from two_manifold_ros.recordings.bag_writer import BagWriter  # noqa: PLC0415 - an extra
 

@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Courses, scores against a loop over every start, length and horizon, and claims."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from other_recordings import without_imu
 import pytest
-
-from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
@@ -29,7 +26,7 @@ from two_manifold_ros.experiments.slot_car_online import (
 )
 
 
-def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Recording]) -> None:
+def test_the_small_experiment_holds_on_a_recording_too(drive):
     shares: list[float] = []
     claims, figure = slot_car_online.run(
         lambda _, share: shares.append(share), quick=True, recordings=[drive()]
@@ -42,7 +39,7 @@ def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Reco
     assert shares[-1] == 1.0
 
 
-def test_claims_fail_where_the_online_curve_is_above() -> None:
+def test_claims_fail_where_the_online_curve_is_above():
     course = Course('a', np.zeros((1, 2)), np.zeros((400, 2)), 10.0, 2)
     one = np.ones(2)
 
@@ -59,7 +56,7 @@ def test_claims_fail_where_the_online_curve_is_above() -> None:
     assert failed([np.nan, 1.0]) == [0, 1, 2, 3]
 
 
-def test_a_course_is_the_longest_stretch_in_two_parts(drive: Callable[..., Recording]) -> None:
+def test_a_course_is_the_longest_stretch_in_two_parts(drive):
     holed = without_imu(drive(seconds=60.0), 19.5, 20.5)
     course = make_course(replace(holed, name='some/bag', positions=None), 0.7)
     assert course.name == 'bag'
@@ -77,7 +74,7 @@ def test_a_course_is_the_longest_stretch_in_two_parts(drive: Callable[..., Recor
     assert len(held.test) == pytest.approx(0.25 * len(course.training), abs=1)
 
 
-def test_too_short_a_recording_is_refused_by_name(drive: Callable[..., Recording]) -> None:
+def test_too_short_a_recording_is_refused_by_name(drive):
     with pytest.raises(InputError, match=r'^ellipse: the longest .* 199 ticks, but 400'):
         make_course(drive(seconds=10.0), 0.7)
     short = drive(seconds=10.0)
@@ -89,7 +86,7 @@ def _last(observations: np.ndarray) -> np.ndarray:
     return observations
 
 
-def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees() -> None:
+def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees():
     """It restarts each time, and sees nothing of what it predicts."""
     seen = []
 
@@ -114,7 +111,7 @@ def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees() -> N
     np.testing.assert_array_equal(seen, [observations[start : start + 9] for start in starts])
 
 
-def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere() -> None:
+def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere():
     assert Protocol.fitting(1_000, 150) == Protocol(100, 250, 100)
     assert Protocol.fitting(1_000, 60).horizons == 60
     for ticks in (60, 200, 399):
@@ -123,7 +120,7 @@ def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere() -> Non
         assert short.longest + short.horizons < ticks
 
 
-def test_the_best_on_the_test_part_is_chosen() -> None:
+def test_the_best_on_the_test_part_is_chosen():
     observations = np.cumsum(np.random.default_rng(1).normal(size=(400, 2)), axis=0)
     course = Course('any', observations[:300], observations[300:], 10.0, 3)
     table = np.broadcast_to(np.eye(2), (3, 2, 2))
@@ -172,7 +169,7 @@ def _naive_states_and_table(
     return np.array(states), table
 
 
-def test_the_stream_learner_predicts_what_the_batch_does(stream: np.ndarray) -> None:
+def test_the_stream_learner_predicts_what_the_batch_does(stream):
     learner = StreamLearner(stream[:300], WINDOW, HORIZONS, SMALL)
     learner.learn(stream)
     seen = stream[7:60]
@@ -182,7 +179,7 @@ def test_the_stream_learner_predicts_what_the_batch_does(stream: np.ndarray) -> 
     np.testing.assert_allclose(ours, np.einsum('hdk,tk->thd', table, states), atol=5e-3)
 
 
-def test_learning_in_parts_is_learning_all(stream: np.ndarray) -> None:
+def test_learning_in_parts_is_learning_all(stream):
     found = []
     for parts in ((400,), (20, 250, 251, 400)):
         learner = StreamLearner(stream[:300], WINDOW, HORIZONS, SMALL)
@@ -193,7 +190,7 @@ def test_learning_in_parts_is_learning_all(stream: np.ndarray) -> None:
     np.testing.assert_allclose(*found, atol=1e-4)
 
 
-def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
+def test_the_ridge_is_that_asked_for(stream):
     learner = StreamLearner(stream, WINDOW, HORIZONS, SMALL)
     learner.learn(stream)
     states = [learner.forecaster(ridge).filter(stream[:30]) for ridge in (0.1, 10.0, 0.1)]
@@ -201,7 +198,7 @@ def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
     assert np.abs(states[0] - states[1]).max() > 1e-3
 
 
-def test_every_model_predicts_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
+def test_every_model_predicts_a_circle_better_than_the_mean(stream):
     training, test = stream[:300], stream[300:]
     online = StreamLearner(training, WINDOW, HORIZONS, SMALL)
     online.learn(training)

@@ -37,7 +37,7 @@ def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> floa
     return float(np.sqrt((((first - second) * weights[:, None]) ** 2).sum()))
 
 
-def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
+def test_samples_are_windows_around_a_frame(pictures):
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     assert [index for index, sample in enumerate(samples) if sample is None] == list(range(16))
@@ -49,7 +49,7 @@ def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
     assert found[0].history[-1] == found[0].test[-1] == 1.0  # the constant
 
 
-def test_features_are_of_faded_windows_of_reduced_frames(pictures: np.ndarray) -> None:
+def test_features_are_of_faded_windows_of_reduced_frames(pictures):
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     frames = np.array([reduced(picture) for picture in pictures])
@@ -76,7 +76,7 @@ def test_features_are_of_faded_windows_of_reduced_frames(pictures: np.ndarray) -
         assert found == pytest.approx(np.exp(-0.5 * expected**2), abs=0.06)
 
 
-def test_a_trail_moves_with_the_basis() -> None:
+def test_a_trail_moves_with_the_basis():
     random = np.random.default_rng(1)
     learner = OnlineLearner(LearnerSettings(6, 6, ridge=1.0, fold_every=1), np.eye(9)[-1], 9, 2)
     histories = np.column_stack([random.normal(size=(5, 8)), np.ones(5)])
@@ -95,7 +95,7 @@ def test_a_trail_moves_with_the_basis() -> None:
     assert short.rows.tolist() == [[2.0, 1.0]]
 
 
-def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
+def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures):
     settings = FilmSettings(4, 50, 10, states=3, ridge=1.0)
     stream, learner, together = FrameWindows(settings, 0), VideoLearner(settings), 10
     samples = [stream.push(picture) for picture in pictures]
@@ -112,7 +112,7 @@ def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndar
     assert not np.allclose(followed[:5], learner.beliefs.rows[:5])
 
 
-def test_a_belief_restarts_once_frames_contradict_it_for_long() -> None:
+def test_a_belief_restarts_once_frames_contradict_it_for_long():
     random = np.random.default_rng(2)
     learner = OnlineLearner(LearnerSettings(2, 4, ridge=0.01, fold_every=1), np.eye(3)[-1], 3, 2)
     for index in range(60):
@@ -132,7 +132,7 @@ def test_a_belief_restarts_once_frames_contradict_it_for_long() -> None:
     assert not np.allclose(sure, tpsr.start)
 
 
-def test_the_same_items_from_another_thread_and_no_more_than_asked_for() -> None:
+def test_the_same_items_from_another_thread_and_no_more_than_asked_for():
     made: list[int] = []
 
     def items() -> Iterator[tuple[int, int]]:
@@ -148,7 +148,7 @@ def test_the_same_items_from_another_thread_and_no_more_than_asked_for() -> None
     assert list(reading_ahead(iter([]), 3)) == []
 
 
-def test_a_fault_shows_where_the_item_would_have_been() -> None:
+def test_a_fault_shows_where_the_item_would_have_been():
     def items() -> Iterator[int]:
         yield 1
         msg = 'a bad second one'

@@ -17,11 +17,7 @@ from two_manifold_ros.hse_hmm.belief import (
     SMALLEST_EVIDENCE,
 )
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import (
-    ObservationOperator,
-    RawKernel,
-    Tables,
-)
+from two_manifold_ros.hse_hmm.tables import ObservationOperator, RawKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.ticks.sliding import SlidingWindow
 
@@ -46,7 +42,7 @@ def operator(request: pytest.FixtureRequest) -> ObservationOperator:
     return kernel_of(OBSERVATIONS, 1.5, request.param)
 
 
-def test_start_at_a_state(operator: ObservationOperator) -> None:
+def test_start_at_a_state(operator):
     tables = make_tables()
     belief = Belief(tables, operator)
     state = np.array([1.0, 0.3, -0.2, 0.9])
@@ -60,7 +56,7 @@ def test_start_at_a_state(operator: ObservationOperator) -> None:
     np.testing.assert_array_equal(belief.state, [1.0, 0.0, 0.0, 0.0])
 
 
-def test_update(operator: ObservationOperator) -> None:
+def test_update(operator):
     tables = make_tables()
     belief = Belief(tables, operator)
     state = np.eye(K)[0]
@@ -78,7 +74,7 @@ def test_update(operator: ObservationOperator) -> None:
 
 
 @pytest.mark.parametrize('ticks', [0, 1, 7])
-def test_skip(operator: ObservationOperator, ticks: int) -> None:
+def test_skip(operator, ticks):
     tables = make_tables()
     belief = Belief(tables, operator)
     belief.update(OBSERVATIONS[3])
@@ -98,7 +94,7 @@ def make_cancelling(excess: float) -> tuple[Belief, np.ndarray]:
     return belief, np.array([apart])
 
 
-def test_cancelling_evidence_is_passed_over() -> None:
+def test_cancelling_evidence_is_passed_over():
     # The weights become 0.5 (1 + excess) and -0.5, of which excess / 2 is left.
     for excess, passed_over in ((-0.5, True), (0.0, True), (0.21, True), (0.23, False)):
         belief, observation = make_cancelling(excess)
@@ -114,9 +110,7 @@ def test_cancelling_evidence_is_passed_over() -> None:
 
 @pytest.mark.filterwarnings('ignore:overflow encountered')
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e3, 1e9, 1e155, 1e300])
-def test_no_observation_makes_the_belief_infinite(
-    operator: ObservationOperator, value: float
-) -> None:
+def test_no_observation_makes_the_belief_infinite(operator, value):
     belief = Belief(make_tables(), operator)
     belief.update(OBSERVATIONS[0])
     for channels in ([0], [0, 1, 2]):
@@ -137,7 +131,7 @@ OBSERVATIONS_MANY = 3.0 * RNG.normal(size=(3, N_MANY))
 
 
 @pytest.mark.filterwarnings('ignore:overflow encountered')
-def test_gaussian_factors() -> None:
+def test_gaussian_factors():
     """They stay positive far away."""
     factors = np.empty(N_MANY)
     far = [np.array([0.0, away, 0.0]) for away in (1e3, 1e100, 1e200, np.inf)]
@@ -150,7 +144,7 @@ def test_gaussian_factors() -> None:
             np.testing.assert_allclose(factors, expected, rtol=1e-10)
 
 
-def test_reweight_does_not_hide_nan() -> None:
+def test_reweight_does_not_hide_nan():
     weights = np.where(np.arange(N_MANY) == 5, np.nan, WEIGHTS)
     total, absolute = reweight(weights, np.ones(N_MANY))
     assert np.isnan(total)
@@ -188,16 +182,14 @@ def belief() -> Belief:
     return belief
 
 
-def test_it_is_the_state_of_the_window(recollection: Recollection) -> None:
+def test_it_is_the_state_of_the_window(recollection):
     for observation in SERIES[:, 7 : 7 + WIDTH].T:
         assert recollection.state() is None
         recollection.push(observation)
     np.testing.assert_array_equal(recollection.state(), [1.0, *STATES[7]])
 
 
-def test_a_window_unlike_all_of_training_says_nothing(
-    recollection: Recollection, belief: Belief
-) -> None:
+def test_a_window_unlike_all_of_training_says_nothing(recollection, belief):
     for _ in range(WIDTH):
         recollection.push(np.full(D, FAR))
     assert recollection.state() is None
@@ -206,9 +198,7 @@ def test_a_window_unlike_all_of_training_says_nothing(
     np.testing.assert_array_equal(belief.state, before)
 
 
-def test_the_next_observation_decides_between_the_two(
-    recollection: Recollection, belief: Belief
-) -> None:
+def test_the_next_observation_decides_between_the_two(recollection, belief):
     """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     believed = belief.weights.copy()
     for observation in SERIES[:, 7 : 7 + WIDTH].T:
@@ -247,7 +237,7 @@ def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarra
 
 @pytest.mark.parametrize('ridge', [None, 0.3])
 @pytest.mark.parametrize('kernel', ['laplacian-eigenmap', 'gaussian'])
-def test_positions_are_found(kernel: str, ridge: float | None) -> None:
+def test_positions_are_found(kernel, ridge):
     means, _, _ = read_along(learn(kernel), ridge)
     for column, horizon in enumerate((0, 5)):
         end = len(POSITIONS) - horizon
@@ -255,7 +245,7 @@ def test_positions_are_found(kernel: str, ridge: float | None) -> None:
         assert np.sqrt(np.mean(np.sum(errors**2, axis=1))) < 0.7, horizon
 
 
-def test_weights_are_those_of_the_tick_observed(small: Small) -> None:
+def test_weights_are_those_of_the_tick_observed(small):
     # One tick is 0.2 rad: errors are least at the very tick, not the one before or after.
     means, _, _ = read_along(small, None)
     errors = [
@@ -266,7 +256,7 @@ def test_weights_are_those_of_the_tick_observed(small: Small) -> None:
 
 
 @pytest.mark.parametrize('ridge', [None, 0.3])
-def test_order_of_training_ticks_does_not_matter(small: Small, ridge: float | None) -> None:
+def test_order_of_training_ticks_does_not_matter(small, ridge):
     order = np.random.default_rng(0).permutation(len(small.past))
     names = ('past', 'own', 'shifted', 'observations', 'targets')
     mixed = replace(small, **{name: getattr(small, name)[order] for name in names})

@@ -19,7 +19,7 @@ from two_manifold_ros.typing import Floats
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_nothing_allowed_is_nearer(seed: int) -> None:
+def test_nothing_allowed_is_nearer(seed):
     """Seen from the nearest point of a convex set, no corner lies on the side of the given one."""
     values = 2.0 * np.random.default_rng(seed).standard_normal(6)
     found = onto_simplex(values)
@@ -32,9 +32,7 @@ def test_nothing_allowed_is_nearer(seed: int) -> None:
 @pytest.mark.parametrize(
     ('given', 'nearest'), [([0.2, 0.0, 0.8], [0.2, 0.0, 0.8]), ([1.5, -4.0, 0.9], [0.8, 0.0, 0.2])]
 )
-def test_a_matrix_is_projected_by_its_eigenvalues(
-    given: list[float], nearest: list[float]
-) -> None:
+def test_a_matrix_is_projected_by_its_eigenvalues(given, nearest):
     """And what is allowed stays."""
     np.testing.assert_allclose(onto_simplex(np.array(given)), nearest)
     turn = np.linalg.qr(np.random.default_rng(7).standard_normal((3, 3)))[0]
@@ -58,7 +56,7 @@ def naive_value(eigenvectors: Floats, responses: Floats, theta: Floats) -> float
 
 
 @pytest.mark.parametrize('count', [25, 5])
-def test_value_and_gradient(count: int) -> None:
+def test_value_and_gradient(count):
     """Also with fewer points than eigenvectors."""
     rng = np.random.default_rng(1)
     eigenvectors = 3.0 + 2.0 * rng.standard_normal((count, 7))
@@ -76,7 +74,7 @@ def test_value_and_gradient(count: int) -> None:
         assert float(np.sum(gradient * way)) == pytest.approx((ahead - behind) / 2, rel=1e-5)
 
 
-def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
+def test_units_rotations_and_shifts_of_the_responses_do_not_matter():
     rng = np.random.default_rng(2)
     eigenvectors = rng.standard_normal((30, 4))
     responses = rng.standard_normal((30, 2))
@@ -88,7 +86,7 @@ def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
     np.testing.assert_allclose(slope, gradient, rtol=1e-7, atol=1e-12)
 
 
-def test_what_cannot_be_used() -> None:
+def test_what_cannot_be_used():
     rng = np.random.default_rng(3)
     vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
     for given, words in (
@@ -103,7 +101,7 @@ def test_what_cannot_be_used() -> None:
             Contrast(*given)
 
 
-def test_planted_directions_are_found() -> None:
+def test_planted_directions_are_found():
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((400, 8))
     planted = np.zeros((8, 3))
@@ -126,7 +124,7 @@ def test_planted_directions_are_found() -> None:
 
 
 @pytest.mark.parametrize(('penalty', 'count'), [(1e-3, 60), (0.5, 60), (0.1, 9)])
-def test_with_one_response_it_is_ridge_regression(penalty: float, count: int) -> None:
+def test_with_one_response_it_is_ridge_regression(penalty, count):
     """The minimum over Theta and the weights of ridge regression can be swapped."""
     rng = np.random.default_rng(2)
     vectors = rng.standard_normal((count, 12)) * np.linspace(0.3, 1.0, 12) + 5.0
@@ -139,7 +137,7 @@ def test_with_one_response_it_is_ridge_regression(penalty: float, count: int) ->
     assert abs(found.directions[:, 0] @ slope) / np.linalg.norm(slope) > 0.999
 
 
-def test_eigenvectors_at_right_angles_have_a_solution_to_write_down() -> None:
+def test_eigenvectors_at_right_angles_have_a_solution_to_write_down():
     """Theta then is (C C')^(1/2) / level - penalty, C being covariances with the responses."""
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((50, 6))
@@ -152,7 +150,7 @@ def test_eigenvectors_at_right_angles_have_a_solution_to_write_down() -> None:
     assert np.abs(np.sum(left[:, :2] * found.directions, axis=0)).min() > 0.9999
 
 
-def test_it_descends_until_reported_to_stop() -> None:
+def test_it_descends_until_reported_to_stop():
     rng = np.random.default_rng(5)
     vectors = rng.standard_normal((30, 10))
     responses = rng.standard_normal((30, 3))
@@ -192,14 +190,14 @@ def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) 
     return np.asarray(predicted + wanted.mean(axis=0))
 
 
-def test_positions_are_those_of_kernel_ridge_regression() -> None:
+def test_positions_are_those_of_kernel_ridge_regression():
     found = fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
     expected = kernel_regression(COORDINATES[:30], POSITIONS[:30], COORDINATES)
     np.testing.assert_allclose(found.positions(COORDINATES), expected, atol=1e-9)
     assert np.abs(expected[30:] - POSITIONS[30:]).max() < 0.3
 
 
-def test_error_on_stretches_left_out() -> None:
+def test_error_on_stretches_left_out():
     squares = []
     for part in range(5):
         out = np.arange(8 * part, 8 * (part + 1))
@@ -210,7 +208,7 @@ def test_error_on_stretches_left_out() -> None:
     assert error_m == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
 
 
-def test_reach_is_that_of_what_is_left_out() -> None:
+def test_reach_is_that_of_what_is_left_out():
     nearest = []
     for index in range(40):
         part = index // 8
@@ -223,7 +221,7 @@ def test_reach_is_that_of_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize('same', ['coordinates', 'positions'])
-def test_what_does_not_vary_gives_the_mean(same: str) -> None:
+def test_what_does_not_vary_gives_the_mean(same):
     coordinates = np.full_like(COORDINATES, 0.1) if same == 'coordinates' else COORDINATES
     positions = np.full_like(POSITIONS, 1e5 / 3.0) if same == 'positions' else POSITIONS
     found = fit_position_map(coordinates, positions, PENALTY_MAP)

@@ -40,7 +40,7 @@ def make_features(growth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('growth', [0.6, 1.4])
-def test_first_row_of_the_transition(growth: float, coupling: str) -> None:
+def test_first_row_of_the_transition(growth, coupling):
     past, own, shifted = make_features(growth)
     tables = build_tables(past, shifted, shared_directions(own, past, 3, coupling))
     matrix = transition(tables.weights, tables.states)
@@ -50,7 +50,7 @@ def test_first_row_of_the_transition(growth: float, coupling: str) -> None:
     assert spectral_radius(matrix) <= 1.0 + 1e-12
 
 
-def test_no_direction_leaves_the_constant() -> None:
+def test_no_direction_leaves_the_constant():
     past, own, shifted = make_features(0.6)
     tables = build_tables(past, shifted, shared_directions(own, past, 0))
     np.testing.assert_array_equal(tables.states, np.ones((50, 1)))
@@ -78,7 +78,7 @@ def states_with(inner: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(WEIGHTS).T @ matrix.T
 
 
-def test_only_growing_modes_shrink() -> None:
+def test_only_growing_modes_shrink():
     states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
     assert spectral_radius(transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
     found = transition(WEIGHTS, stabilised(WEIGHTS, states))
@@ -90,7 +90,7 @@ def test_only_growing_modes_shrink() -> None:
     np.testing.assert_allclose(found[1:, 0], shrink @ [0.1, 0.2, -0.3, 0.4, -0.5], atol=1e-9)
 
 
-def test_stable_tables_are_left_alone() -> None:
+def test_stable_tables_are_left_alone():
     states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
     assert stabilised(WEIGHTS, states) is states
     matrix = transition(WEIGHTS, states)
@@ -102,7 +102,7 @@ def test_stable_tables_are_left_alone() -> None:
     assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9
 
 
-def test_modes_that_cannot_be_separated_are_all_scaled() -> None:
+def test_modes_that_cannot_be_separated_are_all_scaled():
     """Also the table of a state whose transition is such a one, so that it stays stable."""
     turn = np.array([[1.1, 0.6], [-0.6, 1.1]])
     twice = np.block([[turn, np.eye(2)], [np.zeros((2, 2)), turn]])
@@ -120,7 +120,7 @@ NEW = np.random.default_rng(1).normal(size=(10, 3))
 
 
 @pytest.mark.parametrize('ridge', [1e-3, 0.1, 1.0])
-def test_ridge_at_full_rank(ridge: float) -> None:
+def test_ridge_at_full_rank(ridge):
     operator = make_ridge_kernel(OBSERVATIONS, 1.0, ridge, features=70)
     for new in NEW:
         # As in mathematics (4.3), (5.1).
@@ -128,7 +128,7 @@ def test_ridge_at_full_rank(ridge: float) -> None:
         np.testing.assert_allclose(factors_of(operator, new), expected, atol=1e-8)
 
 
-def test_ridge_of_leading_features() -> None:
+def test_ridge_of_leading_features():
     operator = make_ridge_kernel(OBSERVATIONS, 1.0, 0.2, features=9)
     gram = naive.gaussian(OBSERVATIONS, OBSERVATIONS, 1.0)
     values, vectors = np.linalg.eigh(gram)
@@ -141,13 +141,13 @@ def test_ridge_of_leading_features() -> None:
         np.testing.assert_allclose(factors_of(operator, new), features @ c, atol=1e-10)
 
 
-def test_identical_observations_are_one_feature() -> None:
+def test_identical_observations_are_one_feature():
     operator = make_ridge_kernel(np.tile(OBSERVATIONS[:2], (20, 1)), 1.0, 0.2)
     assert operator.features.shape == (40, 2)
     assert np.isfinite(factors_of(operator, NEW[0])).all()
 
 
-def test_landmarks_stand_for_many_observations() -> None:
+def test_landmarks_stand_for_many_observations():
     whole = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2)
     operator = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2, landmarks=35)
     np.testing.assert_array_equal(operator.kernel_points, OBSERVATIONS[::2])
@@ -156,7 +156,7 @@ def test_landmarks_stand_for_many_observations() -> None:
         np.testing.assert_allclose(factors_of(operator, new), factors_of(whole, new), atol=0.1)
 
 
-def test_median_distance() -> None:
+def test_median_distance():
     squared = naive.squared_distances(OBSERVATIONS, OBSERVATIONS)[np.triu_indices(70, 1)]
     expected = np.median(np.sqrt(squared))
     assert median_observation_distance(OBSERVATIONS) == pytest.approx(expected)
@@ -206,7 +206,7 @@ def emitted(length: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ('ridge', 'gaps'), [(None, [0]), (1e-3, [0]), (10.0, [0]), (None, [0, 1, 3])]
 )
-def test_predicts_as_bayes_does(ridge: float | None, gaps: list[int]) -> None:
+def test_predicts_as_bayes_does(ridge, gaps):
     """Also through missing symbols."""
     tables, observed = learned_from_triples()
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
@@ -287,7 +287,7 @@ def both(problem: Problem) -> tuple[Tables, np.ndarray, np.ndarray]:
 Both: TypeAlias = tuple[Tables, np.ndarray, np.ndarray]
 
 
-def test_tables_with_the_constant(problem: Problem, both: Both) -> None:
+def test_tables_with_the_constant(problem, both):
     tables, weights, states = both
     np.testing.assert_allclose(tables.weights, weights, atol=1e-8)
     np.testing.assert_allclose(tables.states, states, atol=1e-8)
@@ -300,7 +300,7 @@ def test_tables_with_the_constant(problem: Problem, both: Both) -> None:
 
 
 @pytest.mark.parametrize('raw', [False, True])
-def test_filter(raw: bool, problem: Problem, both: Both) -> None:
+def test_filter(raw, problem, both):
     tables, weights, states = both
     operator = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
     belief = Belief(tables, RawKernel(problem.observations, BANDWIDTH) if raw else operator)

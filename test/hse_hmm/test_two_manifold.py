@@ -14,7 +14,7 @@ from two_manifold_ros.names import COUPLINGS
 FUTURE, PAST = coupled_features()
 
 
-def test_cross_covariance_is_the_kernel_svd() -> None:
+def test_cross_covariance_is_the_kernel_svd():
     found = couple(FUTURE, PAST, 'cross-covariance')
     left, values, right = np.linalg.svd(FUTURE.T @ PAST / len(FUTURE), full_matrices=False)
     np.testing.assert_allclose(found.singular_values, values, rtol=1e-12)
@@ -27,7 +27,7 @@ def test_cross_covariance_is_the_kernel_svd() -> None:
     np.testing.assert_allclose(found.singular_values**2, squares, rtol=1e-11)
 
 
-def test_gram_product_is_the_dense_svd() -> None:
+def test_gram_product_is_the_dense_svd():
     """Also of repeated and constant columns."""
     wider = np.hstack([FUTURE, FUTURE[:, :2], np.zeros((len(FUTURE), 1))])
     found = couple(wider, PAST, 'gram-product')
@@ -45,7 +45,7 @@ def test_gram_product_is_the_dense_svd() -> None:
     np.testing.assert_allclose(directions * signs, right[:5].T, atol=1e-11)
 
 
-def test_canonical_is_the_dense_canonical_correlation() -> None:
+def test_canonical_is_the_dense_canonical_correlation():
     """Against the eigenvalue problem C_XX^-1 C_XY C_YY^-1 C_YX a = rho^2 a."""
     found = couple(FUTURE, PAST, 'canonical')
     own, other = ridged_covariance(FUTURE), ridged_covariance(PAST)
@@ -62,7 +62,7 @@ def test_canonical_is_the_dense_canonical_correlation() -> None:
     np.testing.assert_allclose(found.second_map * signs, variates, rtol=1e-8, atol=1e-9)
 
 
-def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
+def test_reduced_rank_is_the_best_regression_of_its_rank():
     """It is the leading part of the prediction of ordinary (here ridge) regression."""
     found = couple(FUTURE, PAST, 'reduced-rank')
     rows = len(FUTURE)
@@ -79,7 +79,7 @@ def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
     np.testing.assert_allclose(ours, best, atol=1e-9)
 
 
-def test_what_each_coupling_does_with_loudness() -> None:
+def test_what_each_coupling_does_with_loudness():
     """Of two hidden signals the first is predicted well, the second is loud in both views."""
     rng = np.random.default_rng(4)
     hidden = rng.normal(size=(5000, 2))
@@ -100,7 +100,7 @@ def test_what_each_coupling_does_with_loudness() -> None:
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_signs_are_fixed(coupling: str) -> None:
+def test_signs_are_fixed(coupling):
     found = couple(FUTURE, PAST, coupling)
     assert (found.first_map[np.abs(found.first_map).argmax(axis=0), np.arange(5)] > 0.0).all()
     again = couple(-FUTURE, PAST, coupling)
@@ -109,7 +109,7 @@ def test_signs_are_fixed(coupling: str) -> None:
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_noise_of_one_side_averages_out(coupling: str) -> None:
+def test_noise_of_one_side_averages_out(coupling):
     rng = np.random.default_rng(2)
     hidden = rng.normal(size=(20_000, 1))
     noise = [3.0 * rng.normal(size=(20_000, 1)) for _ in range(2)]
@@ -124,7 +124,7 @@ def test_noise_of_one_side_averages_out(coupling: str) -> None:
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_spectral_regression_is_the_smallest(coupling: str) -> None:
+def test_spectral_regression_is_the_smallest(coupling):
     """In the metric in which the coupling measures the past."""
     found = shared_directions(FUTURE, PAST, 4, coupling)
     whitens = coupling in {'canonical', 'reduced-rank'}
@@ -134,7 +134,7 @@ def test_spectral_regression_is_the_smallest(coupling: str) -> None:
     np.testing.assert_allclose(found.past_map, smallest, rtol=1e-8, atol=1e-9)
 
 
-def test_weak_directions_are_left_out() -> None:
+def test_weak_directions_are_left_out():
     left, values, right = np.linalg.svd(FUTURE.T @ PAST, full_matrices=False)
     weakened = values * [1.0, 1.0, 1.0, 1.1 * SMALLEST_RATIO * values[0] / values[3], 0.0]
     weakened[4] = 0.9 * SMALLEST_RATIO * values[0]
@@ -143,14 +143,14 @@ def test_weak_directions_are_left_out() -> None:
     assert len(found.singular_values) == found.future_map.shape[1] == found.past_map.shape[1] == 4
 
 
-def test_rank_is_kept() -> None:
+def test_rank_is_kept():
     for rank in (0, 2, 5, 9):
         found = shared_directions(FUTURE, PAST, rank)
         assert found.future_map.shape == (7, min(rank, 5))
         assert found.past_map.shape == (5, min(rank, 5))
 
 
-def test_nothing_shared_or_an_unknown_coupling() -> None:
+def test_nothing_shared_or_an_unknown_coupling():
     for coupling in COUPLINGS:
         with pytest.raises(InputError, match='share nothing'):
             shared_directions(FUTURE, 0.0 * PAST, 3, coupling)

@@ -40,7 +40,7 @@ def fitted(**changes: object) -> Embedding:
 
 
 @pytest.mark.parametrize(('density', 'power'), [(0.0, 1.0), (0.5, 0.0), (1.0, 0.5)])
-def test_dense_eigenvectors(density: float, power: float) -> None:
+def test_dense_eigenvectors(density, power):
     embedding = fitted(density=density, power=power)
     # Squared lengths of differences as the point of the row sees them.
     apart = BENT[:, None] - BENT
@@ -55,14 +55,14 @@ def test_dense_eigenvectors(density: float, power: float) -> None:
     naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
-def test_power_means() -> None:
+def test_power_means():
     first, second = np.array([1.0, 0.0]), np.array([4.0, 0.0])
     assert power_mean(first, second, 1.0).tolist() == [2.5, 0.0]
     assert power_mean(first, second, 0.0).tolist() == [2.0, 0.0]
     assert power_mean(first, second, 0.5)[0] == pytest.approx(2.25)
 
 
-def test_a_linear_map_of_the_points_is_not_seen() -> None:
+def test_a_linear_map_of_the_points_is_not_seen():
     mix = np.array([[1.0, 0.4, 0.0], [-0.3, 2.0, 0.0]])
     every = KAPPA * 8  # so that all are candidates, whatever the distances
     assert every >= len(X)
@@ -74,13 +74,13 @@ def test_a_linear_map_of_the_points_is_not_seen() -> None:
     np.testing.assert_allclose(one.coordinates, other.coordinates, atol=1e-5)
 
 
-def test_epsilon_is_the_bandwidth_squared() -> None:
+def test_epsilon_is_the_bandwidth_squared():
     embedding = fitted(epsilon=0.04)
     assert embedding.bandwidth == pytest.approx(0.2)
     assert (embedding.eigenvalues < fitted(epsilon=0.01).eigenvalues).all()
 
 
-def test_a_new_point_takes_the_covariance_of_the_nearest() -> None:
+def test_a_new_point_takes_the_covariance_of_the_nearest():
     embedding = fitted(density=0.5)
     new = BENT[20] + [0.004, -0.003]
     squared = np.square(BENT - new).sum(axis=1)
@@ -97,7 +97,7 @@ def test_a_new_point_takes_the_covariance_of_the_nearest() -> None:
     assert response.weights(100.0 * squared + 10.0) is None, 'along them'
 
 
-def test_points_across_a_circle_are_not_near() -> None:
+def test_points_across_a_circle_are_not_near():
     angles = 2.0 * np.pi * np.arange(100) / 100
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     along = np.stack([-circle[:, 1], circle[:, 0]], axis=1)
@@ -125,7 +125,7 @@ def expected(samples: Samples, covariance: np.ndarray, index: int, rank: int) ->
 
 
 @pytest.mark.parametrize('rank', [1, 2, 3])
-def test_given_covariances(rank: int) -> None:
+def test_given_covariances(rank):
     factors = RNG.normal(size=(40, 3, 3))
     covariances = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(3)
     metric = GivenCovariances(covariances, rank).measure(POINTS)
@@ -141,7 +141,7 @@ def test_given_covariances(rank: int) -> None:
     )
 
 
-def test_points_in_a_plane_need_no_more_members_than_it() -> None:
+def test_points_in_a_plane_need_no_more_members_than_it():
     flat = PointSet(np.column_stack([POINTS.points[:, :2], np.zeros(40)]))
     metric = GivenCovariances(np.tile(np.diag([1.0, 4.0, 0.0]), (40, 1, 1)), 3).measure(flat)
     assert metric.members.shape == (40, 3)
@@ -149,7 +149,7 @@ def test_points_in_a_plane_need_no_more_members_than_it() -> None:
     np.testing.assert_allclose(lengths(metric, flat, 7), squared, atol=1e-9)
 
 
-def test_no_variance_is_that_of_the_nearest() -> None:
+def test_no_variance_is_that_of_the_nearest():
     covariances = np.tile(np.eye(3), (40, 1, 1))
     covariances[4] = 0.0
     distances = POINTS.distances_to(np.array([4]))[:, 0]
@@ -160,7 +160,7 @@ def test_no_variance_is_that_of_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(('index', 'first', 'last'), [(10, 7, 13), (25, 22, 25), (26, 26, 29)])
-def test_neighbours_in_time_end_at_a_seam(index: int, first: int, last: int) -> None:
+def test_neighbours_in_time_end_at_a_seam(index, first, last):
     starts = np.concatenate([np.arange(0, 26), np.arange(30, 56)])
     windows = WindowSet(RNG.normal(size=(2, 60)).cumsum(axis=1), starts, 5)
     metric = NeighboursInTime(3, 2).measure(windows)
@@ -169,7 +169,7 @@ def test_neighbours_in_time_end_at_a_seam(index: int, first: int, last: int) -> 
     np.testing.assert_allclose(found, expected(windows, covariance, index, 2), atol=1e-9)
 
 
-def test_other_points_follow_each_other() -> None:
+def test_other_points_follow_each_other():
     metric = NeighboursInTime(2, 3).measure(POINTS)
     wanted = expected(POINTS, np.cov(POINTS.points[6:11].T, ddof=0), 8, 3)
     np.testing.assert_allclose(lengths(metric, POINTS, 8), wanted, rtol=1e-6, atol=1e-9)
@@ -189,21 +189,19 @@ def test_other_points_follow_each_other() -> None:
         (NeighboursInTime(2, 0), POINTS, 'is 0, but must be at least 1'),
     ],
 )
-def test_what_does_not_move_or_fit(
-    source: GivenCovariances | NeighboursInTime, points: PointSet, words: str
-) -> None:
+def test_what_does_not_move_or_fit(source, points, words):
     with pytest.raises(InputError, match=words):
         source.measure(points)
 
 
-def test_one_step_is_second_moments_about_the_start() -> None:
+def test_one_step_is_second_moments_about_the_start():
     bursts = np.random.default_rng(0).normal(size=(3, 40, 2, 2))
     moved = bursts[:, :, 1] - bursts[:, :, 0]
     for found, each in zip(local_covariances(bursts, 0.5), moved, strict=True):
         np.testing.assert_allclose(found, sum(np.outer(row, row) for row in each) / 40 / 0.5)
 
 
-def test_more_steps_see_less_of_a_wall() -> None:
+def test_more_steps_see_less_of_a_wall():
     steps = np.random.default_rng(1).normal(scale=0.01**0.5, size=(1, 4000, 100, 1))
     walks = np.concatenate([np.zeros((1, 4000, 1, 1)), steps.cumsum(axis=2)], axis=2)
     bursts = np.abs(walks)  # a wall at the start, of which the variance is 1
@@ -213,7 +211,7 @@ def test_more_steps_see_less_of_a_wall() -> None:
     assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
 
 
-def test_bursts_without_steps_or_time() -> None:
+def test_bursts_without_steps_or_time():
     for shape, duration in (
         ((3, 4, 2), 0.1), ((3, 4, 1, 2), 0.1), ((0, 4, 3, 2), 0.1), ((3, 4, 2, 2), 0.0)
     ):  # fmt: skip

@@ -20,7 +20,7 @@ KAPPA = 8
 
 
 @pytest.mark.parametrize('density', [0.0, 0.5, 1.0])
-def test_dense_eigenvectors(density: float) -> None:
+def test_dense_eigenvectors(density):
     windows = noisy_lap()
     embedding = DiffusionMap(6, KAPPA, density).fit(windows)
     rows = windows.rows(np.arange(len(windows)))
@@ -34,7 +34,7 @@ def test_dense_eigenvectors(density: float) -> None:
     naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
-def test_new_point_gets_the_mean_over_a_step() -> None:
+def test_new_point_gets_the_mean_over_a_step():
     windows = noisy_lap()
     embedding = DiffusionMap(3, KAPPA, 1.0).fit(windows)
     rows = windows.rows(np.arange(len(windows)))
@@ -58,7 +58,7 @@ def unevenness(density: float) -> float:
     return radii.std() / radii.mean()
 
 
-def test_only_laplace_beltrami_passes_over_the_density() -> None:
+def test_only_laplace_beltrami_passes_over_the_density():
     graph, potential, beltrami = (unevenness(density) for density in (0.0, 0.5, 1.0))
     assert beltrami < 0.06
     assert graph > potential > 3.0 * beltrami
@@ -68,7 +68,7 @@ SQUARED = np.array([4.0, 1.0, 25.0, 9.0])
 RESPONSE = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))
 
 
-def test_steps_to_the_nearest_and_to_those_it_is_near_to() -> None:
+def test_steps_to_the_nearest_and_to_those_it_is_near_to():
     # The two nearest, since a training point would be one of them, and the last by its radius.
     expected = np.exp(-SQUARED / 8.0) * [1.0, 2.0, 0.0, 3.0]
     np.testing.assert_allclose(RESPONSE.weights(SQUARED), expected / expected.sum())
@@ -92,7 +92,7 @@ def functions_of_square() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize('angle', [0.0, 0.3, np.pi / 4, 1.1, 2.5])
-def test_a_rotation_is_undone(angle: float) -> None:
+def test_a_rotation_is_undone(angle):
     functions, eigenvalues = functions_of_square()
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     functions[:, :2] = 3.0 * functions[:, :2] @ turn
@@ -104,7 +104,7 @@ def test_a_rotation_is_undone(angle: float) -> None:
         np.testing.assert_allclose(np.square(pair).mean(axis=0), 1.0)
 
 
-def test_places_on_an_interval() -> None:
+def test_places_on_an_interval():
     functions, eigenvalues = functions_of_square()
     places = place_on_interval(independent_pair(functions, eigenvalues))
     errors = [np.abs(places - X).max(axis=0), np.abs(1.0 - places - X).max(axis=0)]
@@ -112,7 +112,7 @@ def test_places_on_an_interval() -> None:
     assert place_on_interval(np.array([-2.0, 2.0])).tolist() == [1.0, 0.0]
 
 
-def test_too_few_or_constant() -> None:
+def test_too_few_or_constant():
     functions, eigenvalues = functions_of_square()
     with pytest.raises(InputError, match='at least three'):
         independent_pair(functions[:, :2], eigenvalues[:2])

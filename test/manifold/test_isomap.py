@@ -23,7 +23,7 @@ def distances(new: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.square(points - new).sum(axis=1)
 
 
-def test_isomap_of_scikit_learn() -> None:
+def test_isomap_of_scikit_learn():
     manifold = pytest.importorskip('sklearn.manifold')
     points, _ = sheet(80)
     embedding = Isomap(3, 7).fit(PointSet(points))
@@ -37,7 +37,7 @@ def test_isomap_of_scikit_learn() -> None:
     np.testing.assert_allclose(found, other.transform(new) * signs, atol=1e-9)
 
 
-def test_few_landmarks_unroll_the_sheet() -> None:
+def test_few_landmarks_unroll_the_sheet():
     points, across = sheet(400)
     embedding = Isomap(2, 10, landmarks=30).fit(PointSet(points))
     assert embedding.extension.response.lengths.shape == (400, 30)
@@ -50,7 +50,7 @@ def test_few_landmarks_unroll_the_sheet() -> None:
     np.testing.assert_allclose(found, embedding.coordinates[7], atol=1e-9)
 
 
-def test_only_positive_eigenvalues_are_kept() -> None:
+def test_only_positive_eigenvalues_are_kept():
     # On a ring every second mode is negative: geodesics around it are no distances.
     angles = 2.0 * np.pi * np.arange(40) / 40.0
     embedding = Isomap(38, 2).fit(PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1)))
@@ -68,13 +68,13 @@ def lengths_to(points: PointSet, neighbours: int, *landmarks: int) -> np.ndarray
     return geodesic_lengths(indices, squared, bridges, np.array(landmarks))
 
 
-def test_shortest_paths_keep_to_the_edges() -> None:
+def test_shortest_paths_keep_to_the_edges():
     found = lengths_to(CORNERS, 1, 0, 7)
     np.testing.assert_allclose(found[:, 0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0])
     np.testing.assert_allclose(found[:, 1], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, 0.0])
 
 
-def test_new_point_goes_through_its_neighbours() -> None:
+def test_new_point_goes_through_its_neighbours():
     response = Geodesic(2, lengths_to(CORNERS, 1, 0, 4))
     squared = np.square(CORNERS.points - [1.5, 0.0]).sum(axis=1)
     np.testing.assert_allclose(response.weights(squared), [1.5**2, 2.5**2])

@@ -29,7 +29,7 @@ def centred(kernel: np.ndarray) -> np.ndarray:
     return middle @ kernel @ middle
 
 
-def test_leading_features_are_the_best_of_their_rank() -> None:
+def test_leading_features_are_the_best_of_their_rank():
     windows = noisy_lap()
     embedding = GaussianKernel(6).fit(windows)
     kernel = kernel_of(windows, embedding.bandwidth)
@@ -39,7 +39,7 @@ def test_leading_features_are_the_best_of_their_rank() -> None:
     np.testing.assert_allclose(found, centred(best), atol=1e-10)
 
 
-def test_landmarks_stand_for_many_windows() -> None:
+def test_landmarks_stand_for_many_windows():
     windows = noisy_lap()
     embedding = GaussianKernel(12, landmarks=31).fit(windows)
     members = embedding.extension.response.members
@@ -60,7 +60,7 @@ MEMBERS = np.array([0, 3, 4, 7, 11])
 RESPONSE = InnerProduct(MEMBERS, spreads_of(SQUARED[np.ix_(MEMBERS, MEMBERS)]), 2.5, 1.5, 3)
 
 
-def test_powers_of_inner_products_about_the_mean_of_the_members() -> None:
+def test_powers_of_inner_products_about_the_mean_of_the_members():
     away = POINTS - POINTS[MEMBERS].mean(axis=0)
     new = np.array([49.0, 51.0, 50.5]) - POINTS[MEMBERS].mean(axis=0)
     expected = (away[MEMBERS] @ new / 2.5 + 1.5) ** 3
@@ -73,7 +73,7 @@ def test_powers_of_inner_products_about_the_mean_of_the_members() -> None:
 WIDE = np.random.default_rng(0).normal(size=(70, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] + 100.0
 
 
-def test_principal_components() -> None:
+def test_principal_components():
     embedding = LinearKernel(3).fit(PointSet(WIDE))
     left, values, _ = np.linalg.svd(WIDE - WIDE.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(embedding.eigenvalues, values[:3] ** 2)
@@ -81,7 +81,7 @@ def test_principal_components() -> None:
     naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-9)
 
 
-def test_landmarks_that_span_all_dimensions_lose_nothing() -> None:
+def test_landmarks_that_span_all_dimensions_lose_nothing():
     embedding = LinearKernel(20, landmarks=9).fit(PointSet(WIDE))
     assert len(embedding.extension.response.members) == 9
     flat = WIDE - WIDE.mean(axis=0)
@@ -94,7 +94,7 @@ NEW = np.array([[41.0, 38.0], [37.5, 40.0]])
 
 
 @pytest.mark.parametrize('degree', [2, 3])
-def test_same_as_scikit_learn(degree: int) -> None:
+def test_same_as_scikit_learn(degree):
     decomposition = pytest.importorskip('sklearn.decomposition')
     embedding = PolynomialKernel(4, degree).fit(PointSet(FLAT))
     flat = FLAT - FLAT.mean(axis=0)
@@ -112,7 +112,7 @@ def test_same_as_scikit_learn(degree: int) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
-def test_landmarks_that_span_all_products_lose_nothing() -> None:
+def test_landmarks_that_span_all_products_lose_nothing():
     # The products of two numbers are x, y, x^2, xy and y^2.
     embedding = PolynomialKernel(20, 2, landmarks=11).fit(PointSet(FLAT))
     assert embedding.coordinates.shape == (70, 5)
@@ -123,7 +123,7 @@ def test_landmarks_that_span_all_products_lose_nothing() -> None:
     np.testing.assert_allclose(found, centred(kernel), atol=1e-9)
 
 
-def test_equal_blocks_keep_all_their_eigenvalues() -> None:
+def test_equal_blocks_keep_all_their_eigenvalues():
     # A solver that starts from a vector with the symmetry of the blocks sees only one of them.
     place = np.arange(40)
     block = np.exp(-((place[:, None] - place) ** 2) / 50.0)

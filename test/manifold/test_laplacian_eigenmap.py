@@ -27,7 +27,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_coordinates_are_dense_eigenvectors(kind: str) -> None:
+def test_coordinates_are_dense_eigenvectors(kind):
     windows = noisy_lap()
     learner = LaplacianEigenmap(10, KAPPA, **KINDS[kind])
     embedding = learner.fit(windows)
@@ -49,7 +49,7 @@ def test_coordinates_are_dense_eigenvectors(kind: str) -> None:
 
 @pytest.mark.parametrize(('gap', 'precision'), [(0.0, 1e-9), (40.0, 1e-6)])
 @pytest.mark.parametrize('kind', KINDS)
-def test_training_windows_get_their_own_rows(kind: str, gap: float, precision: float) -> None:
+def test_training_windows_get_their_own_rows(kind, gap, precision):
     series = noisy_lap().series
     series[:, 47:] += gap
     windows = WindowSet(series, np.delete(np.arange(90), range(43, 47)), 5)
@@ -62,7 +62,7 @@ def test_training_windows_get_their_own_rows(kind: str, gap: float, precision: f
 
 
 @pytest.mark.parametrize('normalised', [True, False])
-def test_pieces_that_hardly_hang_together(normalised: bool) -> None:
+def test_pieces_that_hardly_hang_together(normalised):
     # Five points have neighbours across the gap, of affinities so small that lambda is rounding.
     values = np.random.default_rng(0).uniform(size=65)
     values[60:] += 10.0
@@ -83,7 +83,7 @@ SQUARED = np.array([0.5, 2.0, 3.0, 6.0])
 NEAR = np.exp(-SQUARED[:3] / (2.0 * 1.5**2))
 
 
-def test_equations_for_the_normalised_and_the_plain_laplacian() -> None:
+def test_equations_for_the_normalised_and_the_plain_laplacian():
     degree = NEAR.sum() - 1.0
     modes = NEAR @ MODES[:3]
     expected = np.sqrt(degree) * modes / (np.array([0.8, 0.5]) * degree + 1.0)
@@ -91,7 +91,7 @@ def test_equations_for_the_normalised_and_the_plain_laplacian() -> None:
     np.testing.assert_allclose(PLAIN.weights(SQUARED), modes / (NEAR.sum() - [0.2, 0.5]))
 
 
-def test_a_bridge_counts_at_its_ends_alone() -> None:
+def test_a_bridge_counts_at_its_ends_alone():
     without = replace(PLAIN, bridges=PLAIN.bridges[:0], bridge_weights=np.empty(0))
     at_end = np.array([0.0, 2.0, 3.0, 16.0])
     near = np.exp(-at_end[:3] / (2.0 * 1.5**2))
@@ -103,7 +103,7 @@ def test_a_bridge_counts_at_its_ends_alone() -> None:
 
 
 @pytest.mark.parametrize('share', [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0])
-def test_a_mode_is_not_amplified_without_end(share: float) -> None:
+def test_a_mode_is_not_amplified_without_end(share):
     total = NEAR.sum()
     own = share * total / LARGEST_GAIN
     plain = replace(PLAIN, eigenvalues=np.array([0.2, total - own]))
@@ -113,7 +113,7 @@ def test_a_mode_is_not_amplified_without_end(share: float) -> None:
 
 
 @pytest.mark.parametrize('normalised', [True, False])
-def test_rough_modes_of_few_points_are_not_blown_up(normalised: bool) -> None:
+def test_rough_modes_of_few_points_are_not_blown_up(normalised):
     points = PointSet(np.random.default_rng(0).normal(size=(60, 2)))
     embedding = LaplacianEigenmap(50, 8, normalised=normalised).fit(points)
     squared = points.distances_from(points.points).T
@@ -122,7 +122,7 @@ def test_rough_modes_of_few_points_are_not_blown_up(normalised: bool) -> None:
     assert (errors < 1.001 * np.square(embedding.coordinates).sum(axis=1)).all()
 
 
-def test_resembling_nothing() -> None:
+def test_resembling_nothing():
     assert RESPONSE.weights(SQUARED + 120.0) is not None
     assert RESPONSE.weights(SQUARED + 140.0) is None
     assert RESPONSE.weights(np.full(4, 1e300)) is None

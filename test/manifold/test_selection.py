@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learners by name, and extensions that do not fit together."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from two_manifold_ros.manifold.selection import (
 from two_manifold_ros.names import KERNELS
 
 
-def test_which_have_a_graph() -> None:
+def test_which_have_a_graph():
     without = [name for name in KERNELS if not has_neighbours(name)]
     assert without == ['gaussian', 'polynomial', 'linear']
     unmoved = [name for name in KERNELS if not gains_by_neighbours(name)]
@@ -56,7 +54,7 @@ def anisotropic(points: PointSet, **changes: float) -> object:
         (lambda: PolynomialKernel(3, 0), 'degree is 0'),
     ],
 )
-def test_what_makes_no_learner_is_refused(make: Callable[[], object], words: str) -> None:
+def test_what_makes_no_learner_is_refused(make, words):
     with pytest.raises(InputError, match=words):
         make()
 
@@ -94,9 +92,7 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
         ('locally-linear', 'between', lambda old: old - 50.0, 'between holds negative numbers'),
     ],
 )
-def test_responses_that_do_not_fit(
-    name: str, field: str, spoil: Callable[[Any], Any], words: str
-) -> None:
+def test_responses_that_do_not_fit(name, field, spoil, words):
     extension = make_learner(name, 3, 5).fit(POINTS).extension
     check_extension(extension, 40)
     response = extension.response
@@ -115,7 +111,7 @@ def test_responses_that_do_not_fit(
         ({'offset': np.zeros(0)}, 'offset has the shape'),
     ],
 )
-def test_extensions_that_do_not_fit(changed: dict[str, Any], words: str) -> None:
+def test_extensions_that_do_not_fit(changed, words):
     extension = make_learner('diffusion-map', 3, 5).fit(POINTS).extension
     with pytest.raises(ValueError, match=words):
         check_extension(replace(extension, **changed), 40)

@@ -22,7 +22,7 @@ def learner(rank: int = 6, **changes: float) -> ExactLearner:
     return ExactLearner(settings, unit(SIZE), SIZE, 5)
 
 
-def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all() -> None:
+def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all():
     triples = wandering(300, SIZE)
     exact, online = learner(SIZE), OnlineLearner(learner(SIZE).settings, unit(SIZE), SIZE, 5)
     for each in (exact, online):
@@ -40,7 +40,7 @@ def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all() -> Non
     np.testing.assert_allclose(exact.moments[:, :4, :4], turned, atol=1e-6)
 
 
-def test_a_move_shows_how_the_leading_bases_moved() -> None:
+def test_a_move_shows_how_the_leading_bases_moved():
     triples = wandering(100, SIZE)
     ours = learner(fold_every=50)
     ours.add_all(part(triples, 0, 50))
@@ -72,7 +72,7 @@ def predicted(learner: Learner) -> list[float]:
 
 @pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
 @pytest.mark.parametrize('split', [0, 113, 300])
-def test_the_merged_learner_knows_what_both_know(kind: type[Learner], split: int) -> None:
+def test_the_merged_learner_knows_what_both_know(kind, split):
     first, second = (learned(part(TRIPLES, *ends), kind) for ends in ((0, split), (split, 300)))
     second.add(*(np.nan * each[0] for each in list(vars(TRIPLES).values())[:4]))
     before = [each.waiting for each in (first, second)]
@@ -86,7 +86,7 @@ def test_the_merged_learner_knows_what_both_know(kind: type[Learner], split: int
     assert [each.waiting for each in (first, second)] == before
 
 
-def test_a_merged_learner_goes_on_and_leaves_its_parents_alone() -> None:
+def test_a_merged_learner_goes_on_and_leaves_its_parents_alone():
     first, second = learned(part(TRIPLES, 0, 100)), learned(part(TRIPLES, 100, 200))
     left = first.svd.left.copy()
     merged = merge(first, second)
@@ -95,7 +95,7 @@ def test_a_merged_learner_goes_on_and_leaves_its_parents_alone() -> None:
     np.testing.assert_allclose(predicted(merged), predicted(learned(TRIPLES)), atol=1e-9)
 
 
-def test_what_was_cut_off_is_missed_but_little() -> None:
+def test_what_was_cut_off_is_missed_but_little():
     settings = replace(SETTINGS, rank=6, states=3)
     first = learned(part(TRIPLES, 0, 150), settings=settings)
     merged = merge(first, learned(part(TRIPLES, 150, 300), settings=settings))
@@ -105,7 +105,7 @@ def test_what_was_cut_off_is_missed_but_little() -> None:
     np.testing.assert_allclose(merged.svd.values[:3], both.svd.values[:3], rtol=1e-2)
 
 
-def test_learners_that_do_not_belong_together_are_refused() -> None:
+def test_learners_that_do_not_belong_together_are_refused():
     few = part(TRIPLES, 0, 50)
     elsewhere = learned(few)
     elsewhere.constant = elsewhere.constant[::-1]
@@ -121,7 +121,7 @@ def test_learners_that_do_not_belong_together_are_refused() -> None:
 
 @pytest.mark.parametrize('states', [3, 8])
 @pytest.mark.parametrize(('samples', 'size'), [(200, 8), (30, 50)])
-def test_both_forms_are_one(samples: int, size: int, states: int) -> None:
+def test_both_forms_are_one(samples, size, states):
     triples = wandering(samples, size)
     small = learn(triples, unit(size), states, 0.3)
     large = learn_by_tensor(triples, unit(size), states, 0.3)
@@ -137,7 +137,7 @@ def test_both_forms_are_one(samples: int, size: int, states: int) -> None:
     assert one == pytest.approx(other, abs=1e-6)
 
 
-def test_importance_weighs_every_sum() -> None:
+def test_importance_weighs_every_sum():
     triples = wandering(60)
     triples.importance[30:] = 0.0
     half, first = (learn(each, unit(8), 3, 0.3) for each in (triples, part(triples, 0, 30)))
@@ -185,7 +185,7 @@ def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:
 
 @pytest.mark.parametrize('missing', [0, 2])
 @pytest.mark.parametrize('how', ['tensor', 'batch', 'update', 'online', 'exact'])
-def test_predicts_as_bayes_does(how: str, missing: int) -> None:
+def test_predicts_as_bayes_does(how, missing):
     tpsr, left = {
         'tensor': lambda: in_batch(learn_by_tensor),
         'batch': lambda: in_batch(learn),

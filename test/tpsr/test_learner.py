@@ -14,7 +14,7 @@ from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.exact import ExactLearner, learn
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
@@ -27,7 +27,7 @@ def learner(**changes: float) -> OnlineLearner:
 
 @pytest.mark.parametrize('memory', [math.inf, 80.0])
 @pytest.mark.parametrize('rank', [4, 8])
-def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float) -> None:
+def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     triples = wandering(300)
     ours = learner(rank=rank, memory=memory)
     naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
@@ -55,9 +55,7 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float
     ('kind', 'rank', 'batch'),
     [(OnlineLearner, 8, 1), (OnlineLearner, 8, 7), (OnlineLearner, 8, 300), (ExactLearner, 6, 1)],
 )
-def test_is_the_weighted_batch_when_nothing_is_cut_off(
-    kind: type[Learner], rank: int, batch: int, memory: float
-) -> None:
+def test_is_the_weighted_batch_when_nothing_is_cut_off(kind, rank, batch, memory):
     triples = wandering(250)
     settings = LearnerSettings(4, rank, RIDGE, memory, fold_every=300)
     ours = kind(settings, unit(SIZE), SIZE, OBSERVATIONS)
@@ -75,7 +73,7 @@ def test_is_the_weighted_batch_when_nothing_is_cut_off(
     assert tpsr.bound == pytest.approx(whole.bound)
 
 
-def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
+def test_a_buffer_of_directions_makes_up_for_cutting_off():
     triples = wandering(400, size=30)
     whole = learn(triples, unit(30), 6, RIDGE)
     errors = []
@@ -90,7 +88,7 @@ def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
     assert errors[1] < 0.5 * errors[0]
 
 
-def test_samples_wait_and_moves_add_up() -> None:
+def test_samples_wait_and_moves_add_up():
     triples = wandering(50)
     ours = learner(fold_every=16)
     assert [ours.add(*row) for row in rows_of(part(triples, 0, 15))] == [None] * 15
@@ -105,7 +103,7 @@ def test_samples_wait_and_moves_add_up() -> None:
     np.testing.assert_allclose(whole.left, ours.svd.left @ before.T, atol=1e-12)
 
 
-def test_single_precision_is_taken() -> None:
+def test_single_precision_is_taken():
     triples = wandering(64)
     single = Triples(*(array.astype(np.float32) for array in vars(triples).values()))
     one, other = learner(), learner()
@@ -117,7 +115,7 @@ def test_single_precision_is_taken() -> None:
 
 @pytest.mark.parametrize('column', range(4))
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e31])
-def test_features_that_cannot_be_computed_with_are_refused(column: int, value: float) -> None:
+def test_features_that_cannot_be_computed_with_are_refused(column, value):
     triples = wandering(40)
     ours, clean = learner(fold_every=4), learner(fold_every=4)
     for row in rows_of(triples):
@@ -130,7 +128,7 @@ def test_features_that_cannot_be_computed_with_are_refused(column: int, value: f
     assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
 
 
-def test_importance_that_is_no_weight_is_refused() -> None:
+def test_importance_that_is_no_weight_is_refused():
     triples = wandering(3)
     *row, _ = next(rows_of(triples))
     ours = learner(memory=10.0)
@@ -147,12 +145,12 @@ def test_importance_that_is_no_weight_is_refused() -> None:
     [('states', 0), ('ridge', 0.0), ('ridge', math.nan), ('memory', -1.0), ('fold_every', 0),
      ('states', 9)],
 )  # fmt: skip
-def test_settings_that_make_no_learner_are_refused(name: str, value: float) -> None:
+def test_settings_that_make_no_learner_are_refused(name, value):
     with pytest.raises(InputError, match=r'positive|rank'):
         learner(**{name: value})
 
 
-def test_another_number_of_features_is_refused_by_name() -> None:
+def test_another_number_of_features_is_refused_by_name():
     ours = learner()
     *features, _ = next(rows_of(wandering(20)))
     row = dict(zip(('test', 'next_test', 'history', 'observation'), features, strict=True))
@@ -182,7 +180,7 @@ def hostile(rng: np.random.Generator, usual: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
 @pytest.mark.parametrize('seed', range(8))
-def test_a_learner_survives(seed: int, kind: type[Learner]) -> None:
+def test_a_learner_survives(seed, kind):
     rng = np.random.default_rng(seed)
     tests, histories, observations, states = rng.integers(2, 8, 4)
     memory, ridge = rng.choice([np.inf, 3.0, 100.0]), rng.choice([1e-9, 1e-3, 1.0, 100.0])
@@ -216,7 +214,7 @@ def test_a_learner_survives(seed: int, kind: type[Learner]) -> None:
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'learning_online.md'
 
 
-def test_the_program_learns_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_learns_as_the_page_says(capsys):
     (program,) = re.findall(r'```python\n(.*?)```', PAGE.read_text(), flags=re.DOTALL)
     exec(compile(program, str(PAGE), 'exec'), {})  # noqa: S102 - it is our own page
     found = re.fullmatch(

@@ -19,7 +19,7 @@ def learned(samples: int = 200, constant: float = 1.0) -> OnlineLearner:
     return learner
 
 
-def test_no_mode_of_the_transition_grows_and_the_start_is_normal() -> None:
+def test_no_mode_of_the_transition_grows_and_the_start_is_normal():
     learner = learned(12)
     raw, tpsr = learner.transition(), learner.parameters()
     assert np.abs(np.linalg.eigvals(raw)).max() > 1.001
@@ -30,7 +30,7 @@ def test_no_mode_of_the_transition_grows_and_the_start_is_normal() -> None:
         learned(constant=0.01).parameters()
 
 
-def test_a_likelihood_keeps_its_size_however_long_was_learned() -> None:
+def test_a_likelihood_keeps_its_size_however_long_was_learned():
     triples = wandering(500)
     sizes = []
     for scale in (1.0, 1e9):
@@ -45,7 +45,7 @@ def test_a_likelihood_keeps_its_size_however_long_was_learned() -> None:
     assert 0.1 < np.mean(sizes[0]) < 10.0
 
 
-def test_parameters_outlive_the_next_fold() -> None:
+def test_parameters_outlive_the_next_fold():
     learner = learned()
     tpsr = learner.parameters()
     before = {name: np.copy(value) for name, value in vars(tpsr).items()}
@@ -54,7 +54,7 @@ def test_parameters_outlive_the_next_fold() -> None:
         np.testing.assert_array_equal(value, before[name])
 
 
-def test_states_of_rounding_are_left_out() -> None:
+def test_states_of_rounding_are_left_out():
     values = np.array([2.0, 1e-3, 1.9e-9, 1e-13])
     assert count_states(values, 3) == 2
     assert count_states(values, 1) == 1
@@ -80,7 +80,7 @@ def belief(learner: OnlineLearner) -> TpsrBelief:
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 0.0, 1e200, 1e40])
-def test_features_without_information_are_passed_over(belief: TpsrBelief, bad: float) -> None:
+def test_features_without_information_are_passed_over(belief, bad):
     expected = copy(belief)
     expected.skip(1)
     with warnings.catch_warnings():
@@ -92,7 +92,7 @@ def test_features_without_information_are_passed_over(belief: TpsrBelief, bad: f
     assert belief.accepted
 
 
-def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
+def test_a_contradiction_is_passed_over(belief):
     # An operator that turns the sign of every likelihood: nothing could contradict more.
     tpsr = replace(belief.tpsr, operators=-belief.tpsr.operators)
     contradicted = TpsrBelief(tpsr)
@@ -103,9 +103,7 @@ def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
     assert np.isfinite(contradicted.state).all()
 
 
-def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_starts_again(
-    belief: TpsrBelief,
-) -> None:
+def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_starts_again(belief):
     short, stuck = copy(belief), copy(belief)
     short.tpsr = replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start))
     short.update(TRIPLES.observations[50])
@@ -118,7 +116,7 @@ def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_start
         np.testing.assert_array_equal(each.state, belief.tpsr.start)
 
 
-def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
+def test_skipping_forgets_towards_the_average(belief):
     before = np.linalg.norm(belief.state - belief.tpsr.start)
     belief.skip(200)
     assert np.linalg.norm(belief.state - belief.tpsr.start) < 0.2 * before
@@ -126,7 +124,7 @@ def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
     np.testing.assert_array_equal(belief.state, belief.tpsr.start)
 
 
-def test_evidence_distinguishes_the_true_observations_from_others(belief: TpsrBelief) -> None:
+def test_evidence_distinguishes_the_true_observations_from_others(belief):
     true, other = [], []
     rng = np.random.default_rng(0)
     for row in TRIPLES.observations[50:400]:
@@ -136,9 +134,7 @@ def test_evidence_distinguishes_the_true_observations_from_others(belief: TpsrBe
     assert np.mean(true) > np.mean(other) + 0.05
 
 
-def test_adopting_newer_parameters_moves_the_state_along(
-    learner: OnlineLearner, belief: TpsrBelief
-) -> None:
+def test_adopting_newer_parameters_moves_the_state_along(learner, belief):
     jumps, without = [], []
     for tick in range(400, 600):
         left, state = learner.svd.left[:5].copy(), belief.state

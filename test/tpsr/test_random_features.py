@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random Fourier features, structured or not, against kernel matrices."""
 
-from collections.abc import Callable
 import itertools
-from typing import Any
 
 import naive
 import numpy as np
@@ -37,7 +35,7 @@ def root_mean_square_error(size: int, kernel: str, seeds: int) -> float:
 
 
 @pytest.mark.parametrize('kernel', ['gaussian', 'laplacian'])
-def test_error_of_the_kernel_falls_like_the_root_of_the_size(kernel: str) -> None:
+def test_error_of_the_kernel_falls_like_the_root_of_the_size(kernel):
     few = root_mean_square_error(200, kernel, seeds=40)
     many = root_mean_square_error(12_800, kernel, seeds=10)
     assert many < 0.01
@@ -49,7 +47,7 @@ both = pytest.mark.parametrize('make', MAKERS)
 
 
 @both
-def test_the_seed_decides(make: Callable[..., Any]) -> None:
+def test_the_seed_decides(make):
     first, again, other = (make(50, 90, BANDWIDTH, seed) for seed in (4, 4, 5))
     for name, value in vars(first).items():
         np.testing.assert_array_equal(value, vars(again)[name])
@@ -62,7 +60,7 @@ def test_the_seed_decides(make: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ('make', 'least', 'most'), [(MAKERS[0], 0.0, 1e-6), (MAKERS[1], 1e-10, 1e-7)]
 )
-def test_single_precision(make: Callable[..., Any], least: float, most: float) -> None:
+def test_single_precision(make, least, most):
     points = points_at_all_distances()
     double, single = (
         make(INPUTS, 4_000, WIDE, 0, precision=name) for name in ('double', 'single')
@@ -94,7 +92,7 @@ def test_single_precision(make: Callable[..., Any], least: float, most: float) -
         (MAKERS[0], {'kernel': 'laplacian', 'precision': 'single'}, 'double precision'),
     ],
 )
-def test_bad_settings(make: Callable[..., Any], changed: dict[str, object], word: str) -> None:
+def test_bad_settings(make, changed, word):
     given = {'inputs': 3, 'size': 4, 'bandwidth': 1.0, 'seed': 0} | changed
     with pytest.raises(InputError, match=word):
         make(**given)
@@ -102,7 +100,7 @@ def test_bad_settings(make: Callable[..., Any], changed: dict[str, object], word
 
 @both
 @pytest.mark.parametrize('shape', [(3,), (1, 2), (1, 4), (1, 3, 1)])
-def test_points_of_another_shape(make: Callable[..., Any], shape: tuple[int, ...]) -> None:
+def test_points_of_another_shape(make, shape):
     with pytest.raises(InputError, match='do not fit a feature map of 3 inputs'):
         make(3, 4, BANDWIDTH, seed=0).transform(np.zeros(shape))
 
@@ -111,9 +109,7 @@ def test_points_of_another_shape(make: Callable[..., Any], shape: tuple[int, ...
 @pytest.mark.parametrize(
     ('precision', 'near', 'far'), [('double', 1e11, 1e14), ('single', 2e2, 2e5)]
 )
-def test_points_too_far_out(
-    make: Callable[..., Any], precision: str, near: float, far: float
-) -> None:
+def test_points_too_far_out(make, precision, near, far):
     made = make(3, 50, BANDWIDTH, seed=0, precision=precision)
     one = FourierFeatures(np.array([[1.0, 0.0]]), np.zeros(2))
     for sign in (1.0, -1.0):
@@ -139,7 +135,7 @@ def test_points_too_far_out(
         (np.ones((3, 4)), np.full(4, np.nan), 'phases holds numbers that are not finite'),
     ],
 )
-def test_arrays_that_do_not_fit(frequencies: object, phases: object, word: str) -> None:
+def test_arrays_that_do_not_fit(frequencies, phases, word):
     with pytest.raises(InputError, match=word):
         FourierFeatures(frequencies, phases)
 
@@ -158,7 +154,7 @@ def points_at_all_distances() -> np.ndarray:
     return np.concatenate([np.zeros((1, INPUTS)), reach * away, reach * along])
 
 
-def test_kernel() -> None:
+def test_kernel():
     points = points_at_all_distances()
     expected = naive.gaussian(points, points, WIDE)
     features = structured_fourier_features(INPUTS, 4_000, WIDE, seed=0).transform(points)
@@ -167,7 +163,7 @@ def test_kernel() -> None:
     assert errors.mean() < 0.02
 
 
-def test_equations() -> None:
+def test_equations():
     inputs, size = 5, 12
     plain, structured = (make(inputs, size, WIDE, seed=3) for make in MAKERS)
     transform = naive.cosine_transform(inputs)
@@ -198,7 +194,7 @@ def test_equations() -> None:
         ({'bandwidth': '1'}, "bandwidth is '1'"),
     ],
 )
-def test_parameters_that_do_not_fit(changed: dict[str, object], word: str) -> None:
+def test_parameters_that_do_not_fit(changed, word):
     signs = np.ones((2, 3, 5), dtype=np.int8)
     given = {'signs': signs, 'phases': np.ones(7), 'bandwidth': 1.0}
     StructuredFourierFeatures(**given)

@@ -103,7 +103,7 @@ def assert_the_same(method: str, move: Move) -> None:
     [Move(shift=(5e5, 5.4e6)), Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))],
     ids=['UTM', 'all at once'],
 )
-def test_the_same_answers_in_other_coordinates(method: str, move: Move) -> None:
+def test_the_same_answers_in_other_coordinates(method, move):
     assert_the_same(method, move)
 
 
@@ -114,7 +114,5 @@ def test_the_same_answers_in_other_coordinates(method: str, move: Move) -> None:
     st.tuples(st.floats(-3e7, 3e7), st.floats(-3e7, 3e7)),
 )
 @settings(max_examples=6)
-def test_the_default_filter_in_any_coordinates(
-    scale: float, mirrored: bool, angle: float, shift: tuple[float, float]
-) -> None:
+def test_the_default_filter_in_any_coordinates(scale, mirrored, angle, shift):
     assert_the_same('route', Move(scale, mirrored, angle, shift))

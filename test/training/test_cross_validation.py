@@ -12,7 +12,6 @@ import pytest
 from rounds import noisy_laps, on_circle
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered, training_targets
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, validate, validate_left_out
 from two_manifold_ros.training.dataset import build_dataset
@@ -59,7 +58,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     return chosen
 
 
-def test_the_best_is_chosen_and_among_alike_the_narrowest(choose: Choose) -> None:
+def test_the_best_is_chosen_and_among_alike_the_narrowest(choose):
     best, table = choose(
         lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
     )
@@ -84,8 +83,8 @@ def test_the_best_is_chosen_and_among_alike_the_narrowest(choose: Choose) -> Non
     ],
 )
 def test_more_neighbours_are_tried_where_there_are_windows_enough(
-    change: dict[str, Any], windows: int, neighbours: int, choose: Choose
-) -> None:
+    change, windows, neighbours, choose
+):
     settings = replace(USUAL, **change)
     best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
     assert best == Candidate(20, 1.0, None, neighbours)
@@ -100,9 +99,7 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
         ({'ridge': 0.5}, Candidate(7, 1.0), 4),
     ],
 )
-def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
-    given: dict[str, Any], best: Candidate, compared: int, choose: Choose
-) -> None:
+def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(given, best, compared, choose):
     settings = replace(USUAL, states=7, **given)
     found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
     assert found == best
@@ -110,9 +107,7 @@ def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
 
 
 @pytest.mark.parametrize('turns', [1, 3])
-def test_all_that_was_held_out_in_turn_counts_alike(
-    turns: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     rng = np.random.default_rng(turns)
     errors = rng.normal(size=(turns, 40, 2, 2))
     made = iter(
@@ -132,7 +127,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(
 
 
 @pytest.mark.long
-def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_over_the_slot_car(slot_car_laps):
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
@@ -152,7 +147,7 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
 
 
-def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick() -> None:
+def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick():
     """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
     angles, series = noisy_laps()
     settings = TrainingSettings(method='tpsr', horizons=(0,), states=12)

@@ -48,7 +48,7 @@ def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> 
     ('native_hz', 'rate_hz', 'window'),
     [(100.0, 20.0, 60), (31.0, 20.0, 60), (29.0, 29.0, 87), (9.6, 10.0, 30), (2.5, 2.0, 20)],
 )
-def test_the_rate_is_twenty_or_the_imus_own(native_hz: float, rate_hz: float, window: int) -> None:
+def test_the_rate_is_twenty_or_the_imus_own(native_hz, rate_hz, window):
     dataset = build_dataset([drive(30.0, native_hz)], USUAL)
     assert dataset.rate_hz == rate_hz
     assert dataset.period_ns == round(1e9 / rate_hz)
@@ -59,12 +59,12 @@ def test_the_rate_is_twenty_or_the_imus_own(native_hz: float, rate_hz: float, wi
     ('native_hz', 'rate_hz', 'gap_ns'),
     [(100.0, 20.0, 200_000_000), (10.0, 10.0, 300_000_000), (100.0, 2.0, 1_000_000_000)],
 )
-def test_what_is_a_gap(native_hz: float, rate_hz: float, gap_ns: int) -> None:
+def test_what_is_a_gap(native_hz, rate_hz, gap_ns):
     settings = TrainingSettings(rate_hz=rate_hz, window=3)
     assert build_dataset([drive(10.0, native_hz)], settings).max_gap_ns == gap_ns
 
 
-def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> None:
+def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter():
     assert refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0)) == (
         'the IMU of drive runs at 25.0 Hz, slower than the 50 Hz asked for; choose a lower --rate'
     )
@@ -73,7 +73,7 @@ def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> No
     assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
 
 
-def test_no_more_than_two_windows_are_refused() -> None:
+def test_no_more_than_two_windows_are_refused():
     for seconds in (1.0, 6.0):
         assert refusal([drive().between(None, seconds + 0.005)]) == (
             f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs '
@@ -85,7 +85,7 @@ def test_no_more_than_two_windows_are_refused() -> None:
 
 
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
-def test_positions_of_another_time_are_refused(shift_s: int) -> None:
+def test_positions_of_another_time_are_refused(shift_s):
     whole = drive()
     moved = with_positions(whole, stamps=whole.positions.stamps + shift_s * 10**9)
     assert refusal([moved]) == (
@@ -93,7 +93,7 @@ def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     )
 
 
-def test_absurd_values_are_set_aside_and_counted() -> None:
+def test_absurd_values_are_set_aside_and_counted():
     whole = drive()
     clean = build_dataset([whole], USUAL)
     samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
@@ -106,7 +106,7 @@ def test_absurd_values_are_set_aside_and_counted() -> None:
     assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
 
 
-def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
+def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
     whole = drive()
     samples = whole.imu.samples.copy()
     samples[:, 3] = np.nan
@@ -115,7 +115,7 @@ def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
     assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
 
 
-def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_ticks_with_a_position_are_counted(slot_car_laps):
     whole = slot_car_laps[0].between(None, 20.0)
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
     # Ticks start with the recording, and not where stamps are whole seconds.
@@ -164,9 +164,7 @@ def stopping() -> tuple[Recording, np.ndarray]:
     return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
 
 
-def test_stops_are_left_out_but_for_their_first_second(
-    stopping: tuple[Recording, np.ndarray],
-) -> None:
+def test_stops_are_left_out_but_for_their_first_second(stopping):
     recording, rest = stopping
     whole = build_dataset([recording], CLOCKED).segments[0]
     dataset = driving_dataset([recording], CLOCKED)
@@ -188,9 +186,7 @@ def test_stops_are_left_out_but_for_their_first_second(
 
 
 @pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
-def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
-    stopping: tuple[Recording, np.ndarray], changed: dict[str, str]
-) -> None:
+def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(stopping, changed):
     settings = replace(CLOCKED, **changed)
     dataset = driving_dataset([stopping[0]], settings)
     assert dataset.rest is None
@@ -201,9 +197,7 @@ SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
 
 
 @given(SPREADS, SPREADS)
-def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
-    rest: np.ndarray, driving: np.ndarray
-) -> None:
+def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(rest, driving):
     limit = rest_limit(np.sort(rest), np.sort(driving))
     if not len(driving):
         assert limit == 0.0
@@ -223,7 +217,7 @@ def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
         assert wrong(limit) <= least + (limit == rest.max())
 
 
-def test_channels_count_by_how_much_of_them_lasts() -> None:
+def test_channels_count_by_how_much_of_them_lasts():
     random = np.random.default_rng(0)
     lasting = np.repeat(random.standard_normal(2500), 8)[:20_000]
     noise = random.standard_normal(20_000)
@@ -242,7 +236,7 @@ def test_channels_count_by_how_much_of_them_lasts() -> None:
     assert weighted_by_persistence(alone, [segment]) is alone
 
 
-def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart() -> None:
+def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     whole = drive(20.0)
     late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
     dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
@@ -259,7 +253,7 @@ def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart() -
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
 
 
-def test_nothing_is_learned_where_no_position_is_known() -> None:
+def test_nothing_is_learned_where_no_position_is_known():
     observations = [stop_rounds(12, lambda _: 0)[0].imu.samples]
     tracks = [np.full((len(observations[0]), 2), np.nan)]
     tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]

@@ -53,7 +53,7 @@ def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
 
-def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
+def test_every_training_tick_has_its_windows_in_one_segment(structure):
     first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
     second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
     ticks = structure.training.ticks
@@ -69,9 +69,7 @@ def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldE
     )
 
 
-def test_the_warm_start_finds_the_state_of_a_training_window(
-    structure: ManifoldEmbeddings,
-) -> None:
+def test_the_warm_start_finds_the_state_of_a_training_window(structure):
     """A window up to a tick stands for the state about that tick."""
     directions = structure.directions(6)
     wanted = structure.future @ directions.future_map
@@ -84,7 +82,7 @@ def test_the_warm_start_finds_the_state_of_a_training_window(
         assert np.linalg.norm(found - wanted[index]) < 0.5 * np.linalg.norm(wanted[index])
 
 
-def test_too_few_training_ticks_are_refused() -> None:
+def test_too_few_training_ticks_are_refused():
     enough = 50 + 2 * WINDOW
     embed(segments((enough,)), WINDOW, SETTINGS, NEIGHBOURS)
     with pytest.raises(InputError) as caught:
@@ -106,7 +104,7 @@ def tpsr_structure() -> TpsrEmbeddings:
     return embed([series[:300], series[300:]], 15, settings, 10)
 
 
-def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
+def test_tables_carry_the_constant(tpsr_structure):
     tables = tpsr_structure.tables(tpsr_structure.directions(12))
     assert tables.weights.shape == tables.states.shape == (len(tpsr_structure.training.ticks), 12)
     np.testing.assert_array_equal(tables.states[:, 0], 1.0)
@@ -122,7 +120,7 @@ def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
     np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
 
 
-def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> None:
+def test_the_belief_is_that_of_the_operators(tpsr_structure):
     """Boots & Gordon 2011, eq. 7, in singular coordinates, where no constant is carried."""
     directions = tpsr_structure.directions(12)
     weights = tpsr_structure.histories[:, :12] @ directions.past_map
@@ -183,7 +181,7 @@ def seen(drives: Drives, every: int) -> list[np.ndarray]:
     return thinned
 
 
-def test_every_training_tick_gets_a_position(drives: Drives) -> None:
+def test_every_training_tick_gets_a_position(drives):
     positions = seen(drives, 9)
     tracks, note = impute_positions(drives.structure, positions)
     assert [len(each) for each in tracks] == [len(each) for each in positions]
@@ -206,9 +204,7 @@ def test_every_training_tick_gets_a_position(drives: Drives) -> None:
     assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 
-def test_the_manifold_with_the_least_error_is_taken(
-    drives: Drives, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_manifold_with_the_least_error_is_taken(drives, monkeypatch):
     good = next(iter(embed_surroundings(drives.structure)))
     noise = np.random.default_rng(0).normal(size=good.shape)
     monkeypatch.setattr(
@@ -228,7 +224,7 @@ def test_the_manifold_with_the_least_error_is_taken(
     np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
 
 
-def test_nothing_is_estimated_of_all_or_next_to_nothing(drives: Drives) -> None:
+def test_nothing_is_estimated_of_all_or_next_to_nothing(drives):
     few = [np.full_like(each, np.nan) for each in drives.positions]
     shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
     few[0][shown] = drives.positions[0][shown]
@@ -247,7 +243,7 @@ def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
 
 
 @pytest.mark.parametrize('method', sorted({*METHODS} - {'tpsr'}))
-def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: str) -> None:
+def test_only_what_was_measured_counts_as_known(rarely_seen, method):
     for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
         settings = TrainingSettings(window=20, method=method, readout=readout)
         dataset = build_dataset([rarely_seen], settings)
@@ -257,9 +253,7 @@ def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: 
         assert np.isfinite(ends).all() == ('route' in method or readout == 'sharpened')
 
 
-def test_candidates_are_compared_with_completed_positions(
-    rarely_seen: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidates_are_compared_with_completed_positions(rarely_seen, monkeypatch):
     def all_at_one_place(
         _: ManifoldEmbeddings, positions: list[np.ndarray]
     ) -> tuple[list[np.ndarray], None]:
@@ -277,14 +271,14 @@ def test_candidates_are_compared_with_completed_positions(
 
 
 @pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_a_training_estimates_positions_and_says_so(rarely_seen: Recording, method: str) -> None:
+def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     settings = replace(QUICK, method=method, readout='mkdr')
     model = train_model([rarely_seen.between(None, 40.0)], settings)
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
 
 
-def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> None:
+def test_positions_seen_from_one_place_do_not_show_others(drives):
     positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
     tracks, _ = impute_positions(drives.structure, positions)
     ticks = drives.structure.training.ticks
@@ -295,7 +289,7 @@ def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> Non
     assert np.nanmax(errors) < 0.4 * RADIUS_M
 
 
-def test_pictures_are_followed_as_well() -> None:
+def test_pictures_are_followed_as_well():
     """Of another sensor neither units nor a lag are known."""
     angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
     names = tuple(f'box {each}' for each in range(8))
@@ -334,13 +328,13 @@ def naive_anchors(series: np.ndarray) -> NoveltyAnchors:
     )
 
 
-def test_against_windows_compared_one_by_one() -> None:
+def test_against_windows_compared_one_by_one():
     series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
     found, wanted = novelty_anchors(window_set(series)), naive_anchors(series)
     assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
 
 
-def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
+def test_where_a_window_is_a_lap_another_route_is_spliced():
     """Swapped halves of a lap are the lap as it is half a lap later."""
     rng = np.random.default_rng(5)
     lap = rng.normal(size=(3, WIDTH - 1))
@@ -352,7 +346,7 @@ def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
     assert (both.own, both.squared) == (swapped.own, swapped.squared)
 
 
-def test_anchors_of_a_short_drive_of_standstills_and_of_noise() -> None:
+def test_anchors_of_a_short_drive_of_standstills_and_of_noise():
     """Too short to leave anything out it is compared with its farthest window."""
     series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
     anchors = novelty_anchors(window_set(series))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks are held out of the drives and followed, and no tick of them is learned from."""
 
-from collections.abc import Callable
 from warnings import catch_warnings, simplefilter
 
 from hypothesis import given
@@ -12,7 +11,6 @@ from other_recordings import with_imu
 import pytest
 from scipy.special import stdtrit
 
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.held_out import (
     capped_mean,
@@ -44,9 +42,7 @@ def ticks_of(segments: list[Segment]) -> list[int]:
 
 
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150), st.booleans())
-def test_fit_and_held_share_no_tick_and_cross_no_seam(
-    extra: list[int], window: int, in_turn: bool
-) -> None:
+def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
     lengths = [2 * window + each for each in extra]
     segments, seams = segments_of(lengths), np.cumsum(lengths)
     every = ticks_of(segments)
@@ -71,7 +67,7 @@ def test_fit_and_held_share_no_tick_and_cross_no_seam(
     assert all_held == sorted(set(all_held))
 
 
-def test_where_blocks_lie() -> None:
+def test_where_blocks_lie():
     """The only one is not cut by a seam; several are spread; in turn they are everything."""
     _, held = hold_out(segments_of([900, 100]), 100)
     assert ticks_of(held) == list(range(650, 900))
@@ -83,7 +79,7 @@ def test_where_blocks_lie() -> None:
     assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
 
 
-def test_a_quarter_without_a_position_is_not_held_out() -> None:
+def test_a_quarter_without_a_position_is_not_held_out():
     (whole,) = segments_of([800])
     whole.positions[:400] = np.nan
     turns = hold_out_in_turn([whole], 20)
@@ -96,7 +92,7 @@ SPANS = HeldTime(((100, 200), (400, 460)), settle_ns=20, lap_ns=50, laps=3.2)
 
 
 @pytest.mark.parametrize('period_ns', [5, 10, 20, 30])
-def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns: int) -> None:
+def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns):
     whole = segment(period_ns, period_ns, 600 // period_ns)
     fit, held = SPANS.split([whole], period_ns, 0)
     assert len(held) == 2
@@ -109,7 +105,7 @@ def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns: int) -> None
             assert ((part.stamps <= start) | (part.stamps - period_ns >= stop)).all()
 
 
-def test_what_is_too_short_to_be_scored_is_not_held() -> None:
+def test_what_is_too_short_to_be_scored_is_not_held():
     fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
     assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
     assert [len(part) for part in fit] == [12, 20]
@@ -119,7 +115,7 @@ def test_what_is_too_short_to_be_scored_is_not_held() -> None:
     assert SPANS.laps_of(segment(110, 10, 4), 10).tolist() == [-1, -1, 0, 0]
 
 
-def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
+def test_recordings_are_set_apart(drive):
     whole = drive(8.0)
     stamps = whole.imu.stamps.copy()
     stamps[[5, 7]] = 0, -1
@@ -130,7 +126,7 @@ def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
         assert each.positions.stamps[0] - each.imu.stamps[0] == 0
 
 
-def test_errors_are_those_after_the_lead() -> None:
+def test_errors_are_those_after_the_lead():
     truth = np.arange(24.0).reshape(6, 2, 2)
     truth[4] = np.nan
     blocks = [(5, truth), (6, truth)]
@@ -144,7 +140,7 @@ def test_errors_are_those_after_the_lead() -> None:
 
 
 @given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
-def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, seed: int) -> None:
+def test_a_gain_is_sure_by_the_formula(count, alike, sure, seed):
     rng = np.random.default_rng(seed)
     old = rng.normal(1.0, 0.3, count)
     gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
@@ -153,7 +149,7 @@ def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, se
     assert surely_lower(old - gains, old, sure, alike) == expected
 
 
-def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
+def test_a_gain_without_spread_is_sure_and_no_gain_is_not():
     old = np.ones(8)
     with catch_warnings():
         simplefilter('error')

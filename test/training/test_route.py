@@ -4,7 +4,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +16,7 @@ from rounds import on_circle
 
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.route import Route
@@ -68,9 +65,7 @@ def calibrated(circuit: Drive, passes: Passes) -> Validation:
 
 
 @pytest.mark.parametrize('unknown', [slice(0, 0), slice(400, 600)], ids=['all', 'some'])
-def test_what_was_followed_is_scored(
-    unknown: slice, circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     """By the mean error of the positions now, where they are known, cut where it is lost."""
     runs: list[np.ndarray] = []
 
@@ -95,7 +90,7 @@ def test_what_was_followed_is_scored(
     assert (found.factors > 0.0).all()
 
 
-def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit: Drive) -> None:
+def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):
     two = [circuit, Circuit().laps(5, seed=1)]
     passes, parts = laid(*two), parts_of(*two)
     followed = np.concatenate([seen for blocks, _ in parts for seen, _ in blocks])
@@ -113,8 +108,8 @@ def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit: Driv
 
 
 def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
-    circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    circuit, passes, monkeypatch
+):
     given: list[tuple[np.ndarray, Tuning]] = []
 
     def learned(passes: Passes, kept: np.ndarray, tuning: Tuning) -> Route:
@@ -128,9 +123,7 @@ def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
     assert [tuning for _, tuning in given] == [Tuning(0.3)] * FOLDS
 
 
-def test_only_the_start_of_each_part_of_a_long_drive_is_followed(
-    circuit: Drive, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit, monkeypatch):
     monkeypatch.setattr(module, 'MOST_FOLLOWED', 800)
     parts = parts_of(circuit)
     edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
@@ -144,8 +137,8 @@ def test_only_the_start_of_each_part_of_a_long_drive_is_followed(
 
 
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(
-    circuit: Drive, passes: Passes, calibrated: Validation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    circuit, passes, calibrated, monkeypatch
+):
     """An error while the vehicle is believed elsewhere does not count."""
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -160,7 +153,7 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     assert found.score_m > calibrated.score_m + 0.5
 
 
-def test_nothing_is_calibrated_without_positions_or_parts(circuit: Drive, passes: Passes) -> None:
+def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
     nowhere = replace(circuit, track=np.full_like(circuit.track, np.nan))
     assert calibration(passes, nowhere) is None
     short = Circuit().drive(np.zeros(LAP_TICKS), seed=0)
@@ -168,7 +161,7 @@ def test_nothing_is_calibrated_without_positions_or_parts(circuit: Drive, passes
 
 
 @pytest.mark.long
-def test_factors_make_ellipses_hold_their_share() -> None:
+def test_factors_make_ellipses_hold_their_share():
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
     # Observations are independent here, so each of them counts in full.
     tuning = Tuning(1.0)
@@ -193,13 +186,13 @@ def test_factors_make_ellipses_hold_their_share() -> None:
         assert least < np.mean(every < 5.99) < 0.99
 
 
-def test_places_on_a_line_have_finite_ellipses(circuit: Drive) -> None:
+def test_places_on_a_line_have_finite_ellipses(circuit):
     flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
     found = calibration(laid(flat), flat)
     assert np.isfinite([found.score_m, *found.factors]).all()
 
 
-def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit: Drive) -> None:
+def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
     ticks = 4 * len(circuit.track)
     parked = replace(
         circuit,
@@ -215,9 +208,7 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.mark.long
-def test_the_file_does_not_grow_with_the_recording(
-    monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
     """The kept part of the drives is bounded, and still shows all of the route."""
     monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
     model = train_model([slot_car_laps[0]], SETTINGS)
@@ -227,9 +218,7 @@ def test_the_file_does_not_grow_with_the_recording(
     assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
 
 
-def test_without_states_the_positions_are_the_same(
-    slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
+def test_without_states_the_positions_are_the_same(slot_car_laps, tmp_path):
     whole = train_model([slot_car_laps[0]], SETTINGS)
     without = train_model([slot_car_laps[0]], replace(SETTINGS, states=0))
     assert (whole.states, without.states) == (20, 1)
@@ -258,9 +247,7 @@ def places_of(lengths: list[int], lap: int) -> Places:
 
 
 @given(st.lists(st.integers(0, 4000), min_size=1, max_size=6), st.integers(10, 700))
-def test_they_are_in_order_within_the_drives_and_not_too_long(
-    extra: list[int], window: int
-) -> None:
+def test_they_are_in_order_within_the_drives_and_not_too_long(extra, window):
     lengths = [2 * window + 1 + each for each in extra]
     found = choose_stretches(lengths, places_of(lengths, 500), window)
     most = max(MOST_TICKS, 6 * window)
@@ -275,7 +262,7 @@ def test_they_are_in_order_within_the_drives_and_not_too_long(
         assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
 
 
-def test_every_place_is_visited_where_they_suffice_for_that() -> None:
+def test_every_place_is_visited_where_they_suffice_for_that():
     lengths, window = [20_000, 30_000], 20
     places = places_of(lengths, 1300)
     seen = set()
@@ -285,7 +272,7 @@ def test_every_place_is_visited_where_they_suffice_for_that() -> None:
     assert len(seen) == 1300
 
 
-def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> None:
+def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     lengths, lap = [50, 60], 20
     places = places_of(lengths, lap)
     stretches = [Stretch(0, 0, 50), Stretch(1, 10, 40)]
@@ -300,9 +287,7 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> N
 
 
 @pytest.mark.long
-def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(slot_car_model, slot_car_laps):
     first, second = slot_car_laps
     half = train_model([first.between(None, 75.0)], SETTINGS)
     both = train_model([first, second], SETTINGS)
@@ -314,8 +299,8 @@ def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(
 @pytest.mark.long
 @pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
 def test_learner_and_coupling_make_the_state_and_nothing_else(
-    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
-) -> None:
+    change, slot_car_laps, slot_car_model
+):
     other = train_model([slot_car_laps[0]], replace(SETTINGS, **change)).route
     usual = slot_car_model.route
     assert other.readout.states.shape == usual.readout.states.shape
@@ -324,7 +309,7 @@ def test_learner_and_coupling_make_the_state_and_nothing_else(
     np.testing.assert_array_equal(other.readout.targets, usual.readout.targets)
 
 
-def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_given_numbers_are_not_fitted(slot_car_laps):
     settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
     model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
     assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)

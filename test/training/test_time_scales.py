@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rate and window follow the vehicle, where neither is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,14 +29,14 @@ def slowed(recording: Recording, factor: int) -> Recording:
     return with_positions(slow, stamps=start + factor * (recording.positions.stamps - start))
 
 
-def test_a_slow_vehicle(drive: Callable[..., Recording]) -> None:
+def test_a_slow_vehicle(drive):
     usual = with_time_scales([drive(90.0)], TrainingSettings())
     slow = with_time_scales([slowed(drive(90.0), 6)], TrainingSettings())
     assert 5.0 <= slow.rate_hz < usual.rate_hz <= 20.0
     assert slow.window / slow.rate_hz > 1.5 * usual.window / usual.rate_hz
 
 
-def test_what_is_given_stays(drive: Callable[..., Recording]) -> None:
+def test_what_is_given_stays(drive):
     slow = [slowed(drive(90.0), 6)]
     given = TrainingSettings(rate_hz=17.0, window=33)
     assert with_time_scales(slow, given) == given
@@ -88,12 +88,7 @@ FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
     ],
     ids=['few', 'short', 'many', 'long', 'first', 'lost', 'none', 'together', 'lone'],
 )
-def test_what_is_chosen_of_what_was_compared(
-    changes: dict[tuple[float, float], list[float]],
-    wanted: tuple[float, float] | None,
-    drive: Callable[..., Recording],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch):
     known = FOLLOWED_AT | changes
 
     def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
@@ -106,12 +101,12 @@ def test_what_is_chosen_of_what_was_compared(
     assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
 
 
-def test_a_quick_vehicle_keeps_a_short_window() -> None:
+def test_a_quick_vehicle_keeps_a_short_window():
     chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
     assert chosen.window / chosen.rate_hz <= 12.0
 
 
-def test_all_that_the_paper_settles_is_as_there() -> None:
+def test_all_that_the_paper_settles_is_as_there():
     asked = TrainingSettings(
         8.0, 30, 99, 'gaussian', 9, 44, 'cross-covariance', 'ridge', 'sharpened', (0, 7), 'route'
     )
@@ -122,15 +117,13 @@ def test_all_that_the_paper_settles_is_as_there() -> None:
 
 
 @pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])
-def test_the_window_is_that_of_the_paper_where_ten_fit(
-    seconds: float, window: int | None, drive: Callable[..., Recording]
-) -> None:
+def test_the_window_is_that_of_the_paper_where_ten_fit(seconds, window, drive):
     asked = TrainingSettings(rate_hz=10.0)
     wanted = replace(asked, window=window, **PAPER)
     assert paper_settings(asked, [drive(seconds)]) == wanted
 
 
-def test_scales_follow_the_lap_and_a_slow_sensor(drive: Callable[..., Recording]) -> None:
+def test_scales_follow_the_lap_and_a_slow_sensor(drive):
     whole = drive()
     settings = with_time_scales([whole], TPSR)
     # Laps of 8 s.
@@ -147,7 +140,7 @@ def test_scales_follow_the_lap_and_a_slow_sensor(drive: Callable[..., Recording]
 
 
 @pytest.mark.parametrize('wild_ns', [86_400 * 10**9, -86_400 * 10**9])
-def test_scales_do_not_follow_a_wild_stamp(drive: Callable[..., Recording], wild_ns: int) -> None:
+def test_scales_do_not_follow_a_wild_stamp(drive, wild_ns):
     recording = drive(20.0)
     usual = with_time_scales([recording], TPSR)
     for index in (0, 1000, -1):

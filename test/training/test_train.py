@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: what it refuses, what it reports, and that everything on offer learns the track."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from other_recordings import with_imu, with_positions
@@ -13,7 +10,6 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
-from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -44,8 +40,8 @@ def seconds(recording: Recording) -> float:
 
 
 def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
-    laps: Recording, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+    laps, slot_car_model, tmp_path
+):
     reported: list[tuple[str, float]] = []
     settings = TrainingSettings(window=20, horizons=(0, 5, 20))
     again = train_model([laps], settings, lambda *each: reported.append(each))
@@ -58,7 +54,7 @@ def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
     assert all(stage for stage, _ in reported)
 
 
-def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: Recording) -> None:
+def test_what_the_model_says_of_its_training(slot_car_model, laps):
     model, summary = slot_car_model, slot_car_model.summary
     assert (model.rate_hz, model.window, model.horizons) == (10.0, 20, (0, 5, 20))
     assert model.states == summary['states'] == summary['chosen']['states']
@@ -75,9 +71,7 @@ def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: R
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
 
 
-def test_ellipses_are_as_calibrated(
-    slot_car_model: RouteModel, spectral_model: Model, tpsr_model: Model
-) -> None:
+def test_ellipses_are_as_calibrated(slot_car_model, spectral_model, tpsr_model):
     for model in (slot_car_model, spectral_model, tpsr_model):
         readout = getattr(model, 'route', model).readout
         factors = list(model.summary['covariance_factors'].values())
@@ -101,12 +95,7 @@ def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Ev
     ],
     ids=str,
 )
-def test_every_spectral_filter_is_far_ahead_of_the_mean(
-    change: dict[str, Any],
-    half: Recording,
-    slot_car_laps: tuple[Recording, Recording],
-    unchanged: Evaluation,
-) -> None:
+def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_laps, unchanged):
     model = train_model([half], replace(QUICK, method='spectral', **change))
     own = evaluate(model, [slot_car_laps[1]])
     assert not np.allclose(own.runs[0].positions, unchanged.runs[0].positions, atol=1e-6)
@@ -115,9 +104,7 @@ def test_every_spectral_filter_is_far_ahead_of_the_mean(
 
 
 @pytest.mark.long
-def test_two_recordings_in_either_order(
-    half: Recording, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_two_recordings_in_either_order(half, slot_car_laps):
     """The same drive in two bags is as good as in one, whatever the order."""
     middle = 0.5 * seconds(half)
     first, second = half.between(None, middle), half.between(middle, None)
@@ -131,7 +118,7 @@ def test_two_recordings_in_either_order(
         assert now.model.rmse_m < 0.3
 
 
-def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> None:
+def test_recordings_that_cannot_be_trained_on_are_refused(laps):
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     there = replace(with_positions(laps, origin=origin), name='there')
     higher = with_positions(laps, origin=replace(origin, altitude_m=1))
@@ -157,7 +144,7 @@ def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> No
         assert '\n' not in str(caught.value)
 
 
-def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
+def test_what_lessens_a_model_is_in_its_notes(laps):
     """Dead channels, few states, and positions that say nothing of where it drove."""
     part = laps.between(None, 60.0)
     samples = part.imu.samples.copy()
@@ -185,9 +172,7 @@ def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
         (6.0, 1.5, 'the positions never close a lap: settings are hardly validated and the'),
     ],
 )
-def test_too_few_laps_are_said_in_one_sentence(
-    drive: Callable[..., Recording], seconds: float, held_s: float, words: str | None
-) -> None:
+def test_too_few_laps_are_said_in_one_sentence(drive, seconds, held_s, words):
     drives = measure_drives([drive(seconds=seconds)])
     notes = lap_notes(drives, held_s)
     assert [note.startswith(words or '-') for note in notes] == [True] * (words is not None)
@@ -196,7 +181,7 @@ def test_too_few_laps_are_said_in_one_sentence(
     assert count_all_laps([*drives, *drives]) == pytest.approx(expected, abs=0.2)
 
 
-def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive: Callable[..., Recording]) -> None:
+def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive):
     late = drive(late_s=0.2)
     silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
     recordings = [late, late.with_positions_earlier(0.15), silent]
