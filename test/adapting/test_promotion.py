@@ -36,15 +36,12 @@ class Asked:
         self.answers: list[Answer] = []
 
     def name_next(self, path: str, answer: Answer) -> None:
-        self._note(f'next {path}', answer)
-
-    def swap(self, answer: Answer) -> None:
-        self._note('swap', answer)
+        self.swap(answer, f'next {path}')
 
     def take_back(self, answer: Answer) -> None:
-        self._note('take back', answer)
+        self.swap(answer, 'take back')
 
-    def _note(self, name: str, answer: Answer) -> None:
+    def swap(self, answer: Answer, name: str = 'swap') -> None:
         self.names.append(name)
         self.answers.append(answer)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets, read-outs and the calibration of their covariances."""
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 import naive
 import numpy as np
@@ -35,7 +35,6 @@ def numbered_positions(lengths: list[int]) -> list[np.ndarray]:
     st.lists(st.integers(0, 12), min_size=1, max_size=5),
     st.lists(st.integers(0, 20), min_size=1, max_size=4),
 )
-@settings(derandomize=True, deadline=None)
 def test_every_target(lengths, horizons):
     ticks = np.arange(sum(lengths))
     found = training_targets(numbered_positions(lengths), ticks, horizons, 0.5)
@@ -176,7 +175,6 @@ def test_weights_too_faint_to_count_are_not_missed():
 @example([0.0] * N, 1.0)
 @example([-1.0] * N, 1.0)
 @example([1e6] + [-1e6] * (N - 1), 1e3)
-@settings(derandomize=True, deadline=None)
 def test_inside_the_hull_and_finite(values, scale):
     means, covariances = make_readout().read(scale * np.array(values), STATE)
     assert np.isfinite(means).all()

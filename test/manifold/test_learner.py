@@ -16,7 +16,7 @@ from two_manifold_ros.manifold.learner import Extension, PointSet
 
 
 @given(st.integers(2, 25), st.integers(1, 4), st.integers(1, 12), st.integers(0, 999))
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_neighbours_of_every_point(n, width, count, seed):
     # Small whole numbers make many ties and duplicates.
     points = np.random.default_rng(seed).integers(-1, 2, size=(n, width)).astype(float)
