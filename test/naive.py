@@ -60,15 +60,6 @@ def affinities(squared: Array, neighbours: int, bandwidth: float) -> Array:
     return np.where(near | near.T, np.exp(-squared / (2 * bandwidth**2)), 0.0)
 
 
-def eigenmap(weights: Array, dimension: int) -> tuple[Array, Array, Array]:
-    """Eigenvalues and eigenvectors of S without the constant one, and E of mathematics (2.3)."""
-    degrees = weights.sum(axis=1)
-    laplacian = np.eye(len(weights)) - weights / np.sqrt(np.outer(degrees, degrees))
-    values, vectors = np.linalg.eigh(laplacian)
-    values, vectors = values[1 : dimension + 1], vectors[:, 1 : dimension + 1]
-    return 1.0 - values, vectors, np.sqrt(len(weights)) * vectors / np.sqrt(values)
-
-
 def with_constant(weights: Array, states: Array) -> tuple[Array, Array]:
     """Put the constant coordinate before Q and X, mathematics (3.4)."""
     ones = np.ones((len(weights), 1))
@@ -102,19 +93,6 @@ def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation:
     return np.linalg.solve(gram + ridge * len(gram) * np.eye(len(gram)), new)
 
 
-def tensor_operator(
-    weights: Array, states: Array, features: Array, ridge: float, feature: Array
-) -> Array:
-    """B(o) summed over observation features, mathematics (5.2)."""
-    second = features.T @ features / len(features)
-    c = np.linalg.solve(second + ridge * np.eye(len(second)), feature)
-    slices = [
-        sum(z[a] * np.outer(x, q) for z, x, q in zip(features, states, weights, strict=True))
-        for a in range(len(c))
-    ]
-    return sum(c[a] * slices[a] for a in range(len(c)))
-
-
 def operator(weights: Array, states: Array, factors: Array) -> Array:
     """B(o) from factors n gamma, mathematics (4.3)."""
     return states.T @ np.diag(factors) @ weights
@@ -135,24 +113,23 @@ def sharpened(weights: Array, points: Array) -> tuple[Array, Array]:
     return mean, spread
 
 
-def bayes_predictions(transition: Array, emission: Array, symbols: Array) -> Array:
-    """
-    Predict each next symbol of a stationary finite HMM: rows of probabilities.
-
-    transition[s, r] is the probability of going from s to r, emission[s, o] that of o in s; the
-    first row is the prediction before any symbol.
-    """
-    values, vectors = np.linalg.eig(transition.T)
-    believed = np.real(vectors[:, np.argmax(np.real(values))])
-    believed = believed / believed.sum()
-    predictions = [believed @ emission]
-    for symbol in symbols:
-        believed = believed * emission[:, symbol]
-        believed = believed / believed.sum() @ transition
-        predictions.append(believed @ emission)
-    return np.array(predictions)
-
-
 def align(reference: Array, columns: Array) -> Array:
     """Signs that turn columns into those of the reference."""
     return np.sign((reference * columns).sum(axis=0))
+
+
+def assert_same_to_signs(found: Array, expected: Array, **tolerances: float) -> None:
+    """Each column is the expected one or its negative."""
+    np.testing.assert_allclose(found, expected * align(found, expected), **tolerances)
+
+
+def diffusion_map(weights: Array, density: float, dimension: int) -> tuple[Array, Array]:
+    """Eigenvalues of a walk over weights, and its functions after a step, centred."""
+    sums = weights.sum(axis=1)
+    weights = weights / np.outer(sums, sums) ** density
+    degrees = weights.sum(axis=1)
+    values, functions = np.linalg.eig(weights / degrees[:, None])
+    order = np.argsort(-values.real)[1 : dimension + 1]
+    values, functions = values.real[order], functions.real[:, order]
+    functions *= values / np.sqrt(degrees @ np.square(functions) / degrees.sum())
+    return values, functions - functions.mean(axis=0)

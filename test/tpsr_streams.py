@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams of features that the tests of the TPSR learn from."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from two_manifold_ros.tpsr.learner import Triples
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 
 
 def wandering(samples: int, size: int = 8, observations: int = 5, seed: int = 0) -> Triples:
@@ -36,3 +39,14 @@ def unit(size: int) -> np.ndarray:
 
 def part(triples: Triples, begin: int, end: int) -> Triples:
     return Triples(*(array[begin:end] for array in vars(triples).values()))
+
+
+def rows_of(triples: Triples) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield test, next test, history, observation and importance of each sample."""
+    return zip(*vars(triples).values(), strict=True)
+
+
+def evidences(tpsr: Tpsr, observations: np.ndarray) -> list[float]:
+    """Return how well each observation was predicted."""
+    belief = TpsrBelief(tpsr)
+    return [belief.update(row) for row in observations]

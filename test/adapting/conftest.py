@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps of the slot car, and a session that has learned them."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING
 
 import driven_model
 import pytest
 from updater_feed import feed, LEARNED, small_session
 
-if TYPE_CHECKING:
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.adapting.updater_session import UpdaterSession
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 drive, model_path = driven_model.drive, driven_model.model_path
 

@@ -10,28 +10,19 @@ value of its array, and how many files are half written.
 
 from __future__ import annotations
 
+from functools import partial
 import os
 from pathlib import Path
 import signal
 import sys
 import time
-from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.adapting.checkpoints import NumberedFiles
 from two_manifold_ros.model.container import read_container, write_container
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 ROUNDS = 10
-
-
-def write_all(
-    files: NumberedFiles, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> None:
-    files.write(lambda path: write_container(path, header, arrays, 'checkpoint'))
 
 
 def write(folder: Path, report: int) -> None:
@@ -43,7 +34,7 @@ def write(folder: Path, report: int) -> None:
         number += 1
         header = {'number': number}
         arrays = {'large': np.full(60_000, float(number)), 'small': np.array([number])}
-        write_all(files, header, arrays)
+        files.write(partial(write_container, header=header, arrays=arrays, what='checkpoint'))
         os.write(report, number.to_bytes(4, 'big'))
 
 

@@ -2,41 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last good file is never lost, whatever happens to the process, file or disk."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 import errno
+from functools import partial
 import os
 from pathlib import Path
 import resource
 import subprocess
 import sys
 from threading import Event
-from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
-from two_manifold_ros.adapting.checkpoints import (
-    Checkpoints,
-    FORMAT,
-    name_of_files,
-    NumberedFiles,
-)
+from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT, name_of_files, NumberedFiles
 from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 @pytest.fixture
@@ -47,80 +36,87 @@ def files(tmp_path: Path) -> Iterator[NumberedFiles]:
     made.close()
 
 
-def write(files: NumberedFiles, *numbers: int) -> list[Path]:
-    return [
-        files.write(
-            lambda path, number=number: write_container(  # type: ignore[misc]
-                path, {'number': number}, {'large': np.full((50, 40), float(number))}, 'checkpoint'
-            )
-        )
-        for number in numbers
-    ]
+LARGE = {'large': np.random.default_rng(0).normal(size=(50, 40))}
+
+
+def write(files: NumberedFiles, count: int = 1) -> list[Path]:
+    save = partial(write_container, header={}, arrays=LARGE, what='checkpoint')
+    return [files.write(save) for _ in range(count)]
+
+
+def names_of(*numbers: int) -> list[str]:
+    return ['.car.lock', *(f'car.{each:06d}.npz' for each in numbers)]
+
+
+def raising(code: int) -> Callable[..., None]:
+    """Return what fails as the kernel does."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+@pytest.fixture
+def before_unlink(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes another one look at each file before it is removed."""
+    unlink = Path.unlink
+    return lambda look: monkeypatch.setattr(
+        Path, 'unlink', lambda path, **how: (look(path), unlink(path, **how))[1]
+    )
 
 
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_last_few_are_kept_and_those_in_use(files: NumberedFiles, tmp_path: Path) -> None:
-    first, *_ = write(files, *range(1, 5))
-    assert names_in(tmp_path) == ['.car.lock', *(f'car.{each:06d}.npz' for each in (2, 3, 4))]
+def test_the_last_few_are_kept_and_those_in_use(files, tmp_path):
+    first, *_ = write(files, 4)
+    assert names_in(tmp_path) == names_of(2, 3, 4)
     (second,) = [path for path in files.paths() if '000002' in path.name]
     for _ in range(2):
         files.write(Path.touch, {str(second)})
-    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (2, 4, 5, 6)]
-    write(files, 7)
-    assert names_in(tmp_path)[1:] == [f'car.{each:06d}.npz' for each in (5, 6, 7)]
+    assert names_in(tmp_path) == names_of(2, 4, 5, 6)
+    write(files)
+    assert names_in(tmp_path) == names_of(5, 6, 7)
     assert not first.exists()
 
 
-def test_counting_goes_on_after_a_start(files: NumberedFiles, tmp_path: Path) -> None:
+def test_counting_goes_on_after_a_start(files, tmp_path):
     """And beyond the digits that a name has by default, where names no longer sort."""
-    write(files, 1)
+    write(files)
     (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
     again = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
-    write(again, 2, 3)
-    assert [path.name for path in again.paths()] == [
-        'car.999999.npz',
-        'car.1000000.npz',
-        'car.1000001.npz',
-    ]
+    write(again, 2)
+    numbers = [int(path.name.split('.')[1]) for path in again.paths()]
+    assert numbers == [999_999, 1_000_000, 1_000_001]
 
 
-def test_the_oldest_goes_after_the_newest_is_on_the_disk(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(files, 1, 2, 3)
+def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, before_unlink, monkeypatch):
+    write(files, 3)
     steps: list[str] = []
     real = os.fsync
     monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
-    unlink = Path.unlink
-
-    def note(path: Path, *, missing_ok: bool = False) -> None:
-        if path.suffix == '.npz':
-            steps.append(path.name)
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, 'unlink', note)
-    write(files, 4)
+    before_unlink(lambda path: steps.append(path.name) if path.suffix == '.npz' else None)
+    write(files)
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
 
 
-def test_damaged_ones_are_not_counted_among_the_kept(files: NumberedFiles, tmp_path: Path) -> None:
-    files.damaged |= {*write(files, 1, 2, 3)[1:]}
-    write(files, 4, 5)
+def test_damaged_ones_are_not_counted_among_the_kept(files, tmp_path):
+    files.damaged |= {*write(files, 3)[1:]}
+    write(files, 2)
     assert 'car.000001.npz' in names_in(tmp_path)
-    write(files, 6)
-    assert names_in(tmp_path)[1:] == [f'car.{number:06d}.npz' for number in (4, 5, 6)]
+    write(files)
+    assert names_in(tmp_path) == names_of(4, 5, 6)
 
 
-def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
+def test_a_name_in_use_is_refused(files, tmp_path):
     begun = tmp_path / '.car.000001.npz.abcdefgh'
     begun.touch()
     other = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
-        write(other, 1)
+        write(other)
     assert 'another process' in other.obstacle()
     # What the living have half written stays; another kind is another name.
     assert begun.exists()
@@ -129,7 +125,7 @@ def test_a_name_in_use_is_refused(files: NumberedFiles, tmp_path: Path) -> None:
     assert other.obstacle() == ''
 
 
-def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
+def test_half_written_files_of_the_dead_are_removed(tmp_path):
     """But neither those of another name, whose writer may live, nor files of no writer."""
     others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
     others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
@@ -139,65 +135,47 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
-def test_a_disk_that_is_full_in_the_middle(files: NumberedFiles, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_in_the_middle(files, tmp_path):
     """The kernel itself refuses a byte somewhere in the file."""
-    write(files, 1)
+    write(files)
     before = names_in(tmp_path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
         with pytest.raises(InputError, match='the checkpoint cannot be written'):
-            write(files, 2)
+            write(files)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert names_in(tmp_path) == before
 
 
-def test_a_folder_that_can_only_be_read(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_can_only_be_read(files, monkeypatch):
     """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
-    (first,) = write(files, 1)
+    (first,) = write(files)
     files.close()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, 'Read-only file system')
-
     with monkeypatch.context() as patch:
-        patch.setattr(Path, 'open', refuse)
+        patch.setattr(Path, 'open', raising(errno.EROFS))
         with pytest.raises(InputError, match=r'can be written here \(Read-only file system\)'):
-            write(files, 2)
+            write(files)
         assert 'Read-only file system' in files.obstacle()
     assert files.paths() == [first]
-    assert len(write(files, 2)) == 1
+    assert len(write(files)) == 1
 
 
-def test_an_old_one_that_cannot_be_removed(
-    files: NumberedFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    oldest, *_ = write(files, 1, 2, 3)
-    unlink = Path.unlink
-
-    def refuse(path: Path, *, missing_ok: bool = False) -> None:
-        if path == oldest:
-            raise PermissionError(errno.EPERM, 'Operation not permitted')
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, 'unlink', refuse)
+def test_an_old_one_that_cannot_be_removed(files, before_unlink):
+    oldest, *_ = write(files, 3)
+    before_unlink(lambda path: raising(errno.EPERM)() if path == oldest else None)
     with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
-        write(files, 4)
+        write(files)
     assert len(files.paths()) == 4
 
 
-def test_killed_at_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(tmp_path):
     """A checkpoint reported as written is never lost, and only written ones are read."""
     program = Path(__file__).with_name('killed_writer.py')
     command = [sys.executable, str(program), str(tmp_path)]
     environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=60, env=environment
-    )
-    rounds = done.stdout.splitlines()
+    rounds = subprocess.check_output(command, text=True, timeout=60, env=environment).splitlines()
     assert len(rounds) == 10
     before = half_written = 0
     for line in rounds:
@@ -229,9 +207,16 @@ def saved(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob('*.npz'))
 
 
-def test_it_goes_on_where_it_was(
-    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
-) -> None:
+@pytest.fixture
+def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
+    """Two checkpoints, the older one first."""
+    keeping = keeper(tmp_path)
+    keeping.save(learned)
+    keeping.end(learned)
+    return [tmp_path / name for name in saved(tmp_path)]
+
+
+def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
     keeping = keeper(tmp_path)
@@ -255,7 +240,7 @@ def test_it_goes_on_where_it_was(
     )
 
 
-def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_path: Path) -> None:
+def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
     session, now = small_session(), [0.0]
     keeping = keeper(tmp_path, lambda: now[0])
     assert keeping.resume(session) == []
@@ -276,11 +261,8 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     assert keeping.values['checkpoint_samples'] == session.learner.counters['learned']
 
 
-def test_a_damaged_one_is_skipped_and_named(learned: UpdaterSession, tmp_path: Path) -> None:
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
-    keeping.end(learned)
-    older, newest = (tmp_path / name for name in saved(tmp_path))
+def test_a_damaged_one_is_skipped_and_named(two, tmp_path):
+    older, newest = two
     content = newest.read_bytes()
     for percent in (0, 50, 99):
         newest.write_bytes(content[: len(content) * percent // 100])
@@ -305,9 +287,7 @@ def test_a_damaged_one_is_skipped_and_named(learned: UpdaterSession, tmp_path: P
         ),
     ],
 )
-def test_one_of_something_else_is_refused_and_left_alone(
-    header: dict[str, object], refusal: str, tmp_path: Path
-) -> None:
+def test_one_of_something_else_is_refused_and_left_alone(header, refusal, tmp_path):
     write_container(tmp_path / 'updater.000007.npz', header, {})
     (tmp_path / '.updater.000002.npz.abcdefgh').touch()
     before = names_in(tmp_path)
@@ -316,14 +296,13 @@ def test_one_of_something_else_is_refused_and_left_alone(
     assert names_in(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    'header', [{}, {'identity': {}}, {'identity': [1], 'numbers': {}}], ids=str
-)
-def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path) -> None:
-    write_container(tmp_path / 'updater.000007.npz', {'format': FORMAT, **header}, {})
-    keeping = keeper(tmp_path)
-    assert len(keeping.resume(small_session())) == 1
-    assert keeping.resumed is None
+def test_an_invented_header_is_skipped(tmp_path):
+    for header in ({}, {'identity': {}}, {'identity': [1], 'numbers': {}}):
+        write_container(tmp_path / 'updater.000007.npz', {'format': FORMAT, **header}, {})
+        keeping = keeper(tmp_path)
+        assert len(keeping.resume(small_session())) == 1
+        assert keeping.resumed is None
+        del keeping
 
 
 @pytest.mark.parametrize(
@@ -335,15 +314,9 @@ def test_an_invented_header_is_skipped(header: dict[str, object], tmp_path: Path
     ],
 )
 def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
-    learned: UpdaterSession,
-    tmp_path: Path,
-    spoil: Callable[[dict[str, Any]], object],
-    why: str,
-) -> None:
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
-    keeping.end(learned)
-    older, newest = (tmp_path / name for name in saved(tmp_path))
+    learned, two, tmp_path, spoil, why
+):
+    older, newest = two
     header, arrays = read_container(newest)
     spoil(header['numbers'])
     write_container(newest, header, arrays, 'checkpoint')
@@ -361,22 +334,13 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     assert older.exists()
 
 
-def test_a_disk_that_is_full_stops_nothing(
-    drive: SlotCarRun,
-    learned: UpdaterSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch):
     keeping = keeper(tmp_path)
     keeping.save(learned)
     keeping.finish()
     good = saved(tmp_path)
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, 'fsync', full)
+        patch.setattr(os, 'fsync', raising(errno.ENOSPC))
         keeping.save(learned)
         keeping.finish()
     assert 'No space left on device' in keeping.trouble
@@ -388,9 +352,7 @@ def test_a_disk_that_is_full_stops_nothing(
     assert len(saved(tmp_path)) == 2
 
 
-def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
-    learned: UpdaterSession, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(learned, tmp_path):
     (tmp_path / 'file').touch()
     keeping = keeper(tmp_path / 'file')
     assert 'file: no checkpoint can be written here' in keeping.trouble
@@ -402,12 +364,7 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
     assert saved(tmp_path / 'file') == ['updater.000001.npz']
 
 
-def test_what_is_reported_of_is_on_the_disk_already(
-    drive: SlotCarRun,
-    learned: UpdaterSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_reported_of_is_on_the_disk_already(drive, learned, tmp_path, monkeypatch):
     keeping = keeper(tmp_path)
     going, sync = Event(), os.fsync
 
@@ -432,22 +389,6 @@ def test_what_is_reported_of_is_on_the_disk_already(
     assert keeping.values['checkpoint_samples'] > first
 
 
-@pytest.mark.parametrize('name', ['', 'a/b', '../a', 'a.b', 'a*'])
-def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match='name of checkpoints'):
-        NumberedFiles(tmp_path, name, 'checkpoint', 3)
-
-
-def test_a_folder_is_made_and_one_that_cannot_be_is_reported(tmp_path: Path) -> None:
-    assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model', 3).obstacle() == ''
-    assert names_in(tmp_path / 'a' / 'b') == ['.car.lock']
-    (tmp_path / 'file').touch()
-    obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model', 3).obstacle()
-    assert obstacle.startswith(
-        f'{tmp_path}/file/b: no model can be written here (Not a directory)'
-    )
-
-
 @pytest.mark.parametrize(
     ('chosen', 'namespace', 'name'),
     [
@@ -456,27 +397,32 @@ def test_a_folder_is_made_and_one_that_cannot_be_is_reported(tmp_path: Path) -> 
         ('mine', '/fleet/robot1', 'mine'),
     ],
 )
-def test_files_are_named_after_the_robot(chosen: str, namespace: str, name: str) -> None:
+def test_files_are_named_after_the_robot(chosen, namespace, name):
     assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
 
 
-def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
-    tmp_path: Path, learned: UpdaterSession
-) -> None:
+def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
-    assert model is not None
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
-    for plane in (('odom', None), ('map', origin)):
-        back, session = keeper(tmp_path), tpsr_session(_in_plane(model, *plane))
-        with pytest.raises(InputError, match='of the given model in frame'):
-            back.resume(session)
+    refused = partial(pytest.raises, InputError, match='of the given model in frame')
+    for plane, outcome in (
+        (('odom', None), refused), (('map', origin), refused), (('map', None), nullcontext)
+    ):  # fmt: skip
+        given = replace(model, frame_id=plane[0], origin=plane[1])
+        back, session = keeper(tmp_path), tpsr_session(given)
+        with outcome():
+            assert back.resume(session) == []
         assert (session.head.frame_id, session.head.origin) == plane
         back.end(session)
-    back, session = keeper(tmp_path), tpsr_session(_in_plane(model, 'map', None))
-    assert back.resume(session) == []
-    back.end(session)
 
 
-def _in_plane(model: ModelHead, frame_id: str, origin: GeodeticOrigin | None) -> ModelHead:
-    return replace(model, frame_id=frame_id, origin=origin)
+def test_what_cannot_be_a_name_or_a_folder(tmp_path):
+    for name in ('', 'a/b', '../a', 'a.b', 'a*'):
+        with pytest.raises(InputError, match='name of checkpoints'):
+            NumberedFiles(tmp_path, name, 'checkpoint', 3)
+    assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model', 3).obstacle() == ''
+    assert names_in(tmp_path / 'a' / 'b') == ['.car.lock']
+    (tmp_path / 'file').touch()
+    obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model', 3).obstacle()
+    assert obstacle.startswith(f'{tmp_path}/file/b: no model can be written here (Not a direct')

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of estimates against reference positions, and the contest of two filters by them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -25,18 +24,24 @@ from two_manifold_ros.adapting.prequential import (
 SECOND_NS = 10**9
 
 
-def estimate(
-    second: int,
-    x: float,
-    y: float,
-    *,
-    valid: bool = True,
-    cause: str = '',
-    stamp_ns: int | None = None,
-) -> Any:  # noqa: ANN401 - a stand-in
-    stamp_ns = second * SECOND_NS if stamp_ns is None else stamp_ns
+def estimate(stamp_ns: int, x: float, y: float = 0.0, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
     positions = np.array([[x, y]])
     return SimpleNamespace(stamp_ns=stamp_ns, positions=positions, valid=valid, cause=cause)
+
+
+def settled(
+    errors: Iterable[float],
+    span_s: float = 100.0,
+    begin_ns: int = 0,
+    place: Callable[[int], tuple[float, float] | None] = lambda _: (0.0, 0.0),
+) -> Prequential:
+    """Return the score of one estimate a second."""
+    score, stamp_ns = Prequential(span_s), begin_ns
+    for second, error in enumerate(errors):
+        stamp_ns = begin_ns + second * SECOND_NS
+        score.add(estimate(stamp_ns, error))
+    score.settle(stamp_ns, place)
+    return score
 
 
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
@@ -49,23 +54,18 @@ def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[floa
         squares.append((guess - place) ** 2 if valid else mean)
         shares.append(valid)
     newest = slice(max(0, len(rows) - span - 1), None)
-    return (
-        math.sqrt(np.mean(squares[newest])),
-        math.sqrt(np.mean(usual[newest])),
-        float(np.mean(shares[newest])),
-    )
+    square, mean, share = (float(np.mean(each[newest])) for each in (squares, usual, shares))
+    return math.sqrt(square), math.sqrt(mean), share
 
 
 @given(
     st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), st.booleans()), min_size=1),
     st.integers(0, 12),
 )
-def test_it_sums_what_the_last_seconds_were_worth(
-    rows: list[tuple[float, float, bool]], span: int
-) -> None:
+def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     score = Prequential(float(span))
     for second, (_, guess, valid) in enumerate(rows):
-        score.add(estimate(second, guess, 0.0, valid=valid))
+        score.add(estimate(second * SECOND_NS, guess, valid=valid))
     places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
     score.settle((len(rows) - 1) * SECOND_NS, places.get)
     found = score.rmse_m, score.mean_rmse_m, score.published
@@ -73,12 +73,9 @@ def test_it_sums_what_the_last_seconds_were_worth(
     assert len(score) == min(span + 1, len(rows))
 
 
-def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
-    score = Prequential(100.0)
-    for second, guess in enumerate((0.0, 1.0, 100.0)):
-        score.add(estimate(second, guess, 0.0))
+def test_large_errors_count_up_to_a_share_of_the_mean_position():
     places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
-    score.settle(2 * SECOND_NS, places.get)
+    score = settled((0.0, 1.0, 100.0), place=places.get)
     most = 0.5 * score.mean_rmse_m
     capped = [0.0, min(2.0, most), most]
     assert score.capped_mean_m(0.5, 2.0) == pytest.approx(np.mean(capped))
@@ -88,31 +85,26 @@ def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
 
 
 @pytest.mark.parametrize('shift_ns', [0, 1, 255, 1_767_225_600 * 10**9 + 255])
-def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns: int) -> None:
-    score = Prequential(100.0)
-    for second in range(4):
-        shifted = estimate(second, float(second), 0.0)
-        shifted.stamp_ns += shift_ns
-        score.add(shifted)
-    score.settle(3 * SECOND_NS + shift_ns, lambda _: (0.0, 0.0))
+def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns):
+    score = settled((0.0, 1.0, 2.0, 3.0), begin_ns=shift_ns)
     assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
 
 
-def test_what_was_withheld_for_being_no_better_is_judged_as_reported() -> None:
+def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
     score = Prequential(100.0)
-    score.add(estimate(1, 3.0, 4.0, valid=False, cause='not_useful'))
-    score.add(estimate(2, 3.0, 4.0, valid=False, cause='diverged'))
-    score.settle(2 * SECOND_NS, lambda _: (0.0, 0.0))
+    for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
+        score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
+    score.settle(2, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(np.sqrt(12.5))
     assert score.published == 0.5
 
 
-def test_only_what_is_known_counts_and_only_once() -> None:
+def test_only_what_is_known_counts_and_only_once():
     score = Prequential(100.0)
     assert math.isnan(score.rmse_m)
     assert math.isnan(score.published)
     for second in range(10):
-        score.add(estimate(second, 3.0, 4.0))
+        score.add(estimate(second * SECOND_NS, 3.0, 4.0))
     known = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
     score.settle(5 * SECOND_NS, known.get)
     assert (len(score), score.rmse_m, score.published) == (2, 5.0, 1.0)
@@ -125,27 +117,24 @@ def test_only_what_is_known_counts_and_only_once() -> None:
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
-def test_it_finds_where_errors_rise(before: int, after: int, factor: float) -> None:
-    score = Prequential(1000.0)
-    assert score.rise_ns() == 0
-    for second in range(before + after):
-        score.add(estimate(second, factor if second >= before else 1.0, 0.0))
-    score.settle(10**12, lambda _: (0.0, 0.0))
+def test_it_finds_where_errors_rise(before, after, factor):
+    assert Prequential(1000.0).rise_ns() == 0
+    score = settled([1.0] * before + [factor] * after, 1000.0)
     assert score.rise_ns() == before * SECOND_NS
 
 
-def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it() -> None:
+def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it():
     score = Prequential(100.0)
     for second in (1000, 1001, 5, 6):
-        score.add(estimate(second, 1.0, 0.0))
+        score.add(estimate(second * SECOND_NS, 1.0))
     score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
     assert len(score) == 2
 
 
-def test_a_huge_error_leaves_no_trace_when_it_is_over() -> None:
+def test_a_huge_error_leaves_no_trace_when_it_is_over():
     score = Prequential(10.0)
     for second in range(60):
-        score.add(estimate(second, 1e7 if second == 5 else 0.01, 0.0))
+        score.add(estimate(second * SECOND_NS, 1e7 if second == 5 else 0.01))
         score.settle(second * SECOND_NS, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(0.01, rel=1e-6)
 
@@ -179,14 +168,14 @@ def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize('error', [0.2, 0.19])
-def test_equal_filters_do_not_take_turns(error: float) -> None:
+def test_equal_filters_do_not_take_turns(error):
     found = [decided(blocks_of((0.2, error), MOST_BLOCKS, seed)) for seed in range(60)]
     assert {how for how, _ in found} == {'lost'}
     assert min(count for _, count in found) == BLOCKS_PER_LAP
 
 
 @pytest.mark.parametrize(('ratio', 'laps'), [(0.5, 9.0), (0.25, 5.0)])
-def test_a_better_filter_wins_soon(ratio: float, laps: float) -> None:
+def test_a_better_filter_wins_soon(ratio, laps):
     found = [decided(blocks_of((0.2, 0.2 * ratio), MOST_BLOCKS, seed)) for seed in range(20)]
     assert {how for how, _ in found} == {'won'}
     assert max(count for _, count in found) <= laps * BLOCKS_PER_LAP
@@ -210,11 +199,11 @@ GREAT = [[9.0, 0.1], [0.1, 0.11], [0.1, 0.11], [0.1, 0.11]]
         (np.tile([[2.0, 0.8], [2.0, 2.75]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
     ],
 )
-def test_outcomes(blocks: np.ndarray, mean_m: float, outcome: tuple[str, int]) -> None:
+def test_outcomes(blocks, mean_m, outcome):
     assert decided(blocks, mean_m) == outcome
 
 
-def test_gains_that_last_are_fewer_than_they_seem() -> None:
+def test_gains_that_last_are_fewer_than_they_seem():
     lasting = np.repeat([0.2, 0.01, 0.19, 0.02], 8)
     alternating = lasting.reshape(2, 2, 8).transpose(2, 0, 1).ravel()
     old = np.full(32, 0.4)
@@ -232,11 +221,11 @@ def follow(
         x, y = 1e5 + math.cos(angle), math.sin(angle)
         for side, error in enumerate(errors):
             if error is not None:
-                contest.add(side, [estimate(0, x + error, y, stamp_ns=stamp)])
+                contest.add(side, [estimate(stamp, x + error, y)])
         contest.settle(stamp, lambda _, x=x, y=y: (x, y))
 
 
-def test_from_estimates_to_the_outcome() -> None:
+def test_from_estimates_to_the_outcome():
     """The first lap does not count, nor do blocks in which the vehicle stood."""
     contest = Contest(LAP_S, 0.9)
     lap = round(LAP_S * RATE_HZ)
@@ -252,7 +241,7 @@ def test_from_estimates_to_the_outcome() -> None:
     assert contest.errors_m == pytest.approx((0.2, 0.1), abs=0.02)
 
 
-def test_a_filter_without_ticks_knows_no_more_than_the_mean_position() -> None:
+def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
     contest = Contest(LAP_S, 0.9)
     follow(contest, (None, 0.1), range(round(3 * LAP_S * RATE_HZ)), stands=False)
     assert contest.is_won

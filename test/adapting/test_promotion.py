@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Better models are handed to a filter node, whatever becomes of it and of its files."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 import shutil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from other_models import displaced, tolerant
@@ -14,18 +13,19 @@ import pytest
 
 from two_manifold_ros.adapting.checkpoints import NumberedFiles
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
-from two_manifold_ros.adapting.promotion import AWAY_S, PATIENCE_S, Promotion, SwapProtocol
+from two_manifold_ros.adapting.promotion import (
+    Answer,
+    AWAY_S,
+    Notice,
+    PATIENCE_S,
+    Promotion,
+    SwapProtocol,
+)
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from two_manifold_ros.adapting.promotion import Answer, Notice
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.recordings.recording import Recording
-
 OLD, NEW = 'old.npz', 'new.npz'
+BEFORE = ('failed', OLD, 'before')
 
 
 class Asked:
@@ -36,16 +36,17 @@ class Asked:
         self.answers: list[Answer] = []
 
     def name_next(self, path: str, answer: Answer) -> None:
-        self.names.append(f'next {path}')
-        self.answers.append(answer)
-
-    def swap(self, answer: Answer) -> None:
-        self.names.append('swap')
-        self.answers.append(answer)
+        self.swap(answer, f'next {path}')
 
     def take_back(self, answer: Answer) -> None:
-        self.names.append('take back')
+        self.swap(answer, 'take back')
+
+    def swap(self, answer: Answer, name: str = 'swap') -> None:
+        self.names.append(name)
         self.answers.append(answer)
+
+    def answer(self, why_not: str = '') -> None:
+        self.answers[-1](why_not)
 
 
 @pytest.fixture
@@ -58,24 +59,16 @@ def protocol(asked: Asked) -> SwapProtocol:
     return SwapProtocol(asked)
 
 
-def accept(asked: Asked) -> None:
-    asked.answers[-1]('')
-
-
-def refuse(asked: Asked) -> None:
-    asked.answers[-1]('no')
-
-
 def hear(
     protocol: SwapProtocol, second: float, swap: str, model: str = OLD, why: str = ''
 ) -> None:
     protocol.hear({'model': model, 'swap': swap, 'swap_trouble': why}, second)
 
 
-def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
+def test_taking_back(protocol, asked):
     protocol.take_back(OLD, NEW, 0.0)
     assert asked.names == ['take back']
-    accept(asked)
+    asked.answer()
     hear(protocol, 1.0, 'none', NEW)
     assert protocol.busy
     hear(protocol, 2.0, 'none', OLD)
@@ -85,33 +78,21 @@ def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
 @pytest.mark.parametrize(
     ('answers', 'heard', 'busy', 'trouble'),
     [
-        ([refuse], [], False, 'no'),
-        ([accept, refuse], [], False, 'no'),
-        ([accept, accept], [('none', NEW, '')], False, ''),
-        ([accept, accept], [('none', 'other.npz', '')], False, 'another client chose other.npz'),
+        (['no'], [], False, 'no'),
+        (['', 'no'], [], False, 'no'),
+        (['', ''], [('none', NEW, '')], False, ''),
+        (['', ''], [('none', 'other.npz', '')], False, 'another client chose other.npz'),
         # The first word may be about something older.
-        ([accept, accept], [('failed', OLD, 'before')], True, ''),
-        (
-            [accept, accept],
-            [('failed', OLD, 'before'), ('failed', OLD, 'of another track')],
-            False,
-            'of another track',
-        ),
+        (['', ''], [BEFORE], True, ''),
+        (['', ''], [BEFORE, ('failed', OLD, 'of another track')], False, 'of another track'),
         # Before the answer it is no outcome.
-        ([accept], 3 * [('failed', OLD, 'before')], True, ''),
+        ([''], 3 * [BEFORE], True, ''),
     ],
 )
-def test_outcomes_of_a_swap(
-    protocol: SwapProtocol,
-    asked: Asked,
-    answers: list[Callable[[Asked], None]],
-    heard: list[tuple[str, str, str]],
-    busy: bool,
-    trouble: str,
-) -> None:
+def test_outcomes_of_a_swap(protocol, asked, answers, heard, busy, trouble):
     protocol.begin(NEW, OLD, 0.0)
     for answer in answers:
-        answer(asked)
+        asked.answer(answer)
     for second, each in enumerate(heard):
         hear(protocol, second, *each)
     assert protocol.busy == busy
@@ -120,12 +101,10 @@ def test_outcomes_of_a_swap(
 
 
 @pytest.mark.parametrize('answers', [0, 1, 2])
-def test_silence_ends_it_but_loading_may_take_long(
-    protocol: SwapProtocol, asked: Asked, answers: int
-) -> None:
+def test_silence_ends_it_but_loading_may_take_long(protocol, asked, answers):
     protocol.begin(NEW, OLD, 100.0)
     for _ in range(answers):
-        accept(asked)
+        asked.answer()
     last = 100.0
     if answers == 2:
         for last in range(100, 200):
@@ -138,7 +117,7 @@ def test_silence_ends_it_but_loading_may_take_long(
     assert f'{NEW} was to run, but no answer was received' in protocol.trouble
 
 
-def test_an_answer_counts_once_and_not_too_late(protocol: SwapProtocol, asked: Asked) -> None:
+def test_an_answer_counts_once_and_not_too_late(protocol, asked):
     protocol.begin(NEW, OLD, 0.0)
     late = asked.answers[-1]
     protocol.look(PATIENCE_S + 1.0)
@@ -149,7 +128,7 @@ def test_an_answer_counts_once_and_not_too_late(protocol: SwapProtocol, asked: A
     first('')
     first('')
     assert asked.names == [f'next {NEW}', 'next newer.npz', 'swap']
-    accept(asked)
+    asked.answer()
     first('no')
     assert (protocol.busy, protocol.trouble) == (True, '')
 
@@ -162,12 +141,8 @@ class Far:
     """A filter node that does at once what it is asked, as far as the test lets it."""
 
     def __init__(self, path: Path) -> None:
-        self.refusal = ''
-        self.start(str(path))
-
-    def start(self, path: str) -> None:
-        self.path = self.next = path
-        self.before = ''
+        self.refusal = self.before = ''
+        self.path = self.next = str(path)
         self.swaps = self.received = 0
 
     def name_next(self, path: str, answer: Answer) -> None:
@@ -180,9 +155,8 @@ class Far:
         answer(self.refusal)
 
     def take_back(self, answer: Answer) -> None:
-        if not self.refusal:
-            self.run(self.before)
-        answer(self.refusal)
+        self.next = self.before
+        self.swap(answer)
 
     def run(self, path: str) -> None:
         self.before, self.path = self.path, path
@@ -236,9 +210,11 @@ class Bench:
         for _ in range(count):
             self.second(heard=heard)
 
-    def blocks(self, errors: np.ndarray, count: int = BLOCKS_PER_LAP) -> None:
+    def blocks(self, errors: np.ndarray, count: int = BLOCKS_PER_LAP, seconds: int = 4) -> None:
+        """Let as many blocks end with such errors, and then some seconds pass."""
         for index in range(count):
             self.promotion.contest.count(*(errors * (1.0 + 0.01 * index)).tolist())
+        self.seconds(seconds)
 
     @property
     def trouble(self) -> str:
@@ -268,23 +244,18 @@ def bench(old: Path, good: Model, tmp_path: Path) -> Iterator[Bench]:
     bench.promotion.close()
 
 
-def test_what_is_measured_to_be_better_is_handed_over(
-    bench: Bench, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
-    recording = slot_car_laps[1]
-    assert recording.positions is not None
+def test_what_is_measured_to_be_better_is_handed_over(bench, slot_car_laps, tmp_path):
+    # Both filter with the limits that the filter node reports.
+    for each in (bench.promotion.incumbent, bench.promotion.candidate):
+        assert each.limits.error_m == 50.0
+    imu, positions = slot_car_laps[1].imu, slot_car_laps[1].positions
     places: dict[int, tuple[float, float]] = {}
-    events = zip(
-        recording.imu.stamps.tolist(),
-        recording.imu.samples,
-        recording.positions.stamps.tolist(),
-        recording.positions.positions.tolist(),
-        strict=True,
-    )
-    for stamp, sample, position_stamp, position in events:
+    for stamp, sample, position in zip(
+        imu.stamps.tolist(), imu.samples, positions.positions.tolist(), strict=True
+    ):
         bench.promotion.take(stamp, sample)
-        places[position_stamp] = position
-        bench.promotion.settle(position_stamp, places.get)
+        places[stamp] = position
+        bench.promotion.settle(stamp, places.get)
     values = bench.promotion.values()
     assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']
     bench.seconds(4)
@@ -297,19 +268,9 @@ def test_what_is_measured_to_be_better_is_handed_over(
     )
 
 
-def test_both_filter_with_the_limits_that_the_filter_node_reports(bench: Bench) -> None:
-    for each in (bench.promotion.incumbent, bench.promotion.candidate):
-        assert each is not None
-        assert each.limits.error_m == 50.0
-
-
-def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
-    bench: Bench, old: Path
-) -> None:
+def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(bench, old):
     bench.blocks(BETTER)
-    bench.seconds(4)
     bench.blocks(BETTER)
-    bench.seconds(4)
     assert bench.far.path == str(old)
     assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1}
     assert bench.promotion.state == 'comparing'
@@ -318,36 +279,30 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
 
 
 @pytest.mark.parametrize('is_the_same', [True, False])
-def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
-    bench: Bench, is_the_same: bool
-) -> None:
+def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(bench, is_the_same):
     bench.is_the_same = is_the_same
     # The first candidate was there before.
     for _ in range(2):
         bench.seconds(4)
         assert bench.promotion.state == 'comparing'
-        bench.blocks(WORSE)
-        bench.seconds(20)
+        bench.blocks(WORSE, seconds=20)
     assert bench.promotion.values()['blocks'] == (BLOCKS_PER_LAP if is_the_same else 0)
 
 
-def test_on_trial_no_other_candidate_comes_and_then_one_may(bench: Bench) -> None:
+def test_on_trial_no_other_candidate_comes_and_then_one_may(bench):
     bench.blocks(BETTER)
-    bench.seconds(4)
     bench.blocks(WORSE, BLOCKS_PER_LAP - 1)
-    bench.seconds(4)
     assert bench.promotion.state == 'on trial'
     assert (bench.far.swaps, len(bench.candidates)) == (1, 1)
     bench.blocks(WORSE, 1)
-    bench.seconds(4)
     assert bench.promotion.state == 'comparing'
     assert (bench.far.swaps, len(bench.candidates)) == (1, 2)
 
 
 @pytest.mark.parametrize('content', [None, b'', b'no model'])
 def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
-    old: Path, good: Model, tmp_path: Path, content: bytes | None
-) -> None:
+    old, good, tmp_path, content
+):
     path = tmp_path / 'running.npz'
     if content is not None:
         path.write_bytes(content)
@@ -363,71 +318,57 @@ def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
     assert (bench.trouble, bench.promotion.state) == ('', 'comparing')
 
 
-def test_positions_in_another_frame_make_no_contest(
-    old: Path, good: Model, tmp_path: Path
-) -> None:
-    elsewhere = replace(good, frame_id='elsewhere')
-    bench = Bench(Far(old), tmp_path, elsewhere)
-    bench.seconds(10)
-    assert "its positions are in the frame 'elsewhere'" in bench.trouble
-    assert bench.promotion.state == 'no contest'
-
-
-def test_nothing_is_put_up_before_something_was_learned(
-    old: Path, good: Model, tmp_path: Path
-) -> None:
+def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old, good, tmp_path):
     bench = Bench(Far(old), tmp_path, None)
     bench.seconds(5)
     assert bench.promotion.state == 'no candidate yet'
     bench.snapshot = good
     bench.seconds(2)
     assert bench.promotion.state == 'comparing'
+    other = Bench(Far(old), tmp_path / 'other', replace(good, frame_id='elsewhere'))
+    other.seconds(10)
+    assert "its positions are in the frame 'elsewhere'" in other.trouble
+    assert other.promotion.state == 'no contest'
 
 
-def test_a_refusal_is_reported_and_another_candidate_tries(bench: Bench, old: Path) -> None:
+def test_a_refusal_is_reported_and_another_candidate_tries(bench, old):
     bench.far.refusal = 'no room'
     bench.blocks(BETTER)
-    bench.seconds(4)
     assert bench.trouble == bench.promotion.values()['promotion_trouble'] == 'no room'
     assert bench.warned == ['no room']
     assert bench.promotion.obstacle == ''
     assert len(bench.candidates) == 2
     bench.far.refusal = ''
     bench.blocks(BETTER)
-    bench.seconds(4)
     assert 'promotion_trouble' not in bench.promotion.values()
     assert bench.far.path != str(old)
 
 
-def test_a_folder_that_is_gone_is_reported_and_tried_again(bench: Bench, tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_reported_and_tried_again(bench, tmp_path):
     shutil.rmtree(tmp_path)
     bench.blocks(BETTER)
-    bench.seconds(4)
     assert 'cannot be written' in bench.trouble
     assert bench.far.swaps == 0
     tmp_path.mkdir()
     bench.blocks(BETTER)
-    bench.seconds(4)
     assert bench.far.swaps == 1
     assert bench.trouble == ''
 
 
-def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_path: Path) -> None:
+def test_the_file_that_runs_outlives_those_that_were_refused(bench, tmp_path):
     bench.blocks(BETTER)
-    bench.seconds(4)
-    bench.blocks(WORSE)
+    bench.blocks(WORSE, seconds=0)
     bench.far.refusal = 'no room'
-    for _ in range(4):
-        bench.seconds(4)
+    bench.seconds(4)
+    for _ in range(3):
         bench.blocks(BETTER)
+    bench.blocks(BETTER, seconds=0)
     numbers = [int(path.name.split('.')[-2]) for path in sorted(tmp_path.glob('*.npz'))]
     assert numbers == [1, 2, 3, 4]
     assert bench.far.path.endswith('000001.npz')
 
 
-def test_a_bug_is_reported_and_not_repeated_at_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_is_reported_and_not_repeated_at_once(bench, monkeypatch):
     written = []
 
     def write(*_: object) -> None:
@@ -435,8 +376,7 @@ def test_a_bug_is_reported_and_not_repeated_at_once(
         raise RuntimeError(str(len(written)))
 
     monkeypatch.setattr(bench.files, 'write', write)
-    bench.blocks(BETTER)
-    bench.second()
+    bench.blocks(BETTER, seconds=1)
     with pytest.raises(RuntimeError):
         bench.second()
     bench.seconds(5)
@@ -445,25 +385,23 @@ def test_a_bug_is_reported_and_not_repeated_at_once(
     assert bench.promotion.state == 'comparing'
 
 
-def test_another_client_chooses_a_model(bench: Bench, old: Path, tmp_path: Path) -> None:
+def test_another_client_chooses_a_model_and_a_restart(bench, old, tmp_path):
     other = tmp_path / 'other.npz'
     shutil.copy(old, other)
-    bench.blocks(BETTER, 2)
+    bench.blocks(BETTER, 2, seconds=0)
     bench.far.run(str(other))
     bench.seconds(3)
     values = bench.promotion.values()
     assert (values['incumbent'], values['blocks']) == (str(other), 0)
     assert bench.trouble == ''
-
-
-def test_a_restart_with_the_same_model_is_noticed(bench: Bench) -> None:
-    bench.blocks(BETTER, 2)
+    # A restart with the same model is noticed.
+    bench.blocks(BETTER, 2, seconds=0)
     bench.far.received = 0
     bench.seconds(3)
     assert bench.promotion.values()['blocks'] == 0
 
 
-def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
+def test_a_filter_node_that_is_away_has_no_contest(bench):
     bench.seconds(int(AWAY_S), heard=False)
     assert bench.promotion.state == 'comparing'
     bench.second(heard=False)
@@ -473,10 +411,9 @@ def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
     assert bench.promotion.state == 'comparing'
 
 
-def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
+def test_a_filter_node_that_dies_meanwhile(bench):
     bench.far.swap = lambda _: None  # type: ignore[method-assign,assignment,misc]
     bench.blocks(BETTER)
-    bench.seconds(4)
     bench.seconds(30, heard=False)
     assert bench.promotion.counters['hand_overs'] == 0
     assert 'diagnostics are not received' in bench.promotion.state

@@ -2,20 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings start as the drive grows, when positions end, and when errors rise."""
 
-from __future__ import annotations
-
 import json
 import math
 
 import pytest
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
-from two_manifold_ros.adapting.schedule import (
-    FIRST_S,
-    GROWTH,
-    Schedule,
-    USUAL_PARTS,
-)
+from two_manifold_ros.adapting.schedule import FIRST_S, GROWTH, Schedule, USUAL_PARTS
 
 STEP_NS = 100_000_000
 HOLE_NS = 1_000_000_000
@@ -44,8 +37,12 @@ def trainings(schedule: Schedule, until_s: float, lap_s: float = math.nan) -> li
     return found
 
 
-def test_what_is_not_given_positions_does_not_count() -> None:
-    schedule = Schedule()
+@pytest.fixture
+def schedule() -> Schedule:
+    return Schedule()
+
+
+def test_what_is_not_given_positions_does_not_count(schedule):
     newest_ns = driven(schedule, 5.0)
     schedule.count(newest_ns + 60 * 10**9, HOLE_NS)
     # Nor does a clock that is set back.
@@ -55,7 +52,7 @@ def test_what_is_not_given_positions_does_not_count() -> None:
 
 
 @pytest.mark.parametrize('rest_s', [0.0, 5.0])
-def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s: float) -> None:
+def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s):
     """Laps count from where the first one would have started without a rest."""
     attempts = trainings(Schedule(), 40.0)
     assert attempts == pytest.approx([FIRST_S * GROWTH**each for each in range(6)], rel=0.03)
@@ -68,23 +65,18 @@ def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s: float) -> None
     assert laps == pytest.approx([2.0, 3.0, 4.0, 5.0, 10.0, 20.0], abs=0.05)
 
 
-def test_a_training_a_little_early_is_the_one_of_its_lap() -> None:
-    schedule = Schedule()
+def test_a_training_a_little_early_is_the_one_of_its_lap(schedule):
     for driven_laps, next_laps in ((1.4, 2.0), (1.8, 3.0), (3.3, 4.0), (4.9, 10.0)):
         driven(schedule, driven_laps * LAP_S - schedule.known_s)
         schedule.begin_training(LAP_S, schedule.known_s, 0)
         assert schedule.due_s == pytest.approx(next_laps * LAP_S, abs=0.3)
-
-
-def test_what_is_not_kept_any_more_does_not_slow_learning_down() -> None:
-    schedule = Schedule()
+    # What is not kept any more does not slow learning down.
     schedule.known_s = 1e6
     schedule.begin_training(LAP_S, 8 * LAP_S, 0)
     assert schedule.due_s - schedule.known_s == pytest.approx(8 * LAP_S)
 
 
-def test_positions_end_once_and_another_training_is_worth_a_part_of_a_lap() -> None:
-    schedule = Schedule()
+def test_positions_end_once_and_another_training_is_worth_a_part_of_a_lap(schedule):
     assert not schedule.has_stopped(10**18, HOLE_NS, math.nan)
     newest_ns = driven(schedule, FIRST_S - 1.0)
     # Too little.
@@ -120,8 +112,7 @@ def risen(schedule: Schedule) -> int:
     return begin_ns
 
 
-def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out() -> None:
-    schedule = Schedule()
+def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(schedule):
     judged(schedule, 5.0, *[0.1] * (USUAL_PARTS - 1), 0.2)
     begin_ns = schedule.newest_ns
     judged(schedule, *[1.0] * (USUAL_PARTS - 1))
@@ -140,9 +131,8 @@ def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out() ->
     assert schedule.outliers == []
 
 
-def test_what_is_unlike_once_in_each_lap_is_a_change() -> None:
+def test_what_is_unlike_once_in_each_lap_is_a_change(schedule):
     """As a stretch that was rebuilt."""
-    schedule = Schedule()
     lap = [1.0, *[0.1] * (BLOCKS_PER_LAP - 1)]
     judged(schedule, *[0.1] * USUAL_PARTS)
     begin_ns = schedule.newest_ns
@@ -152,8 +142,7 @@ def test_what_is_unlike_once_in_each_lap_is_a_change() -> None:
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
 
 
-def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last() -> None:
-    schedule = Schedule()
+def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last(schedule):
     judged(schedule, *[0.1] * USUAL_PARTS, *[1.0] * (USUAL_PARTS - 1))
     schedule.begin_training(LAP_S, schedule.known_s, (schedule.newest_ns or 0) + 1)
     last_ns = schedule.newest_ns
@@ -161,28 +150,22 @@ def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last() -> No
     assert (schedule.since_ns, schedule.outliers) == (last_ns, [])
 
 
-def test_what_lasts_for_two_laps_is_a_change_and_due_at_once() -> None:
+def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule):
     """It is tried alone until it is learned."""
-    schedule = Schedule()
     begin_ns = risen(schedule)
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
     assert schedule.is_due
     assert schedule.begin_training(LAP_S, schedule.known_s, 0)
     assert schedule.due_s == pytest.approx(schedule.known_s + LAP_S, abs=0.2)
+    # A model that was started before errors rose leaves nothing out.
+    schedule.end_training(begin_ns - 1, begin_ns - 1)
+    assert schedule.epoch_ns == 0
     schedule.end_training(begin_ns, begin_ns)
     assert schedule.epoch_ns == begin_ns
     assert not schedule.begin_training(LAP_S, schedule.known_s, 0)
 
 
-def test_a_model_started_before_errors_rose_again_leaves_nothing_out() -> None:
-    schedule = Schedule()
-    begin_ns = risen(schedule)
-    schedule.end_training(begin_ns - 1, begin_ns - 1)
-    assert schedule.epoch_ns == 0
-
-
-def test_it_goes_on_after_a_restart() -> None:
-    schedule = Schedule()
+def test_it_goes_on_after_a_restart(schedule):
     risen(schedule)
     judged(schedule, *[0.1] * USUAL_PARTS, 1.0, 1.0)
     numbers = json.loads(json.dumps(schedule.saved()))

@@ -2,20 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans made from laps of an ellipse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.comparison.protocol import Plan, plan_share
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')

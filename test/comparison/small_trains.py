@@ -1,23 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lessons made of arrays, and what every method has to hold to."""
-
-from __future__ import annotations
+"""Lessons made of arrays and of paths that are driven, and what every method has to hold to."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import TrainSplit
+from two_manifold_ros.comparison.method import FittedMethod, Method, TrainSplit
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import FittedMethod, Method
-    from two_manifold_ros.recordings.recording import Recording
 
 PERIOD_NS = 100_000_000
 
@@ -77,3 +72,41 @@ def check_repeatable(method: Method, train: TrainSplit, segment: Segment) -> Non
     wanted = first.predict(segment).positions.tobytes()
     assert first.predict(segment).positions.tobytes() == wanted
     assert second.predict(segment).positions.tobytes() == wanted
+
+
+PERIOD_S = PERIOD_NS * 1e-9
+FINE = 200
+
+MOUNT = np.zeros((6, 3))
+"""Upside down and turned by a right angle, the yaw rate in units of two rad/s."""
+MOUNT[0, 2], MOUNT[1, 1], MOUNT[5, 0] = 1.0, -1.0, -0.5
+GRAVITY = np.array([0.3, -0.2, -9.81, 0.0, 0.0, 0.01])
+
+
+def driven(
+    ticks: int, rate: Callable[[np.ndarray], np.ndarray], speed: Callable[[np.ndarray], np.ndarray]
+) -> Segment:
+    """Integrate a yaw rate and a speed, functions of the seconds, 200 steps a tick."""
+    step = PERIOD_S / FINE
+    seconds = step * (np.arange(ticks * FINE) + 0.5)
+    rates, speeds = rate(seconds), speed(seconds)
+    heading = step * (np.cumsum(rates) - rates / 2.0)
+    velocity = speeds[:, None] * np.stack([np.cos(heading), np.sin(heading)], axis=1)
+    positions = step * velocity.cumsum(axis=0)[FINE - 1 :: FINE]
+    inputs = np.stack([rates, np.gradient(speeds, step), speeds * rates], axis=1)
+    means = inputs.reshape(ticks, FINE, 3).mean(axis=1)
+    return segment_of(means @ MOUNT.T + GRAVITY, positions)
+
+
+def varied(ticks: int) -> Segment:
+    """Return bends to both sides at changing speed, to learn the axes from."""
+    return driven(
+        ticks,
+        lambda t: 0.5 * np.sin(0.4 * t) + 0.3 * np.cos(0.23 * t),
+        lambda t: 2.0 + 0.6 * np.sin(0.5 * t + 1.0),
+    )
+
+
+def steady(ticks: int, rate: float, speed: float) -> Segment:
+    """Return a circle, or a straight line."""
+    return driven(ticks, lambda t: np.full_like(t, rate), lambda t: np.full_like(t, speed))

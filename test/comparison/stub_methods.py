@@ -6,15 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 import os
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Predictions
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.comparison.method import Predictions, TrainSplit
+from two_manifold_ros.ticks.segments import Segment
 
 
 @dataclass

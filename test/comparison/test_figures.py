@@ -2,33 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures of a comparison."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from stub_methods import Failing, Fixed, Repeater
 
 from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.outcome import Comparison, Result
+from two_manifold_ros.comparison.protocol import Plan
 from two_manifold_ros.errors import InputError
 
 pytest.importorskip('matplotlib')
-from two_manifold_ros.comparison.figures import (
-    caption_of,
-    draw_errors,
-    draw_tracks,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.comparison.outcome import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
+from two_manifold_ros.comparison.figures import caption_of, draw_errors, draw_tracks
 
 DRAWINGS = pytest.mark.parametrize('draw', [draw_errors, draw_tracks])
+Draw = Callable[[Comparison, Path], None]
 
 
 @pytest.fixture(scope='session')
@@ -43,7 +34,7 @@ def compared(ellipse_plan: Plan) -> Comparison:
     return compare(ellipse_plan, methods)
 
 
-def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path: Path) -> bytes:
+def drawn(draw: Draw, comparison: Comparison, path: Path) -> bytes:
     draw(comparison, path)
     content = path.read_bytes()
     assert content.startswith(b'\x89PNG')
@@ -51,42 +42,23 @@ def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path
     return content
 
 
-@pytest.fixture(scope='module')
-def pictures(compared: Comparison, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return what each of them draws of it, by name."""
-    path = tmp_path_factory.mktemp('pictures') / 'first.png'
-    return {draw.__name__: drawn(draw, compared, path) for draw in (draw_errors, draw_tracks)}
+@DRAWINGS
+def test_the_same_results_give_the_same_bytes_whatever_failed(draw, compared, tmp_path):
+    def bytes_of(*results: Result) -> bytes:
+        return drawn(draw, replace(compared, results=results), tmp_path / 'drawn.png')
+
+    failed, *others, last = compared.results
+    first = bytes_of(failed, *others, last)
+    # A failure is not drawn.
+    assert bytes_of(*others, last) == first != bytes_of(failed, *others)
+    if draw is draw_errors:
+        # Our own line is the one that stands out.
+        own, other = (bytes_of(*others, replace(last, name=n)) for n in ('default', 'manifold'))
+        assert own != other == first
 
 
 @DRAWINGS
-def test_the_same_results_give_the_same_bytes_whatever_failed(
-    draw: Callable[[Comparison, Path], None],
-    compared: Comparison,
-    pictures: dict[str, bytes],
-    tmp_path: Path,
-) -> None:
-    first = pictures[draw.__name__]
-    # The first result is a failure, which is not drawn.
-    rest = replace(compared, results=compared.results[1:])
-    assert drawn(draw, rest, tmp_path / 'second.png') == first
-    fewer = replace(compared, results=compared.results[:-1])
-    assert drawn(draw, fewer, tmp_path / 'fewer.png') != first
-
-
-def test_our_own_line_is_the_one_that_stands_out(
-    compared: Comparison, pictures: dict[str, bytes], tmp_path: Path
-) -> None:
-    def named(name: str) -> bytes:
-        results = (*compared.results[:-1], replace(compared.results[-1], name=name))
-        return drawn(draw_errors, replace(compared, results=results), tmp_path / f'{name}.png')
-
-    assert named('default') != named('manifold') == pictures['draw_errors']
-
-
-@DRAWINGS
-def test_methods_without_states_and_horizons_without_scores(
-    draw: Callable[[Comparison, Path], None], ellipse_plan: Plan, tmp_path: Path
-) -> None:
+def test_methods_without_states_and_horizons_without_scores(draw, ellipse_plan, tmp_path):
     (test,) = ellipse_plan.tests
     truth = test.truth.copy()
     truth[:, 1:] = np.nan
@@ -94,9 +66,7 @@ def test_methods_without_states_and_horizons_without_scores(
     drawn(draw, compare(plan, [Fixed('one')]), tmp_path / 'a.png')
 
 
-def test_the_caption_shows_what_is_given_positions_and_what_is_not_drawn(
-    compared: Comparison,
-) -> None:
+def test_the_caption_shows_what_is_given_positions_and_what_is_not_drawn(compared):
     assert caption_of(compared).splitlines()[1:] == ['Without a state, so not shown: the seeing']
     _, seeing, one, _ = compared.results
     shown = replace(seeing, linear=one.linear)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HMM against sums over all paths, EM against the truth, positions against means."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import itertools
 import logging
@@ -11,13 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from small_trains import (
-    circle,
-    segment_of,
-    train_of,
-    wander,
-    without_positions,
-)
+from small_trains import circle, segment_of, train_of, wander, without_positions
 
 from two_manifold_ros.comparison.hidden_markov import (
     Codebook,
@@ -39,14 +31,13 @@ TRUTH = MarkovTables(
 )
 
 
-def sample(tables: MarkovTables, ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw states and symbols."""
+def symbols_of(tables: MarkovTables, ticks: int, seed: int) -> np.ndarray:
+    """Draw symbols."""
     rng = np.random.default_rng(seed)
     states = [rng.choice(len(tables.start), p=tables.start)]
     for _ in range(ticks - 1):
         states.append(rng.choice(len(tables.start), p=tables.transition[states[-1]]))
-    symbols = [rng.choice(tables.emission.shape[1], p=tables.emission[state]) for state in states]
-    return np.array(states), np.array(symbols)
+    return np.array([rng.choice(tables.emission.shape[1], p=tables.emission[s]) for s in states])
 
 
 def over_all_paths(tables: MarkovTables, symbols: np.ndarray) -> tuple[np.ndarray, float]:
@@ -61,7 +52,7 @@ def over_all_paths(tables: MarkovTables, symbols: np.ndarray) -> tuple[np.ndarra
     return last / last.sum(), float(np.log(last.sum()))
 
 
-def test_the_filter_sums_over_all_paths() -> None:
+def test_the_filter_sums_over_all_paths():
     symbols = np.array([2, 0, 3, 1, 1, 0])
     states, log_likelihood = TRUTH.filter(symbols)
     for tick in range(len(symbols)):
@@ -70,68 +61,52 @@ def test_the_filter_sums_over_all_paths() -> None:
     assert log_likelihood == pytest.approx(wanted_log, rel=1e-12)
 
 
-def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
+def test_labels_are_counted_within_stretches_and_where_they_are_known():
     labels = [np.array([0, 0, 1, -1, 1]), np.array([1, 0])]
     symbols = [np.array([2, 1, 0, 0, 0]), np.array([0, 2])]
     tables = count_labels(labels, symbols, 2, 4)
     small = 0.01
     np.testing.assert_allclose(tables.start, [0.5, 0.5])
-    np.testing.assert_allclose(
-        tables.transition,
-        [
-            [(1 + small) / (2 + 2 * small), (1 + small) / (2 + 2 * small)],
-            [(1 + small) / (1 + 2 * small), small / (1 + 2 * small)],
-        ],
-    )
-    np.testing.assert_allclose(
-        tables.emission,
-        np.array([[small, 1 + small, 2 + small, small], [3 + small, small, small, small]])
-        / (3 + 4 * small),
-    )
+    for found, counts in (
+        (tables.transition, [[1, 1], [1, 0]]),
+        (tables.emission, [[0, 1, 2, 0], [3, 0, 0, 0]]),
+    ):
+        shares = np.array(counts) + small
+        np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True))
 
 
-def test_a_symbol_never_seen_shows_and_spoils_nothing() -> None:
-    _, symbols = sample(TRUTH, 500, 1)
+def test_a_symbol_never_seen_shows_and_spoils_nothing():
     pytest.importorskip('hmmlearn')
-    unseen = MarkovTables(
-        TRUTH.start, TRUTH.transition, np.hstack([TRUTH.emission, np.zeros((3, 1))])
-    )
-    learned = improve(unseen, [symbols], 5)
+    unseen = replace(TRUTH, emission=np.hstack([TRUTH.emission, np.zeros((3, 1))]))
+    learned = improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
     states, log_likelihood = learned.filter(np.array([0, 4, 4, 1]))
     assert np.isfinite(log_likelihood)
     assert (states > 0.0).all()
     np.testing.assert_allclose(states[1], states[0] @ learned.transition, rtol=0.05, atol=0.01)
 
 
-def test_each_pass_of_em_raises_the_likelihood() -> None:
+def test_each_pass_of_em_raises_the_likelihood():
     pytest.importorskip('hmmlearn')
-    stretches = [sample(TRUTH, 300, 2)[1]]
+    stretches = [symbols_of(TRUTH, 300, 2)]
     rng = np.random.default_rng(6)
-    begun = MarkovTables(
-        np.full(4, 0.25), rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4), 4)
-    )
-    likelihoods = [
-        improve(begun, stretches, passes).filter_all(stretches)[1] for passes in range(8)
-    ]
+    begun = MarkovTables(np.full(4, 0.25), *rng.dirichlet(np.ones(4), (2, 4)))
+    learned = [improve(begun, stretches, passes) for passes in range(8)]
+    likelihoods = [tables.filter_all(stretches)[1] for tables in learned]
     assert (np.diff(likelihoods) > 0.0).all()
 
 
-def test_a_state_that_dies_out_does_not_end_the_learning() -> None:
+def test_a_state_that_dies_out_does_not_end_the_learning():
     """Left to itself, hmmlearn refuses a row of zeros."""
     pytest.importorskip('hmmlearn')
     symbols = np.array([0, 1] * 50)
-    begun = MarkovTables(
-        np.array([1.0, 0.0, 0.0]),
-        np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1.0]]),
-        np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1.0]]),
-    )
+    begun = MarkovTables(np.eye(3)[0], np.eye(3)[[1, 0, 2]], np.eye(3))
     learned = improve(begun, [symbols], 10)
     for rows in (learned.start[None], learned.transition, learned.emission):
         np.testing.assert_allclose(rows.sum(axis=1), 1.0)
         assert (rows > 0.0).all()
 
 
-def test_the_library_keeps_its_advice_to_itself(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_library_keeps_its_advice_to_itself(caplog):
     pytest.importorskip('hmmlearn')
     caplog.set_level(logging.INFO, logger='hmmlearn')
     improve(TRUTH, [np.array([0, 1, 2, 3, 0])], 3)
@@ -139,19 +114,16 @@ def test_the_library_keeps_its_advice_to_itself(caplog: pytest.LogCaptureFixture
     assert logging.getLogger('hmmlearn').level == logging.INFO
 
 
-def test_every_code_is_used_and_no_row_is_needed_twice() -> None:
+def test_every_code_is_used_and_no_row_is_needed_twice():
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
     np.testing.assert_array_equal(np.unique(book.symbols(rows)), np.arange(len(book)))
     assert len(book) <= 7
-
-
-def test_nothing_to_cluster() -> None:
     with pytest.raises(InputError, match='nothing to cluster'):
         learn_codebook(np.empty((0, 2)), 5, seed=0)
 
 
-def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> None:
+def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours():
     book = Codebook(np.array([[0.0], [2.0], [5.0]]))
     # Nearest others are 2, 2 and 3 away: squared 4, 4 and 9, median 4.
     shares = np.exp(-np.array([[0.0, 4.0, 25.0], [4.0, 0.0, 9.0], [25.0, 9.0, 0.0]]) / (2 * 3 * 4))
@@ -159,12 +131,14 @@ def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> No
     np.testing.assert_allclose(found, shares / shares.sum(axis=1)[:, None])
 
 
-def test_a_short_training_has_fewer_symbols() -> None:
+def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused():
+    with pytest.raises(InputError, match='no velocity is known'):
+        Learning(train_of(without_positions(wander(0, 40))))
     assert len(Learning(train_of(wander(0, 60))).codebook) <= 30
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
-def test_roads_that_cross_become_different_states() -> None:
+def test_roads_that_cross_become_different_states():
     """On a figure of eight, the crossing is passed in two directions."""
     phase = 2 * np.pi * np.arange(1600) / 80
     positions = np.stack([np.sin(phase), np.sin(2 * phase) / 2], axis=1)
@@ -176,39 +150,32 @@ def test_roads_that_cross_become_different_states() -> None:
     assert (np.sort(onward, axis=1)[:, -2] < 0.02).all()
 
 
-def test_ticks_without_a_position_have_no_label() -> None:
-    known = Learning(train_of(circle(0, 400)))
-    holes = circle(0, 400)
+def test_ticks_without_a_position_have_no_label():
+    known, holes = circle(0, 400), circle(0, 400)
     holes.positions[100:300] = np.nan
     learning = Learning(train_of(holes, without_positions(circle(2, 100))))
     assert np.isnan(learning.targets).any()
-    tables = learning.tables(8, 0)
-    assert np.isfinite(tables.transition).all()
-    assert np.diag(tables.transition).mean() == pytest.approx(
-        np.diag(known.tables(8, 0).transition).mean(), abs=0.05
+    found, wanted = (
+        each.tables(8, 0).transition for each in (learning, Learning(train_of(known)))
     )
+    assert np.isfinite(found).all()
+    assert np.diag(found).mean() == pytest.approx(np.diag(wanted).mean(), abs=0.05)
 
 
 @pytest.mark.parametrize('passes', [0, 3])
-def test_the_likeliest_restart_is_taken(passes: int) -> None:
+def test_the_likeliest_restart_is_taken(passes):
     pytest.importorskip('hmmlearn')
     learning = Learning(train_of(circle(0, 300)))
-    found = [
-        learning.learn(6, passes, seed).filter_all(learning.stretches)[1] for seed in range(3)
-    ]
+    tables = [learning.learn(6, passes, seed) for seed in range(3)]
+    found = [each.filter_all(learning.stretches)[1] for each in tables]
     assert len(set(found)) > 1
     assert learning.tables(6, passes).filter_all(learning.stretches)[1] == max(found)
-
-
-def test_nothing_moves_where_nothing_is_known() -> None:
-    with pytest.raises(InputError, match='no velocity is known'):
-        Learning(train_of(without_positions(wander(0, 40))))
 
 
 FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
 
 
-def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
+def test_states_are_filtered_with_shared_and_softened_emissions():
     learning = Learning(train_of(circle(0, 300)))
     segment = circle(1, 30)
     states = FittedHiddenMarkov(learning, FEW).predict(segment).states
@@ -223,7 +190,7 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
 
 
-def test_a_drive_may_start_anywhere() -> None:
+def test_a_drive_may_start_anywhere():
     """EM learns where the recording started, which says nothing of the next one."""
     learning = Learning(train_of(circle(0, 300)))
     assert learning.tables(6, 20).start.max() > 0.99
@@ -231,7 +198,7 @@ def test_a_drive_may_start_anywhere() -> None:
     assert 0.05 < fitted.tables.start.min() < fitted.tables.start.max() < 0.5
 
 
-def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
+def test_positions_mix_the_mean_of_what_followed_each_state():
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
@@ -247,13 +214,12 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
                     weights += predicted.states[tick]
         means = sums / weights[:, None]
         for predicted in found:
-            np.testing.assert_allclose(
-                predicted.positions[:, place], predicted.states @ means, atol=1e-9
-            )
+            mixed = predicted.states @ means
+            np.testing.assert_allclose(predicted.positions[:, place], mixed, atol=1e-9)
 
 
 @pytest.mark.parametrize('readout', ['ridge', 'mean'])
-def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
+def test_a_horizon_beyond_every_segment_is_not_reported(readout):
     train = train_of(circle(0, 80), horizons=(0, 80))
     fitted = FittedHiddenMarkov(Learning(train), replace(FEW, readout=readout))
     positions = fitted.predict(circle(1, 20)).positions
@@ -261,7 +227,7 @@ def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
     assert np.isnan(positions[:, 1]).all()
 
 
-def test_input_unlike_any_in_training_still_gives_positions() -> None:
+def test_input_unlike_any_in_training_still_gives_positions():
     train = train_of(circle(0, 400), window=10)
     novel = replace(wander(1, 50), values=1e6 * wander(1, 50).values)
     predicted = HiddenMarkov(states=(6,)).fit(train).predict(novel)
@@ -269,14 +235,13 @@ def test_input_unlike_any_in_training_still_gives_positions() -> None:
     assert np.isfinite(predicted.states).all()
 
 
-def test_without_a_block_to_choose_on_the_first_is_taken() -> None:
+def test_without_a_block_to_choose_on_the_first_is_taken():
     chosen = HiddenMarkov(states=(7, 3)).fit(train_of(circle(0, 60), window=25)).chosen
-    assert {name: chosen[name] for name in ('states', 'passes', 'sharpness', 'readout')} == {
-        'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'
-    }  # fmt: skip
+    first = {'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'}
+    assert chosen.items() >= first.items()
 
 
-def test_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_missing(monkeypatch):
     """Candidates without a pass of EM are not chosen instead, without a word."""
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(InputError, match=r"'hmmlearn.*pip install 'two_manifold_ros\[train\]'"):

@@ -2,12 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that every method keeps, and the two that learn next to nothing."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from driven_paths import varied
 import numpy as np
 import pytest
 from small_trains import (
@@ -16,6 +10,7 @@ from small_trains import (
     circle,
     recorded_train,
     train_of,
+    varied,
     wander,
     without_positions,
 )
@@ -29,11 +24,6 @@ from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import Method
-    from two_manifold_ros.recordings.recording import Recording
-
-
 CHANGING = {
     'mean': (MeanPosition(), 8),
     'previous': (PreviousPosition(), 8),
@@ -46,7 +36,7 @@ CHANGING = {
 
 
 @pytest.mark.parametrize('name', CHANGING)
-def test_every_method_is_causal_and_repeatable(name: str) -> None:
+def test_every_method_is_causal_and_repeatable(name):
     method, window = CHANGING[name]
     if name == 'hmm':
         pytest.importorskip('hmmlearn')
@@ -71,9 +61,7 @@ def test_every_method_is_causal_and_repeatable(name: str) -> None:
     ],
     ids=lambda each: getattr(each, 'name', None),
 )
-def test_a_slot_car_is_followed_better_than_by_its_mean(
-    method: Method, share: float, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_a_slot_car_is_followed_better_than_by_its_mean(method, share, slot_car_laps):
     if method.name == 'hmm':
         pytest.importorskip('hmmlearn')
     train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
@@ -82,7 +70,7 @@ def test_a_slot_car_is_followed_better_than_by_its_mean(
     assert error < share * held_out_error(MeanPosition().fit(train), rest, train)
 
 
-def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
+def test_the_mean_of_the_known_ticks_at_every_horizon():
     first, second = wander(0, 20), wander(1, 30)
     first.positions[3:9] = np.nan
     predicted = MeanPosition().fit(train_of(first, second)).predict(wander(2, 4)).positions
@@ -90,17 +78,12 @@ def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
     mean = sum(known) / len(known)
     assert predicted.shape == (4, 3, 2)
     np.testing.assert_allclose(predicted, np.broadcast_to(mean, (4, 3, 2)))
-
-
-def test_no_training_position_at_all() -> None:
-    segment = without_positions(wander(0, 20))
-    half = replace(segment, positions=segment.positions.copy())
-    half.positions[:, 0] = 1.0
+    second.positions[:, 1] = np.nan
     with pytest.raises(InputError, match='no training position is known'):
-        MeanPosition().fit(train_of(segment, half))
+        MeanPosition().fit(train_of(without_positions(first), second))
 
 
-def test_the_position_at_the_tick_for_every_horizon() -> None:
+def test_the_position_at_the_tick_for_every_horizon():
     segment = wander(1, 10)
     segment.positions[4] = np.nan
     predicted = PreviousPosition().fit(train_of(wander(0, 20))).predict(segment).positions
@@ -115,22 +98,16 @@ MAP = np.array([[1.0, 2.0], [1e6, 0.0], [1e-5, -1e-5], [0.5, 0.0]])
 POSITIONS = STATES @ MAP + [10.0, -20.0]
 
 
-def test_a_linear_map_is_found_whatever_the_units_of_the_states() -> None:
-    track = fit_linear_track(STATES, POSITIONS)
-    np.testing.assert_allclose(track.read(STATES), POSITIONS, atol=0.02)
-
-
-def test_a_constant_coordinate_and_unknown_numbers_do_no_harm() -> None:
-    states = np.column_stack([np.ones(400), STATES])
-    states[5], positions = np.nan, POSITIONS.copy()
-    positions[9] = np.nan
-    track = fit_linear_track(states, positions)
-    read = track.read(states)
+def test_a_linear_map_is_found_whatever_the_units_of_the_states():
+    """A constant coordinate and unknown numbers do no harm."""
+    np.testing.assert_allclose(
+        fit_linear_track(STATES, POSITIONS).read(STATES), POSITIONS, atol=0.02
+    )
+    states, positions = np.column_stack([np.ones(400), STATES]), POSITIONS.copy()
+    states[5] = positions[9] = np.nan
+    read = fit_linear_track(states, positions).read(states)
     assert np.isnan(read[5]).all()
-    rest = np.arange(400) != 5
-    np.testing.assert_allclose(read[rest], POSITIONS[rest], atol=0.02)
-
-
-def test_nothing_known_is_no_track() -> None:
+    np.testing.assert_allclose(np.delete(read, 5, 0), np.delete(POSITIONS, 5, 0), atol=0.02)
+    # Nothing known is no track.
     assert fit_linear_track(STATES, np.full_like(POSITIONS, np.nan)) is None
     assert fit_linear_track(np.full_like(STATES, np.nan), POSITIONS) is None

@@ -2,45 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filters of this package among the compared methods, and all methods by name."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from other_recordings import multiplied_imu, without_imu
 import pytest
 
 from two_manifold_ros.comparison import own_filters
 from two_manifold_ros.comparison.comparing import compare, grade, Trial
 from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
+from two_manifold_ros.comparison.method import TrainSplit
+from two_manifold_ros.comparison.outcome import Result
 from two_manifold_ros.comparison.own_filters import EVERY, FittedModel, ManifoldHmm, methods_named
-from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
+from two_manifold_ros.comparison.protocol import Plan, plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.names import KERNELS
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.comparison.outcome import Result
-    from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-
 
 @pytest.mark.parametrize('name', EVERY)
-def test_every_name_is_that_of_a_method(name: str) -> None:
+def test_every_name_is_that_of_a_method(name):
     (method,) = methods_named([name])
     assert method.name == name
     assert method.title
     assert method.sees_positions == (name in {'previous', 'imu-only'})
 
 
-def test_the_kernels_in_one_word() -> None:
+def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car():
+    opponents = [KalmanFilter(states=20, block_rows=150), HiddenMarkov(states=(20,))]
+    assert methods_named(['kalman', 'hmm'], SLOT_CAR) == opponents
     methods = methods_named(['kernels', 'manifold', 'mean'])
     assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
     changes = [method.changes for method in methods[1:] if isinstance(method, ManifoldHmm)]
@@ -49,15 +44,9 @@ def test_the_kernels_in_one_word() -> None:
 
 
 @pytest.mark.parametrize('names', [['mean', 'magic'], [''], []])
-def test_an_unknown_name_is_refused(names: list[str]) -> None:
+def test_an_unknown_name_is_refused(names):
     with pytest.raises(InputError, match=r'there is no method .*; choose from mean,previous,'):
         methods_named(names)
-
-
-def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
-    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
-    assert kalman == KalmanFilter(states=20, block_rows=150)
-    assert hmm == HiddenMarkov(states=(20,))
 
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
@@ -87,43 +76,31 @@ def check_alike(result: Result, wanted: Evaluation) -> None:
 
 
 def test_the_scores_are_those_of_evaluate(
-    slot_car_plan: Plan,
-    slot_car_model: RouteModel,
-    slot_car_laps: tuple[Recording, Recording],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    slot_car_plan, slot_car_model, slot_car_laps, monkeypatch
+):
     monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: FittedModel(slot_car_model))
-    (result,) = compare(slot_car_plan, [methods_named(['default'])[0]]).results
+    (result,) = compare(slot_car_plan, methods_named(['default'])).results
     check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
 
 
-def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(slot_car_model, slot_car_laps):
     """The IMU is turned over on the way; what is wrong with it shows in the samples only."""
     followed = replace(slot_car_laps[1], name='the rest')
-    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
-    turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
-    samples = np.where(turned, followed.imu.samples * [1, -1, -1, 1, -1, -1], followed.imu.samples)
-    spoilt = replace(followed, imu=replace(followed.imu, samples=samples))
+    spoilt = multiplied_imu(followed, 10.0, 18.0)
     plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
     wanted = evaluate(slot_car_model, [spoilt])
     assert 0.5 < wanted.published / wanted.ticks < 0.95
     (test,) = plan.tests
     predicted = FittedModel(slot_car_model).predict(test.segment)
     trial = Trial((predicted.positions,), None, {}, (predicted.valid,))
-    (result,) = grade(plan, [methods_named(['default'])[0]], {'default': trial}).results
+    (result,) = grade(plan, methods_named(['default']), {'default': trial}).results
     check_alike(result, wanted)
 
 
-def test_it_goes_on_over_a_gap_as_on_the_vehicle(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    followed = slot_car_laps[1].between(0, 20)
-    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
-    parted = replace(followed, imu=followed.imu.select((elapsed < 8.0) | (elapsed > 9.0)))
+def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
+    parted = without_imu(slot_car_laps[1].between(0, 20), 8.0, 9.0)
     plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
     fitted = FittedModel(slot_car_model)
     (run,) = evaluate(slot_car_model, [parted]).runs
@@ -135,9 +112,7 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
     assert len(plan.tests) == 2
 
 
-def test_a_tick_that_the_filter_never_saw_has_no_position(
-    slot_car_plan: Plan, slot_car_model: RouteModel
-) -> None:
+def test_a_tick_that_the_filter_never_saw_has_no_position(slot_car_plan, slot_car_model):
     (test,) = slot_car_plan.tests
     segment, stamps = test.segment, test.segment.stamps.copy()
     stamps[7] += 1
@@ -147,9 +122,7 @@ def test_a_tick_that_the_filter_never_saw_has_no_position(
     assert np.isfinite(np.delete(predicted.positions, 7, axis=0)).all()
 
 
-def test_it_is_causal_and_starts_at_the_first_tick(
-    slot_car_plan: Plan, slot_car_model: RouteModel
-) -> None:
+def test_it_is_causal_and_starts_at_the_first_tick(slot_car_plan, slot_car_model):
     fitted = FittedModel(slot_car_model)
     (test,) = slot_car_plan.tests
     whole = fitted.predict(test.segment)
@@ -164,9 +137,7 @@ def test_it_is_causal_and_starts_at_the_first_tick(
     assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
-def test_the_default_is_trained_as_asked(
-    train: TrainSplit, slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_is_trained_as_asked(train, slot_car_model, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(
         own_filters, 'train_model', lambda *each: given.extend(each) or slot_car_model
@@ -184,26 +155,18 @@ def test_the_default_is_trained_as_asked(
         ('paper', 'laplacian-eigenmap', 'ridge', 'gram-product'),
     ],
 )
-def test_each_is_trained_with_its_changes(
-    method: str, kernel: str, readout: str, coupling: str, train: TrainSplit
-) -> None:
+def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, train):
     model = methods_named([method])[0].fit(train).model
-    assert model.kernel == kernel
-    assert model.summary['method'] == 'spectral'
-    assert model.summary['readout'] == readout
-    assert model.summary['coupling'] == coupling
-    assert model.horizons == (0, 5, 20)
-    assert model.window == 20
+    chosen = [model.summary[name] for name in ('method', 'readout', 'coupling')]
+    assert (model.kernel, *chosen) == (kernel, 'spectral', readout, coupling)
+    assert (model.horizons, model.window) == ((0, 5, 20), 20)
     if method == 'paper':
         assert (model.states, model.summary['neighbours']) == (20, 50)
 
 
-def test_without_validation_it_says_what_it_has(
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
+def test_without_validation_it_says_what_it_has(slot_car_laps):
     short = TrainingSettings(rate_hz=10.0, window=50, states=5, horizons=(0,))
     model = train_model([slot_car_laps[0].between(0.0, 17.0)], short)
     assert model.summary['validation'] is None
-    chosen = FittedModel(model).chosen
-    assert chosen == model.summary['chosen']
-    assert chosen['states'] == 5
+    assert FittedModel(model).chosen == model.summary['chosen']
+    assert model.summary['chosen']['states'] == 5

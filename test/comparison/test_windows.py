@@ -2,29 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nearest windows against loops over all training windows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
-from small_trains import (
-    circle,
-    train_of,
-    wander,
-    without_positions,
-)
+from small_trains import circle, train_of, wander, without_positions
 
+from two_manifold_ros.comparison.method import TrainSplit
 from two_manifold_ros.comparison.windows import (
     FittedNearestWindows,
     NearestSettings,
     NearestWindows,
 )
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import Segment
 
 
 def naive_nearest(
@@ -51,10 +40,12 @@ def naive_nearest(
 
 @pytest.mark.parametrize('neighbours', [1, 30, 500])
 @pytest.mark.parametrize('width', [1, 5])
-def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
+def test_as_by_comparing_every_window(neighbours, width):
     training = [wander(0, 40), wander(1, 9), wander(2, 25), wander(3, 4)]
     training[0].positions[10:30] = np.nan
     train = train_of(*training, horizons=(0, 2, 7, 38))
+    with pytest.raises(InputError, match='record longer'):
+        FittedNearestWindows(train, NearestSettings(neighbours, 41))
     settings = NearestSettings(neighbours, width)
     segment = wander(4, 20)
     predicted = FittedNearestWindows(train, settings).predict(segment).positions
@@ -65,7 +56,7 @@ def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
         )
 
 
-def test_the_choice_suits_the_data() -> None:
+def test_the_choice_suits_the_data():
     """Without noise in the positions, few neighbours are best: more blur the circle."""
     fitted = NearestWindows().fit(train_of(circle(0, 400), window=8))
     assert fitted.chosen['neighbours'] in {1, 5}
@@ -73,8 +64,3 @@ def test_the_choice_suits_the_data() -> None:
     wanted = circle(1, 60).positions
     assert np.abs(predicted[8:, 0] - wanted[8:]).max() < 0.2
     assert np.abs(predicted[8:-7, 2] - wanted[15:]).max() < 0.2
-
-
-def test_no_segment_as_long_as_a_window() -> None:
-    with pytest.raises(InputError, match='record longer'):
-        FittedNearestWindows(train_of(wander(0, 11), wander(1, 5)), NearestSettings(1, 12))

@@ -2,28 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of evaluations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.evaluation.online import AFTERWARDS, LearningCurve, MEAN, OFFLINE, Row
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('matplotlib')
 from two_manifold_ros.evaluation.figures import draw_curve, draw_evaluation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')
@@ -46,8 +38,8 @@ CURVE = LearningCurve(
     ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_figures_are_written_in_the_format_of_their_name(
-    name: str, start: bytes, short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+    name, start, short, slot_car_model, tmp_path
+):
     for path, draw in (
         (tmp_path / name, lambda path: draw_evaluation(short, slot_car_model, path, 'a title')),
         (tmp_path / f'curve_{name}', lambda path: draw_curve(CURVE, path)),
@@ -62,28 +54,24 @@ def test_figures_are_written_in_the_format_of_their_name(
     ('name', 'cause'),
     [('figure', 'use a name in .png'), ('a.docx', 'use a name in .png'), ('no/a.png', 'no/a.png')],
 )
-def test_where_no_figure_can_be_written_is_refused(name: str, cause: str, tmp_path: Path) -> None:
+def test_where_no_figure_can_be_written_is_refused(name, cause, tmp_path):
     with pytest.raises(InputError, match=cause):
         draw_curve(CURVE, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_withheld_is_drawn_apart(
-    short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+def test_what_was_withheld_is_drawn_apart(short, slot_car_model, tmp_path):
     """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
     (run,) = short.runs
     withheld = np.arange(len(run.published)) == 3
-    parted = replace(
-        run, published=~withheld, withheld=Counter({'gap': 1}), reasons={'gap': 'a gap'}
-    )
-    nothing = replace(
-        run, published=np.zeros_like(run.published), withheld=Counter({'gap': len(run.published)})
-    )
-    published = replace(run, withheld=Counter())
-    for name, each in (('parted', parted), ('nothing', nothing), ('whole', published)):
-        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
-    drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
+    drawn = {}
+    for name, shown in (
+        ('parted', ~withheld), ('nothing', np.zeros_like(withheld)), ('whole', run.published)
+    ):  # fmt: skip
+        causes = Counter({'gap': int((~shown).sum())})
+        each = replace(run, published=shown, withheld=+causes, reasons={'gap': 'a gap'})
+        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / 'drawn.svg')
+        drawn[name] = (tmp_path / 'drawn.svg').read_text()
     colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}
     assert colours['parted'] == (True, True)
     assert colours['whole'] == (False, True)

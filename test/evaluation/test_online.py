@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The learning curve: learners that are simple enough to know what they must reach."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from other_recordings import without_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -22,11 +21,6 @@ from two_manifold_ros.evaluation.online import (
 from two_manifold_ros.training import train
 from two_manifold_ros.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
-
 LAP_S = 8.0
 SETTINGS = TrainingSettings(horizons=(0, 5))
 
@@ -39,17 +33,12 @@ class Parrot:
     """
 
     def __init__(
-        self,
-        off: float = 0.0,
-        *,
-        silent: bool = False,
-        period_s: float = 0.01,
-        stops_s: float = math.inf,
+        self, off: float = 0.0, period_s: float = 0.01, stops_s: float = math.inf
     ) -> None:
         self.given: list[int] = []
         self.pushed: list[int] = []
         self.running = SimpleNamespace(period_ns=round(1e9 * period_s), max_gap_ns=200_000_000)
-        self._off, self._silent, self._stops_s = off, silent, stops_s
+        self._off, self._stops_s = off, stops_s
         self._place = np.full(2, np.nan)
         self._due_ns = 0
 
@@ -58,7 +47,7 @@ class Parrot:
         if stamp_ns < self._due_ns or stamp_ns - self.pushed[0] > 1e9 * self._stops_s:
             return []
         self._due_ns = stamp_ns + self.running.period_ns
-        place = np.full((1, 2), np.nan) if self._silent else self._place[None] + self._off
+        place = self._place[None] + self._off
         valid = bool(np.isfinite(place).all())
         return [SimpleNamespace(stamp_ns=stamp_ns, positions=place, valid=valid)]
 
@@ -84,16 +73,13 @@ def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:
 
 
 @pytest.mark.usefixtures('no_training')
-def test_laps_are_scored_one_by_one_before_their_positions_are_given(
-    drive: Callable[..., Recording],
-) -> None:
+def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
     recording = drive(40.0)
     learner = Parrot()
     curve = learning_curve([recording], {'parrot': learner}, SETTINGS)
     assert curve.laps
     assert curve.names == ('parrot', OFFLINE, MEAN)
     assert learner.pushed == recording.imu.stamps.tolist()
-    assert recording.positions is not None
     assert learner.given == recording.positions.stamps.tolist()
     rows = rows_of(curve, 'parrot')
     assert list(rows) == [1, 2, 3, 4, 5]
@@ -101,36 +87,29 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
     # What it says is one position of 25 in a second old, at up to 1.6 m/s.
     assert 0.0 < rows[3].rmse_m < 0.07
     assert rows[3].published == 1.0
+    # Drives follow one another.
+    rows = rows_of(learning_curve([drive(24.0)] * 2, {'parrot': Parrot()}, SETTINGS), 'parrot')
+    assert list(rows) == [1, 2, 3, 4, 5, 6]
+    assert rows[4].seconds == pytest.approx(24.0, abs=0.1)
 
 
 @pytest.mark.usefixtures('no_training')
-def test_a_silent_learner_errs_as_much_as_the_mean_position(
-    drive: Callable[..., Recording],
-) -> None:
-    curve = learning_curve([drive(24.0)], {'mute': Parrot(silent=True)}, SETTINGS)
+def test_a_silent_learner_errs_as_much_as_the_mean_position(drive):
+    curve = learning_curve([drive(24.0)], {'mute': Parrot(off=math.nan)}, SETTINGS)
     mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
     assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
     assert {row.published for row in mute.values()} == {0.0}
 
 
 @pytest.mark.usefixtures('no_training')
-def test_an_estimate_holds_between_slow_ticks(drive: Callable[..., Recording]) -> None:
-    curve = learning_curve([drive(40.0)], {'slow': Parrot(period_s=1.6)}, SETTINGS)
-    rows = rows_of(curve, 'slow')
-    assert [rows[lap].published for lap in (2, 3, 4, 5)] == [1.0] * 4
-    # What it says of the end of a tick is one position old at most, however long it holds.
-    assert max(rows[lap].rmse_m for lap in (2, 3, 4, 5)) < 0.07
-
-
-@pytest.mark.usefixtures('no_training')
 @pytest.mark.parametrize('period_s', [0.05, 1.6])
-def test_an_estimate_ends_once_the_next_tick_is_overdue(
-    drive: Callable[..., Recording], period_s: float
-) -> None:
+def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)
     curve = learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
     rows, mean = rows_of(curve, 'stops'), rows_of(curve, MEAN)
     assert rows[2].published == 1.0
+    # What it says of the end of a tick is one position old at most, however long it holds.
+    assert rows[2].rmse_m < 0.07
     # It stops in the middle of the third lap, and what it said last holds for a tick and a gap.
     held = 0.5 + (period_s + 0.2) / LAP_S
     assert held - period_s / LAP_S - 0.02 < rows[3].published < held + 0.02
@@ -139,7 +118,7 @@ def test_an_estimate_ends_once_the_next_tick_is_overdue(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_positions_end_where_the_imu_is_to_be_alone(drive: Callable[..., Recording]) -> None:
+def test_positions_end_where_the_imu_is_to_be_alone(drive):
     recording = drive(40.0)
     learner = Parrot(off=1.0)
     curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s=20.0)
@@ -153,9 +132,7 @@ def test_positions_end_where_the_imu_is_to_be_alone(drive: Callable[..., Recordi
     assert curve.known_s == pytest.approx(20.0, abs=0.1)
 
 
-def test_offline_models_know_only_what_came_before(
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
+def test_offline_models_know_only_what_came_before(slot_car_laps):
     """Nothing can be trained before a place is met twice; then the error falls."""
     recording = slot_car_laps[0].between(None, 45.0)
     curve = learning_curve([recording], {}, SETTINGS, known_s=32.0)
@@ -168,20 +145,7 @@ def test_offline_models_know_only_what_came_before(
     assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}
 
 
-@pytest.mark.usefixtures('no_training')
-def test_drives_follow_one_another(drive: Callable[..., Recording]) -> None:
-    curve = learning_curve([drive(24.0), drive(24.0)], {'parrot': Parrot()}, SETTINGS)
-    rows = rows_of(curve, 'parrot')
-    assert list(rows) == [1, 2, 3, 4, 5, 6]
-    assert rows[4].seconds == pytest.approx(24.0, abs=0.1)
-
-
-def test_without_positions_there_is_nothing_to_compare_with(
-    drive: Callable[..., Recording],
-) -> None:
-    recording = drive(24.0)
-    assert recording.positions is not None
-    none = recording.positions.select(np.zeros(len(recording.positions.stamps), dtype=np.bool_))
-    without = type(recording)(recording.name, recording.imu, none)
+def test_without_positions_there_is_nothing_to_compare_with(drive):
+    without = without_positions(drive(24.0), -1.0, math.inf)
     with pytest.raises(InputError, match='ellipse: there are no positions'):
         learning_curve([without], {}, SETTINGS)

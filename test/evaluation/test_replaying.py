@@ -2,27 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay writes what the node would publish, once, in order, and the same every time."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from other_recordings import with_imu
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import replay
+from two_manifold_ros.evaluation.evaluate import estimates_along, replay
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import Recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 PER_ESTIMATE = {'position', 'odometry', 'predicted_path', 'latent_state', 'markers'}
 SECOND = 1_000_000_000
@@ -31,16 +27,6 @@ SECOND = 1_000_000_000
 @pytest.fixture(scope='session')
 def short(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return slot_car_laps[1].between(0, 8)
-
-
-def estimates_of(model: Model, recording: Recording) -> list[Estimate]:
-    live = Filter(model)
-    imu = recording.imu
-    return [
-        estimate
-        for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True)
-        for estimate in live.push(stamp, sample)
-    ]
 
 
 def write(model: Model, recording: Recording, path: Path) -> dict[str, int]:
@@ -62,77 +48,69 @@ def stamp_of(header: Any) -> int:  # noqa: ANN401 - made by rosbags
     return header.stamp.sec * SECOND + header.stamp.nanosec
 
 
+class Replayed(NamedTuple):
+    """What the filter publishes along a recording, and the bag with as many messages of it."""
+
+    valid: list[Estimate]
+    path: Path
+    written: dict[str, int]
+    messages: dict[str, list[tuple[int, Any]]]
+
+
 @pytest.fixture(scope='session')
-def bag(
+def replayed(
     slot_car_model: RouteModel, short: Recording, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    path: Path = tmp_path_factory.mktemp('replay') / 'bag'
-    write(slot_car_model, short, path)
-    return path
+) -> Replayed:
+    estimates = estimates_along(Filter(slot_car_model), short, lambda *_: None)
+    path = tmp_path_factory.mktemp('replay') / 'bag'
+    written = write(slot_car_model, short, path)
+    return Replayed(
+        [each for each, _ in estimates if each.valid], path, written, messages_of(path)
+    )
 
 
-def test_one_message_for_each_valid_estimate(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
-    written = write(slot_car_model, short, tmp_path / 'bag')
-    valid = [each for each in estimates_of(slot_car_model, short) if each.valid]
+def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, replayed):
+    valid, messages = replayed.valid, replayed.messages
     # Ten ticks a second, of which every other one shows the places.
     others = {'particles': sum(each.tick % 2 == 0 for each in valid), 'diagnostics': 8}
-    assert written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
-    counts = {topic: len(rows) for topic, rows in messages_of(tmp_path / 'bag').items()}
-    assert counts == {f'/{topic}': count for topic, count in written.items()}
-
-
-def test_messages_say_what_the_filter_said(
-    slot_car_model: RouteModel, short: Recording, bag: Path
-) -> None:
-    valid = [each for each in estimates_of(slot_car_model, short) if each.valid]
-    found = messages_of(bag)
-    for estimate, (time, message) in zip(valid, found['/position'], strict=True):
+    assert replayed.written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
+    counts = {topic: len(rows) for topic, rows in messages.items()}
+    assert counts == {f'/{topic}': count for topic, count in replayed.written.items()}
+    for estimate, (time, message) in zip(valid, messages['/position'], strict=True):
         pose = message.pose.pose
         assert time == stamp_of(message.header) == estimate.stamp_ns
         assert message.header.frame_id == 'map'
         assert (pose.position.x, pose.position.y) == tuple(estimate.positions[0])
         covariance = np.reshape(message.pose.covariance, (6, 6))[:2, :2]
         np.testing.assert_array_equal(covariance, estimate.covariances[0])
-    for estimate, (time, message) in zip(valid, found['/latent_state'], strict=True):
+    for estimate, (time, message) in zip(valid, messages['/latent_state'], strict=True):
         assert time == estimate.stamp_ns
         assert set(estimate.state.tolist()) <= set(message.data.tolist())
-    for estimate, (_, message) in zip(valid, found['/predicted_path'], strict=True):
+    for estimate, (_, message) in zip(valid, messages['/predicted_path'], strict=True):
         ahead = [stamp_of(pose.header) - estimate.stamp_ns for pose in message.poses]
         assert ahead == [horizon * 100_000_000 for horizon in slot_car_model.horizons]
 
 
-def test_the_same_bytes_twice(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
-    for folder in ('one', 'two'):
-        (tmp_path / folder).mkdir()
-        write(slot_car_model, short, tmp_path / folder / 'bag')
-    names = sorted(path.name for path in (tmp_path / 'one' / 'bag').iterdir())
-    assert len(names) == 2
-    for name in names:
-        first, second = (tmp_path / folder / 'bag' / name for folder in ('one', 'two'))
-        assert first.read_bytes() == second.read_bytes()
+def test_the_same_bytes_twice(slot_car_model, short, replayed, tmp_path):
+    write(slot_car_model, short, tmp_path / 'bag')
+    first, second = (
+        {file.name: file.read_bytes() for file in bag.iterdir()}
+        for bag in (replayed.path, tmp_path / 'bag')
+    )
+    assert first == second
+    assert len(first) == 2
 
 
-def test_a_recording_played_twice(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
+def test_a_recording_played_twice(slot_car_model, short, replayed, tmp_path):
     """Everything is there twice, diagnostics too."""
     imu = short.imu
-    twice = replace(
-        imu, stamps=np.tile(imu.stamps, 2), samples=np.tile(imu.samples, (2, 1)),
-        receive_stamps=np.tile(imu.receive_stamps, 2),
-    )  # fmt: skip
-    written = write(slot_car_model, replace(short, imu=twice), tmp_path / 'bag')
-    once = write(slot_car_model, short, tmp_path / 'once')
-    assert written == {topic: 2 * count for topic, count in once.items()}
+    arrays = {name: getattr(imu, name) for name in ('stamps', 'samples', 'receive_stamps')}
+    twice = with_imu(short, **{name: np.concatenate([each] * 2) for name, each in arrays.items()})
+    again = write(slot_car_model, twice, tmp_path / 'bag')
+    assert again == {topic: 2 * count for topic, count in replayed.written.items()}
 
 
-def test_no_valid_estimate_is_refused_and_leaves_no_bag(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
+def test_no_valid_estimate_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
     with pytest.raises(InputError) as caught:
         write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
     assert str(caught.value) == (
@@ -142,8 +120,8 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
     assert not list(tmp_path.iterdir())
 
 
-def test_diagnostics_once_a_second_from_the_first_tick(short: Recording, bag: Path) -> None:
-    rows = messages_of(bag)['/diagnostics']
+def test_diagnostics_once_a_second_from_the_first_tick(short, replayed):
+    rows = replayed.messages['/diagnostics']
     first = short.imu.stamps[0] + 100_000_000
     assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]
     said = [message.status[0].message for _, message in rows]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims and how they pass, and what an experiment is called with."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 import subprocess
@@ -28,12 +26,12 @@ from two_manifold_ros.experiments.experiment import (
     ('ours', 'most', 'least'),
     [(0.9, True, False), (1.0, True, True), (1.1, False, True), (math.nan, False, False)],
 )
-def test_a_limit_is_inside_and_nan_never_is(ours: float, *, most: bool, least: bool) -> None:
+def test_a_limit_is_inside_and_nan_never_is(ours, *, most, least):
     assert at_most('error', '.5', ours, 1.0).passed is most
     assert at_least('R2', '.5', ours, 1.0).passed is least
 
 
-def test_a_claim_states_its_limit_and_verdict() -> None:
+def test_a_claim_states_its_limit_and_verdict():
     claim = at_most('error (m)', '.5', 0.81234, 0.8)
     assert (claim.what, claim.ours) == ('error (m), at most 0.8', '0.812')
     assert (claim.value, claim.limit) == (0.81234, 0.8)
@@ -42,9 +40,7 @@ def test_a_claim_states_its_limit_and_verdict() -> None:
     assert at_least('R2', '.5', 1.0, 0.8).verdict == 'pass'
 
 
-def test_only_one_that_takes_recordings_gets_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_one_that_takes_recordings_gets_them(tmp_path, monkeypatch):
     calls: list[dict[str, Any]] = []
 
     def shown(_: object, **given: Any) -> Any:  # noqa: ANN401 - whatever comes
@@ -82,7 +78,7 @@ every_name = pytest.mark.parametrize('name', [each.name for each in EXPERIMENTS]
 
 
 @every_name
-def test_the_quick_form_passes(name: str, tmp_path: Path) -> None:
+def test_the_quick_form_passes(name, tmp_path):
     for package in ('matplotlib', 'sklearn', 'hmmlearn'):
         pytest.importorskip(package)
     (experiment,) = experiments_named(name)
@@ -96,38 +92,35 @@ def test_the_quick_form_passes(name: str, tmp_path: Path) -> None:
     assert shares[-1] <= 1.0
 
 
-def test_by_name_and_all() -> None:
+def test_by_name_and_all():
     assert all(len(each.shows) < 90 and each.shows.endswith('.') for each in EXPERIMENTS)
     assert experiments_named(ALL) == EXPERIMENTS
     assert [each.name for each in experiments_named('video')] == ['video']
-    with pytest.raises(
-        InputError, match=f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
-    ):
+    words = f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
+    with pytest.raises(InputError, match=words):
         experiments_named('vidoe')
 
 
-def test_listing_imports_no_experiment() -> None:
+def test_listing_imports_no_experiment():
     code = (
         'import sys; from two_manifold_ros.cli.main import main; '
         'main(["reproduce", "--list"]); print(*sys.modules)'
     )
-    output = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, check=True
-    ).stdout
+    output = subprocess.check_output([sys.executable, '-c', code], text=True)
     assert all(each.name in output and each.shows in output for each in EXPERIMENTS)
     assert 'two_manifold_ros.experiments.experiment' in output.split()
     assert 'numpy' not in output.split()
 
 
 @every_name
-def test_every_experiment_has_a_page_with_its_command_and_picture(name: str) -> None:
+def test_every_experiment_has_a_page_with_its_command_and_picture(name):
     page = (DOCS / 'reproduce' / f'{name}.md').read_text(encoding='utf-8')
     assert page.startswith(f'# {name}\n\n    two-manifold reproduce {name}')
     assert f'](../images/reproduce/{name}.png)' in page
     assert (DOCS / 'images' / 'reproduce' / f'{name}.png').is_file()
 
 
-def test_the_index_names_all_in_order_and_no_other() -> None:
+def test_the_index_names_all_in_order_and_no_other():
     names = [each.name for each in EXPERIMENTS]
     index = (DOCS / 'reproduce.md').read_text(encoding='utf-8')
     rows = [line.split(']')[0] for line in index.splitlines() if line.startswith('| [')]

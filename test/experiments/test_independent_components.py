@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The maps, bursts and slow systems of Singer & Coifman, and how results are scored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,7 +27,7 @@ from two_manifold_ros.manifold.anisotropic_diffusion import local_covariances
 X = np.random.default_rng(0).random((300, 2))
 
 
-def test_maps() -> None:
+def test_maps():
     np.testing.assert_allclose(mushroom(np.array([0.5, 0.2])), [0.508, 0.075])
     on_sphere = mushroom_on_sphere(X)
     np.testing.assert_allclose(np.linalg.norm(on_sphere, axis=1), 1.0)
@@ -37,7 +35,7 @@ def test_maps() -> None:
     np.testing.assert_allclose(reflect(np.array([-0.3, 0.3, 1.2, 2.1])), [0.3, 0.3, 0.8, 0.1])
 
 
-def test_bursts_show_the_jacobian() -> None:
+def test_bursts_show_the_jacobian():
     inside = np.array([[0.5, 0.5], [0.3, 0.7]])
     for estimate in (local_covariances, covariances_of_ends):
         found = covariances_of_bursts(
@@ -48,7 +46,7 @@ def test_bursts_show_the_jacobian() -> None:
             np.testing.assert_allclose(covariance, jacobian @ jacobian.T, rtol=0.15, atol=0.05)
 
 
-def test_scores() -> None:
+def test_scores():
     cosines = np.cos(np.pi * X)
     turned = cosines @ np.array([[0.8, -0.6], [0.6, 0.8]])
     assert agreement(-cosines[:, ::-1], X) == pytest.approx(1.0)
@@ -62,7 +60,7 @@ def test_scores() -> None:
     assert worst_line(lines) == pytest.approx(0.1)
 
 
-def test_the_fast_variable_is_fast() -> None:
+def test_the_fast_variable_is_fast():
     system, settings = SlowSystem(), SlowSettings(recordings=500, points=1, way=300)
     recorded = system.record(settings, np.random.default_rng(0))
     assert recorded.points.shape == (500, 2)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torus, the globe, and how a projection is found and judged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ from two_manifold_ros.experiments.mkdr import (
 )
 
 
-def test_a_torus_with_a_disk() -> None:
+def test_a_torus_with_a_disk():
     torus = grid_on_torus(20)
     x, y, z = torus.points[:, :3].T
     np.testing.assert_allclose((np.hypot(x, y) - 2.0) ** 2 + z**2, 1.0)
@@ -35,7 +33,7 @@ def test_a_torus_with_a_disk() -> None:
     assert not np.array_equal(noisy.points, noisy_on_torus(400, seed=2).points)
 
 
-def test_a_temperature_on_the_globe() -> None:
+def test_a_temperature_on_the_globe():
     globe = Globe.of(44, 72)
     points = globe.points
     assert points.shape == (3_168, 3)
@@ -49,7 +47,7 @@ def test_a_temperature_on_the_globe() -> None:
     assert np.array_equal(degrees.ravel(), temperatures_on(globe, seed=1))
 
 
-def test_a_projection_rises_with_the_response_and_hides_some() -> None:
+def test_a_projection_rises_with_the_response_and_hides_some():
     rng = np.random.default_rng(1)
     columns = rng.standard_normal((300, 4))
     responses = 7.0 - columns[:, 2] + 0.1 * rng.standard_normal(300)
@@ -64,7 +62,7 @@ def test_a_projection_rises_with_the_response_and_hides_some() -> None:
     assert abs(noise.hidden_correlation) < 0.4
 
 
-def test_a_response_whose_square_takes_another_direction() -> None:
+def test_a_response_whose_square_takes_another_direction():
     torus = grid_on_torus(14)
     eigenvectors = eigenvectors_of(torus.points, 20, 10)
     claims = [

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The snowman, and distances between its pictures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+
+from two_manifold_ros.typing import Floats
 
 pytest.importorskip('matplotlib')
 
@@ -17,9 +15,6 @@ from two_manifold_ros.experiments.mkdr_images import (
     sample_poses,
     Snowman,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
 
 
 def picture_of(
@@ -31,7 +26,7 @@ def picture_of(
     return picture
 
 
-def test_a_snowman_moves_as_asked() -> None:
+def test_a_snowman_moves_as_asked():
     still = picture_of()
     assert still.shape == (110, 80)
     assert (still.min() >= 0.0, still.max() <= 1.0) == (True, True)
@@ -49,14 +44,14 @@ def test_a_snowman_moves_as_asked() -> None:
     assert picture_of(turn=180.0)[27, 33:37].min() > 0.6, 'none in the back of the head'
 
 
-def test_poses_are_drawn_from_where_they_should() -> None:
+def test_poses_are_drawn_from_where_they_should():
     poses = sample_poses(2_000, seed=1)
     for values, most in ((poses.turn, 45.0), (poses.lean, 10.0), (poses.shift, 5.0)):
         assert 0.99 * most < np.abs(values).max() <= most
         assert values.mean() == pytest.approx(0.0, abs=0.1 * most)
 
 
-def test_principal_coordinates_keep_distances() -> None:
+def test_principal_coordinates_keep_distances():
     rows = np.random.default_rng(1).standard_normal((12, 40))
     rows[:, 10:] *= 1e-4
     found = principal_coordinates(rows)

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The experiment with the reduced-rank HMM."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+
+from two_manifold_ros.typing import Floats
 
 pytest.importorskip('matplotlib')
 
@@ -24,9 +22,6 @@ from two_manifold_ros.experiments.rr_hmm import (
     WordFeatures,
 )
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
-
 
 def chances_of_codes() -> Floats:
     """Return the probability of every code, by the forward algorithm."""
@@ -39,13 +34,15 @@ def chances_of_codes() -> Floats:
     return chances
 
 
-def test_the_chain_is_the_one_of_the_paper() -> None:
+def test_the_chain_is_the_one_of_the_paper():
     np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
     assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
     np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+    # Exact frequencies give them.
+    assert errors_of(eigenvalues_of(chances_of_codes())) < 1e-6
 
 
-def test_symbols_come_as_often_as_they_should() -> None:
+def test_symbols_come_as_often_as_they_should():
     counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=WordFeatures.codes)
     expected = chances_of_codes()
     assert expected.sum() == pytest.approx(1.0)
@@ -58,7 +55,7 @@ def test_symbols_come_as_often_as_they_should() -> None:
     assert not np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=4))
 
 
-def test_features_of_a_sample() -> None:
+def test_features_of_a_sample():
     features = WordFeatures()
     symbols = np.array([0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1])
     (code,) = codes_of(symbols)
@@ -83,12 +80,7 @@ def words_in(row: Floats, symbols: Floats, *, ends: bool = False) -> list[float]
     return found
 
 
-def test_exact_frequencies_give_the_true_eigenvalues() -> None:
-    learned = eigenvalues_of(chances_of_codes())
-    assert errors_of(learned) < 1e-6
-
-
-def test_online_is_batch_where_nothing_is_cut_off() -> None:
+def test_online_is_batch_where_nothing_is_cut_off():
     symbols = sample_symbols(4_000, seed=11)
     batch = errors_of(learn_in_batch(symbols, (4_000,)))
     online = learn_online(symbols, (2_000, 4_000))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claims of the experiment with the slot car, and how it fails."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import import_module
 import sys
@@ -78,14 +76,12 @@ READINGS = {'kalman': 3.0, 'gaussian': 9.0, 'manifold': 9.0, GAUSSIAN: 2.0, MANI
         (GAUSSIAN, (0.5, 0.4), [4]),
     ],
 )
-def test_each_claim_fails_where_its_order_is_broken(
-    name: str, pair: tuple[float, float], failed: list[int]
-) -> None:
+def test_each_claim_fails_where_its_order_is_broken(name, pair, failed):
     claims = slot_car.claims_of([comparison_of({**ERRORS, name: pair}, READINGS)], 1.0)
     assert [index for index, claim in enumerate(claims) if not claim.passed] == failed
 
 
-def test_means_are_over_cars_and_the_cars_are_counted() -> None:
+def test_means_are_over_cars_and_the_cars_are_counted():
     changed = {**ERRORS, 'manifold': (4.0, 4.0), MANIFOLD: (6.5, 6.5)}
     worse = comparison_of(changed, {**READINGS, GAUSSIAN: 5.0})
     cars = [comparison_of(ERRORS, READINGS), worse, comparison_of(ERRORS, READINGS)]
@@ -98,13 +94,13 @@ def test_means_are_over_cars_and_the_cars_are_counted() -> None:
     ]
 
 
-def test_a_method_that_fails_is_named() -> None:
+def test_a_method_that_fails_is_named():
     tiny = replace(slot_car.Settings.small().protocol, learned_ticks=90, window=40)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
         slot_car.compare_on(3, tiny, lambda *_: None, methods_named(['kalman'], tiny))
 
 
-def test_hmmlearn_is_missed_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hmmlearn_is_missed_before_anything_is_computed(monkeypatch):
     monkeypatch.delitem(sys.modules, slot_car.__name__)
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(ModuleNotFoundError, match='hmmlearn'):

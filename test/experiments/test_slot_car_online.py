@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Courses, scores against a loop over every start, length and horizon, and claims."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
+from other_recordings import without_imu
 import pytest
 
 pytest.importorskip('hmmlearn')
@@ -26,13 +25,8 @@ from two_manifold_ros.experiments.slot_car_online import (
     StreamSettings,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from two_manifold_ros.recordings.recording import Recording
-
-
-def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Recording]) -> None:
+def test_the_small_experiment_holds_on_a_recording_too(drive):
     shares: list[float] = []
     claims, figure = slot_car_online.run(
         lambda _, share: shares.append(share), quick=True, recordings=[drive()]
@@ -45,7 +39,7 @@ def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Reco
     assert shares[-1] == 1.0
 
 
-def test_claims_fail_where_the_online_curve_is_above() -> None:
+def test_claims_fail_where_the_online_curve_is_above():
     course = Course('a', np.zeros((1, 2)), np.zeros((400, 2)), 10.0, 2)
     one = np.ones(2)
 
@@ -62,10 +56,9 @@ def test_claims_fail_where_the_online_curve_is_above() -> None:
     assert failed([np.nan, 1.0]) == [0, 1, 2, 3]
 
 
-def test_a_course_is_the_longest_stretch_in_two_parts(drive: Callable[..., Recording]) -> None:
-    whole = drive(seconds=60.0)
-    holed = whole.imu.select(abs(whole.imu.stamps - whole.imu.stamps[0] - 20_000_000_000) > 5e8)
-    course = make_course(type(whole)('some/bag', holed), 0.7)
+def test_a_course_is_the_longest_stretch_in_two_parts(drive):
+    holed = without_imu(drive(seconds=60.0), 19.5, 20.5)
+    course = make_course(replace(holed, name='some/bag', positions=None), 0.7)
     assert course.name == 'bag'
     assert course.rate_hz == 20.0
     assert len(course.training) + len(course.test) == pytest.approx(20 * 39.5, abs=2)
@@ -74,35 +67,33 @@ def test_a_course_is_the_longest_stretch_in_two_parts(drive: Callable[..., Recor
     np.testing.assert_allclose(course.training.mean(axis=0), np.zeros(6), atol=1e-12)
     np.testing.assert_allclose(course.training.std(axis=0), np.ones(6))
     assert course.window == len(course.training) // 10
+    # That of a long recording lasts as in the paper.
+    assert make_course(drive(seconds=240.0), 0.7).window == 300
     held = course.held_out(0.25)
     np.testing.assert_array_equal(np.vstack([held.training, held.test]), course.training)
     assert len(held.test) == pytest.approx(0.25 * len(course.training), abs=1)
 
 
-def test_a_window_of_a_long_recording_lasts_as_in_the_paper(
-    drive: Callable[..., Recording],
-) -> None:
-    course = make_course(drive(seconds=240.0), 0.7)
-    assert course.window == 300
-
-
-def test_too_short_a_recording_is_refused_by_name(drive: Callable[..., Recording]) -> None:
+def test_too_short_a_recording_is_refused_by_name(drive):
     with pytest.raises(InputError, match=r'^ellipse: the longest .* 199 ticks, but 400'):
         make_course(drive(seconds=10.0), 0.7)
     short = drive(seconds=10.0)
-    nothing = short.imu.select(np.zeros(len(short.imu.stamps), dtype=bool))
     with pytest.raises(InputError, match='has 0 ticks'):
-        make_course(type(short)('ellipse', nothing), 0.7)
+        make_course(without_imu(short, 0.0, 10.0), 0.7)
 
 
 def _last(observations: np.ndarray) -> np.ndarray:
     return observations
 
 
-PERSISTENCE = Forecaster(_last, np.broadcast_to(np.eye(2), (5, 2, 2)))
+def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees():
+    """It restarts each time, and sees nothing of what it predicts."""
+    seen = []
 
+    def spy(observations: np.ndarray) -> np.ndarray:
+        seen.append(observations.copy())
+        return observations
 
-def test_errors_are_means_over_starts_and_lengths() -> None:
     observations = np.random.default_rng(0).normal(size=(40, 2))
     protocol = Protocol(shortest=4, longest=9, horizons=3)
     starts = protocol.starts(40).tolist()
@@ -115,26 +106,12 @@ def test_errors_are_means_over_starts_and_lengths() -> None:
             for ahead in (1, 2, 3):
                 difference = observations[newest + ahead] - observations[newest]
                 naive[ahead - 1] += (difference**2).sum() / (6 * len(starts))
-    np.testing.assert_allclose(protocol.errors(PERSISTENCE, observations), naive)
+    persistence = Forecaster(spy, np.broadcast_to(np.eye(2), (5, 2, 2)))
+    np.testing.assert_allclose(protocol.errors(persistence, observations), naive)
+    np.testing.assert_array_equal(seen, [observations[start : start + 9] for start in starts])
 
 
-def test_each_filter_restarts_and_sees_nothing_of_what_it_predicts() -> None:
-    seen = []
-
-    def spy(observations: np.ndarray) -> np.ndarray:
-        seen.append(observations.copy())
-        return observations
-
-    observations = np.arange(80.0).reshape(40, 2)
-    protocol = Protocol(4, 9, 3)
-    protocol.errors(Forecaster(spy, PERSISTENCE.table), observations)
-    starts = protocol.starts(40)
-    assert len(seen) == len(starts)
-    for start, given in zip(starts, seen, strict=True):
-        np.testing.assert_array_equal(given, observations[start : start + 9])
-
-
-def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere() -> None:
+def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere():
     assert Protocol.fitting(1_000, 150) == Protocol(100, 250, 100)
     assert Protocol.fitting(1_000, 60).horizons == 60
     for ticks in (60, 200, 399):
@@ -143,7 +120,7 @@ def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere() -> Non
         assert short.longest + short.horizons < ticks
 
 
-def test_the_best_on_the_test_part_is_chosen() -> None:
+def test_the_best_on_the_test_part_is_chosen():
     observations = np.cumsum(np.random.default_rng(1).normal(size=(400, 2)), axis=0)
     course = Course('any', observations[:300], observations[300:], 10.0, 3)
     table = np.broadcast_to(np.eye(2), (3, 2, 2))
@@ -163,6 +140,10 @@ def stream() -> np.ndarray:
     angle = 0.35 * np.arange(400)
     noise = np.random.default_rng(0).normal(scale=0.2, size=(400, 2))
     return np.sqrt(2) * np.stack([np.cos(angle), np.sin(angle)], axis=1) + noise
+
+
+def forecasts(forecaster: Forecaster, seen: np.ndarray) -> np.ndarray:
+    return np.einsum('hdk,tk->thd', forecaster.table, forecaster.filter(seen))
 
 
 def _naive_states_and_table(
@@ -188,32 +169,28 @@ def _naive_states_and_table(
     return np.array(states), table
 
 
-def test_the_stream_learner_predicts_what_the_batch_does(stream: np.ndarray) -> None:
+def test_the_stream_learner_predicts_what_the_batch_does(stream):
     learner = StreamLearner(stream[:300], WINDOW, HORIZONS, SMALL)
     learner.learn(stream)
-    forecaster = learner.forecaster(0.3)
     seen = stream[7:60]
     states, table = _naive_states_and_table(learner, stream, 0.3, seen)
-    ours = np.einsum('hdk,tk->thd', forecaster.table, forecaster.filter(seen))
+    ours = forecasts(learner.forecaster(0.3), seen)
     # The last next test of each of the first folds lies partly outside of the directions so far.
     np.testing.assert_allclose(ours, np.einsum('hdk,tk->thd', table, states), atol=5e-3)
 
 
-def test_learning_in_parts_is_learning_all(stream: np.ndarray) -> None:
-    seen = stream[7:60]
-    forecasts = []
+def test_learning_in_parts_is_learning_all(stream):
+    found = []
     for parts in ((400,), (20, 250, 251, 400)):
         learner = StreamLearner(stream[:300], WINDOW, HORIZONS, SMALL)
         for end in parts:
             learner.learn(stream[:end])
         assert learner.learner.samples == 400 - 2 * WINDOW
-        forecaster = learner.forecaster(0.3)
-        states = forecaster.filter(seen)
-        forecasts.append(np.einsum('hdk,tk->thd', forecaster.table, states))
-    np.testing.assert_allclose(*forecasts, atol=1e-4)
+        found.append(forecasts(learner.forecaster(0.3), stream[7:60]))
+    np.testing.assert_allclose(*found, atol=1e-4)
 
 
-def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
+def test_the_ridge_is_that_asked_for(stream):
     learner = StreamLearner(stream, WINDOW, HORIZONS, SMALL)
     learner.learn(stream)
     states = [learner.forecaster(ridge).filter(stream[:30]) for ridge in (0.1, 10.0, 0.1)]
@@ -221,7 +198,7 @@ def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
     assert np.abs(states[0] - states[1]).max() > 1e-3
 
 
-def test_every_model_predicts_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
+def test_every_model_predicts_a_circle_better_than_the_mean(stream):
     training, test = stream[:300], stream[300:]
     online = StreamLearner(training, WINDOW, HORIZONS, SMALL)
     online.learn(training)
@@ -234,9 +211,9 @@ def test_every_model_predicts_a_circle_better_than_the_mean(stream: np.ndarray) 
     errors = {}
     for name, model in models.items():
         assert model.table.shape[:2] == (HORIZONS, 2)
-        predicted = np.einsum('hdk,tk->htd', model.table, model.filter(test[:90]))
-        wanted = np.stack([test[h : h + 90] for h in range(1, HORIZONS + 1)])
-        errors[name] = np.square(wanted - predicted)[:, 30:].sum(axis=2).mean(axis=1)
+        wanted = np.stack([test[h : h + 90] for h in range(1, HORIZONS + 1)], axis=1)
+        apart = np.square(wanted - forecasts(model, test[:90]))[30:]
+        errors[name] = apart.sum(axis=2).mean(axis=0)
     np.testing.assert_allclose(errors['mean'], 2.0, rtol=0.3)
     for name in ('hmm', 'hse', 'online'):
         assert (errors[name] < 0.35).all(), (name, errors[name])

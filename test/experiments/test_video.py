@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scores of the experiment with the film, and the truth that it keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,7 @@ def frame(angle: float, direction: int, grey: int) -> RoomFrame:
     return RoomFrame(np.full((2, 2), grey, np.uint8), angle % (2 * np.pi), direction, pose)
 
 
-def test_what_states_hold_is_read_from_them() -> None:
+def test_what_states_hold_is_read_from_them():
     random = np.random.default_rng(0)
     angles = np.cumsum(random.uniform(0.0, 0.1, 2_000)) % (2 * np.pi)
     directions = np.where(np.arange(2_000) // 300 % 2, -1, 1)
@@ -34,7 +32,7 @@ def test_what_states_hold_is_read_from_them() -> None:
     assert 0.3 < blind.right < 0.7
 
 
-def test_only_what_comes_later_is_judged() -> None:
+def test_only_what_comes_later_is_judged():
     angles = np.linspace(0.0, 60.0, 1_000) % (2 * np.pi)
     directions = np.ones(1_000, dtype=int)
     states = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -45,7 +43,7 @@ def test_only_what_comes_later_is_judged() -> None:
     assert read(states, angles, directions).r2 > 0.99
 
 
-def test_the_gap_closes_when_the_first_view_comes_again() -> None:
+def test_the_gap_closes_when_the_first_view_comes_again():
     angles = np.linspace(0.0, 3 * np.pi, 301)
     views = np.column_stack([angles, np.cos(angles), np.sin(angles), np.zeros(301), angles])
     assert np.isnan(gap(views[:50], 50))
@@ -55,7 +53,7 @@ def test_the_gap_closes_when_the_first_view_comes_again() -> None:
     assert gap(views[:151], 50) > 0.5
 
 
-def test_the_diary_keeps_a_place_seen_both_ways() -> None:
+def test_the_diary_keeps_a_place_seen_both_ways():
     diary = Diary(window=3)
     for index, (angle, way) in enumerate([(0.1, 1), (0.2, 1), (0.3, 1), (0.4, 1), (0.3, 1)]):
         diary.note(frame(angle, way, index))
@@ -67,7 +65,7 @@ def test_the_diary_keeps_a_place_seen_both_ways() -> None:
     assert diary.places[0] == pytest.approx((np.cos(0.1), np.sin(0.1)))
 
 
-def test_the_return_is_a_whole_circuit_after_the_first_view() -> None:
+def test_the_return_is_a_whole_circuit_after_the_first_view():
     diary = Diary(window=4)
     for index in range(30):
         diary.note(frame(-0.5 * index, -1, 0))

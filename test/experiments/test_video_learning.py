@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames made ahead, windows of them in features, and states that move with a basis."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,9 +19,6 @@ from two_manifold_ros.experiments.video_learning import (
     VideoLearner,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WINDOW = 8
 SETTINGS = FilmSettings(WINDOW, 3_000, 3_000, states=3, ridge=1.0)
@@ -42,14 +37,7 @@ def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> floa
     return float(np.sqrt((((first - second) * weights[:, None]) ** 2).sum()))
 
 
-def test_a_frame_is_reduced_to_the_means_of_rectangles(pictures: np.ndarray) -> None:
-    numbers = reduced(pictures[0])
-    assert numbers.shape == (64,)
-    assert numbers[0] == pytest.approx(pictures[0, :2, :3].mean())
-    assert numbers[-2] == pytest.approx(pictures[0, -2:, -6:-3].mean())
-
-
-def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
+def test_samples_are_windows_around_a_frame(pictures):
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     assert [index for index, sample in enumerate(samples) if sample is None] == list(range(16))
@@ -61,14 +49,17 @@ def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
     assert found[0].history[-1] == found[0].test[-1] == 1.0  # the constant
 
 
-def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
+def test_features_are_of_faded_windows_of_reduced_frames(pictures):
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     frames = np.array([reduced(picture) for picture in pictures])
+    # Each frame is reduced to the means of rectangles.
+    assert frames.shape == (32, 64)
+    assert frames[0, [0, -2]] == pytest.approx(
+        [pictures[0, :2, :3].mean(), pictures[0, -2:, -6:-3].mean()]
+    )
     fading = np.exp(-np.arange(WINDOW) / (SETTINGS.fading * WINDOW))
     first, second = samples[16], samples[20]
-    assert first is not None
-    assert second is not None
     windows = [frames[begin : begin + WINDOW] for begin in range(WINDOW + 2)]
     scale = np.median([distance(*pair, fading) for pair in combinations(windows, 2)])
     past = distance(frames[0:8], frames[4:12], fading[::-1])
@@ -85,7 +76,7 @@ def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
         assert found == pytest.approx(np.exp(-0.5 * expected**2), abs=0.06)
 
 
-def test_a_trail_moves_with_the_basis() -> None:
+def test_a_trail_moves_with_the_basis():
     random = np.random.default_rng(1)
     learner = OnlineLearner(LearnerSettings(6, 6, ridge=1.0, fold_every=1), np.eye(9)[-1], 9, 2)
     histories = np.column_stack([random.normal(size=(5, 8)), np.ones(5)])
@@ -93,7 +84,6 @@ def test_a_trail_moves_with_the_basis() -> None:
     for history in histories:
         test, observation = random.normal(size=9), random.normal(size=2)
         move = learner.add(test, test, history, observation)
-        assert move is not None
         trail.move(move.right)
         trail.append(learner.svd.newest[-1])
     expected = histories @ learner.svd.right.T
@@ -105,13 +95,12 @@ def test_a_trail_moves_with_the_basis() -> None:
     assert short.rows.tolist() == [[2.0, 1.0]]
 
 
-def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
+def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures):
     settings = FilmSettings(4, 50, 10, states=3, ridge=1.0)
     stream, learner, together = FrameWindows(settings, 0), VideoLearner(settings), 10
     samples = [stream.push(picture) for picture in pictures]
     known = []
     for sample in samples[8:]:
-        assert sample is not None
         learner.learn(sample)
         known.append(len(learner.beliefs.rows))
     assert known == [0] * (together - 1) + list(range(1, 25 - together + 1))
@@ -123,7 +112,7 @@ def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndar
     assert not np.allclose(followed[:5], learner.beliefs.rows[:5])
 
 
-def test_a_belief_restarts_once_frames_contradict_it_for_long() -> None:
+def test_a_belief_restarts_once_frames_contradict_it_for_long():
     random = np.random.default_rng(2)
     learner = OnlineLearner(LearnerSettings(2, 4, ridge=0.01, fold_every=1), np.eye(3)[-1], 3, 2)
     for index in range(60):
@@ -143,7 +132,7 @@ def test_a_belief_restarts_once_frames_contradict_it_for_long() -> None:
     assert not np.allclose(sure, tpsr.start)
 
 
-def test_the_same_items_from_another_thread_and_no_more_than_asked_for() -> None:
+def test_the_same_items_from_another_thread_and_no_more_than_asked_for():
     made: list[int] = []
 
     def items() -> Iterator[tuple[int, int]]:
@@ -159,7 +148,7 @@ def test_the_same_items_from_another_thread_and_no_more_than_asked_for() -> None
     assert list(reading_ahead(iter([]), 3)) == []
 
 
-def test_a_fault_shows_where_the_item_would_have_been() -> None:
+def test_a_fault_shows_where_the_item_would_have_been():
     def items() -> Iterator[int]:
         yield 1
         msg = 'a bad second one'

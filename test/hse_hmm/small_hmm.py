@@ -14,7 +14,6 @@ from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
-    Tables,
 )
 from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
@@ -31,6 +30,15 @@ def drive(ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     clean = np.stack([np.cos(angle), np.sin(2.0 * angle), np.sin(angle + 1.0)], axis=1)
     positions = np.stack([3.0 * np.cos(angle), 2.0 * np.sin(angle)], axis=1)
     return clean + 0.2 * rng.normal(size=clean.shape), positions
+
+
+def kernel_of(
+    observations: np.ndarray, bandwidth: float, ridge: float | None
+) -> ObservationOperator:
+    """Return the operator with a ridge, or with none."""
+    if ridge is None:
+        return RawKernel(observations, bandwidth)
+    return make_ridge_kernel(observations, bandwidth, ridge)
 
 
 def factors_of(operator: ObservationOperator, observation: np.ndarray) -> np.ndarray:
@@ -50,22 +58,12 @@ class Small:
     shifted: np.ndarray
     observations: np.ndarray
     targets: np.ndarray
-    series: np.ndarray
-    starts: np.ndarray
-
-    def tables(self, states: int = 8, coupling: str = 'cross-covariance') -> Tables:
-        """Couple the embeddings."""
-        directions = shared_directions(self.own, self.past, states - 1, coupling)
-        return build_tables(self.past, self.shifted, directions)
 
     def belief(self, ridge: float | None = None) -> Belief:
         """Return a belief at the prior."""
-        operator = (
-            RawKernel(self.observations, BANDWIDTH)
-            if ridge is None
-            else make_ridge_kernel(self.observations, BANDWIDTH, ridge)
-        )
-        return Belief(self.tables(), operator)
+        directions = shared_directions(self.own, self.past, 7)
+        tables = build_tables(self.past, self.shifted, directions)
+        return Belief(tables, kernel_of(self.observations, BANDWIDTH, ridge))
 
 
 def learn(kernel: str = 'laplacian-eigenmap') -> Small:
@@ -82,6 +80,4 @@ def learn(kernel: str = 'laplacian-eigenmap') -> Small:
         future.coordinates[training.shifted] - own.mean(axis=0),
         np.ascontiguousarray(series[:, training.ticks].T),
         training_targets(positions, training.ticks, (0, 5, 20), 0.1),
-        series,
-        training.pasts.starts,
     )

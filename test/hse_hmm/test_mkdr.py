@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifold kernel dimension reduction, and positions read with it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -19,13 +15,11 @@ from two_manifold_ros.hse_hmm.mkdr import (
     onto_unit_trace,
     within_reach,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_nothing_allowed_is_nearer(seed: int) -> None:
+def test_nothing_allowed_is_nearer(seed):
     """Seen from the nearest point of a convex set, no corner lies on the side of the given one."""
     values = 2.0 * np.random.default_rng(seed).standard_normal(6)
     found = onto_simplex(values)
@@ -35,17 +29,15 @@ def test_nothing_allowed_is_nearer(seed: int) -> None:
     assert max(away) <= away @ found + 1e-12
 
 
-def test_what_is_allowed_stays() -> None:
-    np.testing.assert_allclose(onto_simplex(np.array([0.2, 0.0, 0.8])), [0.2, 0.0, 0.8])
+@pytest.mark.parametrize(
+    ('given', 'nearest'), [([0.2, 0.0, 0.8], [0.2, 0.0, 0.8]), ([1.5, -4.0, 0.9], [0.8, 0.0, 0.2])]
+)
+def test_a_matrix_is_projected_by_its_eigenvalues(given, nearest):
+    """And what is allowed stays."""
+    np.testing.assert_allclose(onto_simplex(np.array(given)), nearest)
     turn = np.linalg.qr(np.random.default_rng(7).standard_normal((3, 3)))[0]
-    allowed = (turn * [0.2, 0.0, 0.8]) @ turn.T
-    np.testing.assert_allclose(onto_unit_trace(allowed), allowed, atol=1e-12)
-
-
-def test_a_matrix_is_projected_by_its_eigenvalues() -> None:
-    turn = np.linalg.qr(np.random.default_rng(8).standard_normal((3, 3)))[0]
-    found = onto_unit_trace((turn * [1.5, -4.0, 0.9]) @ turn.T)
-    np.testing.assert_allclose(found, (turn * [0.8, 0.0, 0.2]) @ turn.T, atol=1e-12)
+    found = onto_unit_trace((turn * given) @ turn.T)
+    np.testing.assert_allclose(found, (turn * nearest) @ turn.T, atol=1e-12)
 
 
 PENALTY = 0.02
@@ -64,7 +56,7 @@ def naive_value(eigenvectors: Floats, responses: Floats, theta: Floats) -> float
 
 
 @pytest.mark.parametrize('count', [25, 5])
-def test_value_and_gradient(count: int) -> None:
+def test_value_and_gradient(count):
     """Also with fewer points than eigenvectors."""
     rng = np.random.default_rng(1)
     eigenvectors = 3.0 + 2.0 * rng.standard_normal((count, 7))
@@ -82,7 +74,7 @@ def test_value_and_gradient(count: int) -> None:
         assert float(np.sum(gradient * way)) == pytest.approx((ahead - behind) / 2, rel=1e-5)
 
 
-def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
+def test_units_rotations_and_shifts_of_the_responses_do_not_matter():
     rng = np.random.default_rng(2)
     eigenvectors = rng.standard_normal((30, 4))
     responses = rng.standard_normal((30, 2))
@@ -94,10 +86,10 @@ def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
     np.testing.assert_allclose(slope, gradient, rtol=1e-7, atol=1e-12)
 
 
-def test_what_cannot_be_used() -> None:
+def test_what_cannot_be_used():
     rng = np.random.default_rng(3)
     vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
-    for given, published in (
+    for given, words in (
         ((vectors, responses, 0.0), 'penalty'),
         ((vectors, responses[:8], 1.0), 'row for every point'),
         ((vectors, responses[:, 0], 1.0), 'row for every point'),
@@ -105,11 +97,11 @@ def test_what_cannot_be_used() -> None:
         ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
         ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),
     ):
-        with pytest.raises(InputError, match=published):
+        with pytest.raises(InputError, match=words):
             Contrast(*given)
 
 
-def test_planted_directions_are_found() -> None:
+def test_planted_directions_are_found():
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((400, 8))
     planted = np.zeros((8, 3))
@@ -132,7 +124,7 @@ def test_planted_directions_are_found() -> None:
 
 
 @pytest.mark.parametrize(('penalty', 'count'), [(1e-3, 60), (0.5, 60), (0.1, 9)])
-def test_with_one_response_it_is_ridge_regression(penalty: float, count: int) -> None:
+def test_with_one_response_it_is_ridge_regression(penalty, count):
     """The minimum over Theta and the weights of ridge regression can be swapped."""
     rng = np.random.default_rng(2)
     vectors = rng.standard_normal((count, 12)) * np.linspace(0.3, 1.0, 12) + 5.0
@@ -145,7 +137,7 @@ def test_with_one_response_it_is_ridge_regression(penalty: float, count: int) ->
     assert abs(found.directions[:, 0] @ slope) / np.linalg.norm(slope) > 0.999
 
 
-def test_eigenvectors_at_right_angles_have_a_solution_to_write_down() -> None:
+def test_eigenvectors_at_right_angles_have_a_solution_to_write_down():
     """Theta then is (C C')^(1/2) / level - penalty, C being covariances with the responses."""
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((50, 6))
@@ -158,7 +150,7 @@ def test_eigenvectors_at_right_angles_have_a_solution_to_write_down() -> None:
     assert np.abs(np.sum(left[:, :2] * found.directions, axis=0)).min() > 0.9999
 
 
-def test_it_descends_until_reported_to_stop() -> None:
+def test_it_descends_until_reported_to_stop():
     rng = np.random.default_rng(5)
     vectors = rng.standard_normal((30, 10))
     responses = rng.standard_normal((30, 3))
@@ -196,14 +188,14 @@ def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) 
     return np.asarray(predicted + wanted.mean(axis=0))
 
 
-def test_positions_are_those_of_kernel_ridge_regression() -> None:
+def test_positions_are_those_of_kernel_ridge_regression():
     found = fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
     expected = kernel_regression(COORDINATES[:30], POSITIONS[:30], COORDINATES)
     np.testing.assert_allclose(found.positions(COORDINATES), expected, atol=1e-9)
     assert np.abs(expected[30:] - POSITIONS[30:]).max() < 0.3
 
 
-def test_error_on_stretches_left_out() -> None:
+def test_error_on_stretches_left_out():
     squares = []
     for part in range(5):
         out = np.arange(8 * part, 8 * (part + 1))
@@ -214,11 +206,11 @@ def test_error_on_stretches_left_out() -> None:
     assert error_m == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
 
 
-def test_reach_is_that_of_what_is_left_out() -> None:
+def test_reach_is_that_of_what_is_left_out():
     nearest = []
     for index in range(40):
-        part = index // (8)
-        kept = [other for other in range(40) if other // (8) != part]
+        part = index // 8
+        kept = [other for other in range(40) if other // 8 != part]
         nearest.append(min(np.linalg.norm(COORDINATES[kept] - COORDINATES[index], axis=1)))
     reach = 2.0 * np.quantile(nearest, 0.95)
     away = np.array([[reach * 0.999], [reach * 1.001]]) * [[1.0, 0, 0, 0, 0, 0]]
@@ -227,7 +219,7 @@ def test_reach_is_that_of_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize('same', ['coordinates', 'positions'])
-def test_what_does_not_vary_gives_the_mean(same: str) -> None:
+def test_what_does_not_vary_gives_the_mean(same):
     coordinates = np.full_like(COORDINATES, 0.1) if same == 'coordinates' else COORDINATES
     positions = np.full_like(POSITIONS, 1e5 / 3.0) if same == 'positions' else POSITIONS
     found = fit_position_map(coordinates, positions, PENALTY_MAP)

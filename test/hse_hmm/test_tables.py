@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables, transition and observation operators against equations, Bayes and Gram matrices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 import itertools
+from typing import TypeAlias
 
 import naive
 import numpy as np
 import pytest
-from small_hmm import factors_of
+from small_hmm import factors_of, kernel_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import Belief
@@ -41,7 +40,7 @@ def make_features(growth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('growth', [0.6, 1.4])
-def test_first_row_of_the_transition(growth: float, coupling: str) -> None:
+def test_first_row_of_the_transition(growth, coupling):
     past, own, shifted = make_features(growth)
     tables = build_tables(past, shifted, shared_directions(own, past, 3, coupling))
     matrix = transition(tables.weights, tables.states)
@@ -51,7 +50,7 @@ def test_first_row_of_the_transition(growth: float, coupling: str) -> None:
     assert spectral_radius(matrix) <= 1.0 + 1e-12
 
 
-def test_no_direction_leaves_the_constant() -> None:
+def test_no_direction_leaves_the_constant():
     past, own, shifted = make_features(0.6)
     tables = build_tables(past, shifted, shared_directions(own, past, 0))
     np.testing.assert_array_equal(tables.states, np.ones((50, 1)))
@@ -65,10 +64,8 @@ WEIGHTS = np.random.default_rng(1).normal(size=(30, 6))
 
 def inner_matrix(pair: complex, *real: float) -> np.ndarray:
     """Return A with a pair of conjugate eigenvalues and three real ones, in a skew basis."""
-    block = np.array([[pair.real, -pair.imag], [pair.imag, pair.real]])
-    normal = np.zeros((5, 5))
-    normal[:2, :2] = block
-    normal[2:, 2:] = np.diag(real)
+    normal = np.diag([pair.real, pair.real, *real])
+    normal[[0, 1], [1, 0]] = -pair.imag, pair.imag
     return BASIS @ normal @ np.linalg.inv(BASIS)
 
 
@@ -81,7 +78,7 @@ def states_with(inner: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(WEIGHTS).T @ matrix.T
 
 
-def test_only_growing_modes_shrink() -> None:
+def test_only_growing_modes_shrink():
     states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
     assert spectral_radius(transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
     found = transition(WEIGHTS, stabilised(WEIGHTS, states))
@@ -93,20 +90,19 @@ def test_only_growing_modes_shrink() -> None:
     np.testing.assert_allclose(found[1:, 0], shrink @ [0.1, 0.2, -0.3, 0.4, -0.5], atol=1e-9)
 
 
-def test_stable_tables_are_left_alone() -> None:
+def test_stable_tables_are_left_alone():
     states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
     assert stabilised(WEIGHTS, states) is states
     matrix = transition(WEIGHTS, states)
     np.testing.assert_array_equal(shrink_growing_modes(matrix), matrix)
-
-
-def test_tables_whose_modes_are_nearly_parallel_do_not_grow() -> None:
+    assert shrink_growing_modes(np.zeros((0, 0))).shape == (0, 0)
+    # And those whose modes are nearly parallel do not grow.
     jordan = 1.1 * np.eye(5) + np.eye(5, k=1)
     states = stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
     assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9
 
 
-def test_modes_that_cannot_be_separated_are_all_scaled() -> None:
+def test_modes_that_cannot_be_separated_are_all_scaled():
     """Also the table of a state whose transition is such a one, so that it stays stable."""
     turn = np.array([[1.1, 0.6], [-0.6, 1.1]])
     twice = np.block([[turn, np.eye(2)], [np.zeros((2, 2)), turn]])
@@ -119,16 +115,12 @@ def test_modes_that_cannot_be_separated_are_all_scaled() -> None:
         assert np.abs(np.linalg.eigvals(shrunk)).max() <= 1.0 + 1e-7
 
 
-def test_nothing_is_stable() -> None:
-    assert shrink_growing_modes(np.zeros((0, 0))).shape == (0, 0)
-
-
 OBSERVATIONS = np.random.default_rng(0).normal(size=(70, 3))
 NEW = np.random.default_rng(1).normal(size=(10, 3))
 
 
 @pytest.mark.parametrize('ridge', [1e-3, 0.1, 1.0])
-def test_ridge_at_full_rank(ridge: float) -> None:
+def test_ridge_at_full_rank(ridge):
     operator = make_ridge_kernel(OBSERVATIONS, 1.0, ridge, features=70)
     for new in NEW:
         # As in mathematics (4.3), (5.1).
@@ -136,7 +128,7 @@ def test_ridge_at_full_rank(ridge: float) -> None:
         np.testing.assert_allclose(factors_of(operator, new), expected, atol=1e-8)
 
 
-def test_ridge_of_leading_features() -> None:
+def test_ridge_of_leading_features():
     operator = make_ridge_kernel(OBSERVATIONS, 1.0, 0.2, features=9)
     gram = naive.gaussian(OBSERVATIONS, OBSERVATIONS, 1.0)
     values, vectors = np.linalg.eigh(gram)
@@ -149,13 +141,13 @@ def test_ridge_of_leading_features() -> None:
         np.testing.assert_allclose(factors_of(operator, new), features @ c, atol=1e-10)
 
 
-def test_identical_observations_are_one_feature() -> None:
+def test_identical_observations_are_one_feature():
     operator = make_ridge_kernel(np.tile(OBSERVATIONS[:2], (20, 1)), 1.0, 0.2)
     assert operator.features.shape == (40, 2)
     assert np.isfinite(factors_of(operator, NEW[0])).all()
 
 
-def test_landmarks_stand_for_many_observations() -> None:
+def test_landmarks_stand_for_many_observations():
     whole = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2)
     operator = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2, landmarks=35)
     np.testing.assert_array_equal(operator.kernel_points, OBSERVATIONS[::2])
@@ -164,15 +156,12 @@ def test_landmarks_stand_for_many_observations() -> None:
         np.testing.assert_allclose(factors_of(operator, new), factors_of(whole, new), atol=0.1)
 
 
-def test_median_distance() -> None:
+def test_median_distance():
     squared = naive.squared_distances(OBSERVATIONS, OBSERVATIONS)[np.triu_indices(70, 1)]
     expected = np.median(np.sqrt(squared))
     assert median_observation_distance(OBSERVATIONS) == pytest.approx(expected)
     many = np.repeat(OBSERVATIONS, 50, axis=0)
     assert median_observation_distance(many) == pytest.approx(expected, rel=0.05)
-
-
-def test_identical_observations_are_refused() -> None:
     with pytest.raises(InputError, match='identical'):
         median_observation_distance(np.ones((30, 3)))
 
@@ -214,34 +203,23 @@ def emitted(length: int) -> np.ndarray:
     return np.array(symbols)
 
 
-@pytest.mark.parametrize('ridge', [None, 1e-3, 10.0])
-def test_predicts_as_bayes_does(ridge: float | None) -> None:
+@pytest.mark.parametrize(
+    ('ridge', 'gaps'), [(None, [0]), (1e-3, [0]), (10.0, [0]), (None, [0, 1, 3])]
+)
+def test_predicts_as_bayes_does(ridge, gaps):
+    """Also through missing symbols."""
     tables, observed = learned_from_triples()
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
-    operator = (
-        RawKernel(observed, 0.01) if ridge is None else make_ridge_kernel(observed, 0.01, ridge)
-    )
-    belief = Belief(tables, operator)
-    symbols = emitted(300)
-    expected = naive.bayes_predictions(TRANSITION, EMISSION, symbols)
-    np.testing.assert_allclose(belief.weights @ observed, expected[0], atol=1e-9)
-    for symbol, prediction in zip(symbols, expected[1:], strict=True):
-        belief.update(np.eye(SYMBOLS)[symbol])
-        np.testing.assert_allclose(tables.weights @ belief.state @ observed, prediction, atol=1e-9)
-
-
-def test_missing_symbols_are_predicted_through() -> None:
-    tables, observed = learned_from_triples()
-    belief = Belief(tables, RawKernel(observed, 0.01))
+    belief = Belief(tables, kernel_of(observed, 0.01, ridge))
     believed = np.full(3, 1 / 3)
-    for symbol, gap in zip(emitted(50), itertools.cycle([0, 1, 3]), strict=False):
+    np.testing.assert_allclose(belief.weights @ observed, believed @ EMISSION, atol=1e-9)
+    for symbol, gap in zip(emitted(300), itertools.cycle(gaps), strict=False):
         belief.update(np.eye(SYMBOLS)[symbol])
         belief.skip(gap)
         believed = believed * EMISSION[:, symbol]
         believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + gap)
-        np.testing.assert_allclose(
-            tables.weights @ belief.state @ observed, believed @ EMISSION, atol=1e-9
-        )
+        found = tables.weights @ belief.state @ observed
+        np.testing.assert_allclose(found, believed @ EMISSION, atol=1e-9)
 
 
 RANK = 5
@@ -264,7 +242,8 @@ class Problem:
     new: np.ndarray
 
 
-def make_problem() -> Problem:
+@pytest.fixture(scope='module')
+def problem() -> Problem:
     rng = np.random.default_rng(3)
     angle = 0.3 * np.arange(N + 30)
     signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(size=(N + 30, 2))
@@ -280,17 +259,9 @@ def make_problem() -> Problem:
     mean = np.append(np.full(N, 1.0 / N), 0.0)
     move = np.eye(N + 1) - mean[:, None]
     every = move.T @ every @ move
-    past_features, future_features = root(pasts), root(every)
-    return Problem(
-        pasts,
-        every[:N, :N],
-        every[:N, 1:],
-        past_features,
-        future_features[:N],
-        future_features[1:],
-        observations,
-        signal[N + 8 :],
-    )
+    own, features = every[:N], root(every)
+    coupled = root(pasts), features[:N], features[1:]
+    return Problem(pasts, own[:, :N], own[:, 1:], *coupled, observations, signal[N + 8 :])
 
 
 def root(gram: np.ndarray) -> np.ndarray:
@@ -298,7 +269,8 @@ def root(gram: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def feature_and_gram_tables(problem: Problem) -> tuple[Tables, np.ndarray, np.ndarray]:
+@pytest.fixture(scope='module')
+def both(problem: Problem) -> tuple[Tables, np.ndarray, np.ndarray]:
     """Return the tables of the package, and Q and X of the Gram form with the same signs."""
     directions = shared_directions(problem.own, problem.past, RANK)
     tables = build_tables(problem.past, problem.shifted, directions)
@@ -312,9 +284,11 @@ def feature_and_gram_tables(problem: Problem) -> tuple[Tables, np.ndarray, np.nd
     return tables, weights * signs, states * signs
 
 
-def test_tables_with_the_constant() -> None:
-    problem = make_problem()
-    tables, weights, states = feature_and_gram_tables(problem)
+Both: TypeAlias = tuple[Tables, np.ndarray, np.ndarray]
+
+
+def test_tables_with_the_constant(problem, both):
+    tables, weights, states = both
     np.testing.assert_allclose(tables.weights, weights, atol=1e-8)
     np.testing.assert_allclose(tables.states, states, atol=1e-8)
     naive_weights, own = naive.with_constant(
@@ -322,30 +296,12 @@ def test_tables_with_the_constant() -> None:
     )
     # As in mathematics (3.2).
     np.testing.assert_allclose(own.T @ naive_weights, np.eye(RANK + 1), atol=1e-10)
-    signs = naive.align(tables.weights, naive_weights)
-    np.testing.assert_allclose(tables.weights, naive_weights * signs, atol=1e-10)
-
-
-def test_operators() -> None:
-    problem = make_problem()
-    tables, weights, states = feature_and_gram_tables(problem)
-    ridge = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
-    features = root(naive.gaussian(problem.observations, problem.observations, BANDWIDTH))
-    inverse = np.linalg.pinv(features, rcond=1e-9)
-    for new in problem.new[:5]:
-        gamma = naive.gram_ridge(problem.observations, BANDWIDTH, RIDGE, new)
-        expected = naive.operator(weights, states, N * gamma)
-        found = naive.operator(tables.weights, tables.states, factors_of(ridge, new))
-        np.testing.assert_allclose(found, expected, atol=1e-7)
-        feature = inverse @ naive.gaussian(problem.observations, new[None], BANDWIDTH)[:, 0]
-        tensor = naive.tensor_operator(weights, states, features, RIDGE, feature)
-        np.testing.assert_allclose(tensor, expected, atol=1e-7)
+    naive.assert_same_to_signs(tables.weights, naive_weights, atol=1e-10)
 
 
 @pytest.mark.parametrize('raw', [False, True])
-def test_filter(*, raw: bool) -> None:
-    problem = make_problem()
-    tables, weights, states = feature_and_gram_tables(problem)
+def test_filter(raw, problem, both):
+    tables, weights, states = both
     operator = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
     belief = Belief(tables, RawKernel(problem.observations, BANDWIDTH) if raw else operator)
     expected = np.eye(RANK + 1)[0]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Couplings of two embeddings, and the directions that they share."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest
@@ -13,49 +11,45 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.two_manifold import couple, shared_directions, SMALLEST_RATIO
 from two_manifold_ros.names import COUPLINGS
 
+FUTURE, PAST = coupled_features()
 
-def test_cross_covariance_is_the_kernel_svd() -> None:
-    first, second = coupled_features()
-    found = couple(first, second, 'cross-covariance')
-    left, values, right = np.linalg.svd(first.T @ second / len(first), full_matrices=False)
+
+def test_cross_covariance_is_the_kernel_svd():
+    found = couple(FUTURE, PAST, 'cross-covariance')
+    left, values, right = np.linalg.svd(FUTURE.T @ PAST / len(FUTURE), full_matrices=False)
     np.testing.assert_allclose(found.singular_values, values, rtol=1e-12)
     signs = naive.align(left, found.first_map)
     np.testing.assert_allclose(found.first_map * signs, left, atol=1e-12)
     np.testing.assert_allclose(found.second_map * signs, right.T, atol=1e-12)
     # As in mathematics (4.4).
-    products = np.linalg.eigvals(second @ second.T @ first @ first.T)
-    squares = np.sort(np.real(products))[::-1][:5] / len(second) ** 2
+    products = np.linalg.eigvals(PAST @ PAST.T @ FUTURE @ FUTURE.T)
+    squares = np.sort(np.real(products))[::-1][:5] / len(PAST) ** 2
     np.testing.assert_allclose(found.singular_values**2, squares, rtol=1e-11)
 
 
-def test_gram_product_is_the_dense_svd() -> None:
-    first, second = coupled_features()
-    found = couple(first, second, 'gram-product')
-    left, values, right = np.linalg.svd(first @ first.T @ second @ second.T)  # C_X C_Y
+def test_gram_product_is_the_dense_svd():
+    """Also of repeated and constant columns."""
+    wider = np.hstack([FUTURE, FUTURE[:, :2], np.zeros((len(FUTURE), 1))])
+    found = couple(wider, PAST, 'gram-product')
+    left, values, _ = np.linalg.svd(wider @ wider.T @ PAST @ PAST.T)
+    np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
+    np.testing.assert_allclose(cosines(wider @ found.first_map, left[:, :5]), 1.0, atol=1e-10)
+    found = couple(FUTURE, PAST, 'gram-product')
+    left, values, right = np.linalg.svd(FUTURE @ FUTURE.T @ PAST @ PAST.T)  # C_X C_Y
     np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-12)
     # As in mathematics (4.5).
-    directions = first @ found.first_map / np.sqrt(len(first))
+    directions = FUTURE @ found.first_map / np.sqrt(len(FUTURE))
     signs = naive.align(left[:, :5], directions)
     np.testing.assert_allclose(directions * signs, left[:, :5], atol=1e-11)
-    directions = second @ found.second_map / np.sqrt(len(second))
+    directions = PAST @ found.second_map / np.sqrt(len(PAST))
     np.testing.assert_allclose(directions * signs, right[:5].T, atol=1e-11)
 
 
-def test_gram_product_of_repeated_and_constant_columns() -> None:
-    first, second = coupled_features()
-    wider = np.hstack([first, first[:, :2], np.zeros((len(first), 1))])
-    found = couple(wider, second, 'gram-product')
-    left, values, _ = np.linalg.svd(wider @ wider.T @ second @ second.T)
-    np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
-    np.testing.assert_allclose(cosines(wider @ found.first_map, left[:, :5]), 1.0, atol=1e-10)
-
-
-def test_canonical_is_the_dense_canonical_correlation() -> None:
+def test_canonical_is_the_dense_canonical_correlation():
     """Against the eigenvalue problem C_XX^-1 C_XY C_YY^-1 C_YX a = rho^2 a."""
-    first, second = coupled_features()
-    found = couple(first, second, 'canonical')
-    own, other = ridged_covariance(first), ridged_covariance(second)
-    cross = first.T @ second / len(first)
+    found = couple(FUTURE, PAST, 'canonical')
+    own, other = ridged_covariance(FUTURE), ridged_covariance(PAST)
+    cross = FUTURE.T @ PAST / len(FUTURE)
     squares, maps = np.linalg.eig(np.linalg.inv(own) @ cross @ np.linalg.inv(other) @ cross.T)
     order = np.argsort(-np.real(squares))[:5]
     correlations = np.sqrt(np.real(squares)[order])
@@ -68,15 +62,14 @@ def test_canonical_is_the_dense_canonical_correlation() -> None:
     np.testing.assert_allclose(found.second_map * signs, variates, rtol=1e-8, atol=1e-9)
 
 
-def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
+def test_reduced_rank_is_the_best_regression_of_its_rank():
     """It is the leading part of the prediction of ordinary (here ridge) regression."""
-    first, second = coupled_features()
-    found = couple(first, second, 'reduced-rank')
-    rows = len(first)
+    found = couple(FUTURE, PAST, 'reduced-rank')
+    rows = len(FUTURE)
     # A ridge regression is an ordinary one on rows of the ridge below the data.
-    ridge = rows * (ridged_covariance(second) - second.T @ second / rows)
-    inputs = np.vstack([second, np.linalg.cholesky(ridge).T])
-    outputs = np.vstack([first, np.zeros((5, 7))])
+    ridge = rows * (ridged_covariance(PAST) - PAST.T @ PAST / rows)
+    inputs = np.vstack([PAST, np.linalg.cholesky(ridge).T])
+    outputs = np.vstack([FUTURE, np.zeros((5, 7))])
     predicted = inputs @ np.linalg.lstsq(inputs, outputs, rcond=None)[0]
     left, values, right = np.linalg.svd(predicted / np.sqrt(rows), full_matrices=False)
     np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
@@ -86,7 +79,7 @@ def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
     np.testing.assert_allclose(ours, best, atol=1e-9)
 
 
-def test_what_each_coupling_does_with_loudness() -> None:
+def test_what_each_coupling_does_with_loudness():
     """Of two hidden signals the first is predicted well, the second is loud in both views."""
     rng = np.random.default_rng(4)
     hidden = rng.normal(size=(5000, 2))
@@ -107,17 +100,16 @@ def test_what_each_coupling_does_with_loudness() -> None:
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_signs_are_fixed(coupling: str) -> None:
-    first, second = coupled_features()
-    found = couple(first, second, coupling)
+def test_signs_are_fixed(coupling):
+    found = couple(FUTURE, PAST, coupling)
     assert (found.first_map[np.abs(found.first_map).argmax(axis=0), np.arange(5)] > 0.0).all()
-    again = couple(-first, second, coupling)
+    again = couple(-FUTURE, PAST, coupling)
     np.testing.assert_allclose(again.first_map, found.first_map, atol=1e-12)
     np.testing.assert_allclose(again.second_map, -found.second_map, atol=1e-12)
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_noise_of_one_side_averages_out(coupling: str) -> None:
+def test_noise_of_one_side_averages_out(coupling):
     rng = np.random.default_rng(2)
     hidden = rng.normal(size=(20_000, 1))
     noise = [3.0 * rng.normal(size=(20_000, 1)) for _ in range(2)]
@@ -132,20 +124,18 @@ def test_noise_of_one_side_averages_out(coupling: str) -> None:
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_spectral_regression_is_the_smallest(coupling: str) -> None:
+def test_spectral_regression_is_the_smallest(coupling):
     """In the metric in which the coupling measures the past."""
-    future, past = coupled_features()
-    found = shared_directions(future, past, 4, coupling)
+    found = shared_directions(FUTURE, PAST, 4, coupling)
     whitens = coupling in {'canonical', 'reduced-rank'}
-    metric = ridged_covariance(past) if whitens else np.eye(5)
-    half = np.linalg.inv(metric) @ past.T @ future @ found.future_map / len(past)
+    metric = ridged_covariance(PAST) if whitens else np.eye(5)
+    half = np.linalg.inv(metric) @ PAST.T @ FUTURE @ found.future_map / len(PAST)
     smallest = half @ np.linalg.inv(half.T @ metric @ half)
     np.testing.assert_allclose(found.past_map, smallest, rtol=1e-8, atol=1e-9)
 
 
-def test_weak_directions_are_left_out() -> None:
-    future, past = coupled_features()
-    left, values, right = np.linalg.svd(future.T @ past, full_matrices=False)
+def test_weak_directions_are_left_out():
+    left, values, right = np.linalg.svd(FUTURE.T @ PAST, full_matrices=False)
     weakened = values * [1.0, 1.0, 1.0, 1.1 * SMALLEST_RATIO * values[0] / values[3], 0.0]
     weakened[4] = 0.9 * SMALLEST_RATIO * values[0]
     orthonormal = np.linalg.qr(np.random.default_rng(1).normal(size=(60, 5)))[0]
@@ -153,22 +143,16 @@ def test_weak_directions_are_left_out() -> None:
     assert len(found.singular_values) == found.future_map.shape[1] == found.past_map.shape[1] == 4
 
 
-def test_rank_is_kept() -> None:
-    future, past = coupled_features()
+def test_rank_is_kept():
     for rank in (0, 2, 5, 9):
-        found = shared_directions(future, past, rank)
+        found = shared_directions(FUTURE, PAST, rank)
         assert found.future_map.shape == (7, min(rank, 5))
         assert found.past_map.shape == (5, min(rank, 5))
 
 
-def test_nothing_shared() -> None:
-    future, past = coupled_features()
+def test_nothing_shared_or_an_unknown_coupling():
     for coupling in COUPLINGS:
         with pytest.raises(InputError, match='share nothing'):
-            shared_directions(future, 0.0 * past, 3, coupling)
-
-
-def test_unknown_coupling() -> None:
-    future, past = coupled_features()
+            shared_directions(FUTURE, 0.0 * PAST, 3, coupling)
     with pytest.raises(InputError, match=r"'pca'.*cross-covariance, gram-product, canonical, red"):
-        shared_directions(future, past, 3, 'pca')
+        shared_directions(FUTURE, PAST, 3, 'pca')

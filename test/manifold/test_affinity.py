@@ -2,33 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Affinities, the points near a point, landmarks and signs."""
 
-from collections.abc import Callable
-
 import naive
+from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
 from two_manifold_ros.manifold.affinity import affinity, fix_signs, median_distance, near_points
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.ticks.windows import WindowSet
 
 SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
 AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))
 
 
-def test_members_count() -> None:
+def test_members_count_and_no_bandwidth_makes_all_alike():
     response = MemberAffinity(1.5, np.array([0, 2, 3]))
     np.testing.assert_allclose(response.weights(SQUARED), AFFINITY[[0, 2, 3]])
     assert response.check(4) == 3
-
-
-def test_no_bandwidth_makes_all_alike() -> None:
     np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
 
 
-def test_median_of_the_distances(make_windows: Callable[..., WindowSet]) -> None:
-    windows = make_windows()
+def test_median_of_the_distances():
+    windows = noisy_lap()
     rows = windows.rows(np.arange(len(windows)))
     every = np.sqrt(naive.squared_distances(rows, rows)[np.triu_indices(len(rows), 1)])
     assert median_distance(windows) == pytest.approx(np.median(every), rel=0.02)
@@ -39,7 +34,7 @@ BETWEEN = naive.squared_distances(POINTS, POINTS)
 RADII = PointSet(POINTS).neighbours(5)[1][:, -1]
 
 
-def test_rows_of_the_graph_and_oneself() -> None:
+def test_rows_of_the_graph_and_oneself():
     graph = naive.affinities(BETWEEN, 5, 1.0) > 0.0
     for i in range(40):
         # As distances are when they come from a recursion.
@@ -47,14 +42,14 @@ def test_rows_of_the_graph_and_oneself() -> None:
         np.testing.assert_array_equal(near, np.flatnonzero(graph[i] | (np.arange(40) == i)))
 
 
-def test_a_new_point() -> None:
+def test_a_new_point():
     squared = np.square(POINTS - [0.3, -0.2]).sum(axis=1)
     expected = set(np.argsort(squared)[:6]) | set(np.flatnonzero(squared <= RADII))
     assert len(expected) > 6
     assert set(near_points(squared, 5, RADII)) == expected
 
 
-def test_largest_entry_is_positive() -> None:
+def test_largest_entry_is_positive():
     vectors = np.array([[0.1, -3.0, 0.0], [-0.2, 2.0, 0.0]])
     expected = np.array([[-0.1, 3.0, 0.0], [0.2, -2.0, 0.0]])
     np.testing.assert_array_equal(fix_signs(vectors), expected)

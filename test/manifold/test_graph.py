@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The neighbour graph, the bridges between its pieces, and modes of matrices over it."""
 
-from collections.abc import Callable
-
 import naive
+from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
@@ -29,24 +28,19 @@ def scattered(centres: list[float], each: int = 12) -> WindowSet:
     return WindowSet(values[None], np.arange(len(values)), 1)
 
 
-def test_affinities(make_windows: Callable[..., WindowSet]) -> None:
-    windows = make_windows(count=50)
+def test_affinities_and_a_connected_graph_is_left_alone():
+    windows = noisy_lap(count=50)
     rows = windows.rows(np.arange(50))
     graph = affinity_graph(*windows.neighbours(6), 1.7)
     expected = naive.affinities(naive.squared_distances(rows, rows), 6, 1.7)
     np.testing.assert_allclose(graph.toarray(), expected, atol=1e-13)
-
-
-def test_connected_graph_is_left_alone(make_windows: Callable[..., WindowSet]) -> None:
-    windows = make_windows(count=50)
-    graph = affinity_graph(*windows.neighbours(6), 1.7)
     joined, notes = connect(graph, windows, 1.7, 6)
     assert not notes
     assert (joined != graph).nnz == 0
 
 
 @pytest.mark.parametrize('probes', [200, 5])
-def test_pieces_are_joined(probes: int) -> None:
+def test_pieces_are_joined(probes):
     windows = scattered([0.0, 10.0, 25.0, 60.0])
     graph = affinity_graph(*windows.neighbours(4), 2.0)
     joined, (note,) = connect(graph, windows, 2.0, 4, probes)
@@ -59,7 +53,7 @@ def test_pieces_are_joined(probes: int) -> None:
     assert added.data.min() == pytest.approx(1e-3)
 
 
-def test_window_far_from_all_others_is_joined() -> None:
+def test_window_far_from_all_others_is_joined():
     # Its affinities underflow to zero, which would leave a row without any weight.
     values = np.append(np.random.default_rng(0).uniform(size=20), 1e6)
     windows = WindowSet(values[None], np.arange(21), 1)
@@ -69,7 +63,7 @@ def test_window_far_from_all_others_is_joined() -> None:
     assert joined.sum(axis=1).min() > 0.0
 
 
-def test_pieces_are_joined_where_they_are_nearest() -> None:
+def test_pieces_are_joined_where_they_are_nearest():
     points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
     bridges = find_bridges(points, points.neighbours(2)[0])
     edges = set(zip(bridges.first.tolist(), bridges.second.tolist(), strict=True))
@@ -90,7 +84,7 @@ def ring(count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize('modes', [5, 28])
-def test_dense_eigenvectors(modes: int) -> None:
+def test_dense_eigenvectors(modes):
     weights = np.random.default_rng(0).uniform(size=(30, 30))
     matrix = laplacian_of(weights + weights.T)
     values, vectors = np.linalg.eigh(matrix.toarray())
@@ -101,7 +95,7 @@ def test_dense_eigenvectors(modes: int) -> None:
     assert (columns[np.abs(columns).argmax(axis=0), np.arange(modes)] > 0.0).all()
 
 
-def test_a_second_zero_is_reported_from_the_known_one() -> None:
+def test_a_second_zero_is_reported_from_the_known_one():
     apart = np.kron(np.eye(2), ring(40))
     found, columns = smallest_modes(laplacian_of(apart), np.full(80, 80**-0.5), 3)
     assert found[0] == pytest.approx(0.0, abs=1e-12)
@@ -109,7 +103,7 @@ def test_a_second_zero_is_reported_from_the_known_one() -> None:
     np.testing.assert_allclose(columns.sum(axis=0), 0.0, atol=1e-12)
 
 
-def test_symmetric_matrix_twice_the_same() -> None:
+def test_symmetric_matrix_twice_the_same():
     first, second = (smallest_modes(laplacian_of(ring(60)), np.full(60, 60**-0.5), 8)
                      for _ in range(2))  # fmt: skip
     np.testing.assert_array_equal(first[1], second[1])
@@ -119,7 +113,7 @@ def test_symmetric_matrix_twice_the_same() -> None:
 
 @pytest.mark.parametrize('few', [0, 1000], ids=['products', 'inverse'])
 @pytest.mark.parametrize('modes', [4, 28])
-def test_dense_eigenvectors_of_a_walk(modes: int, few: int) -> None:
+def test_dense_eigenvectors_of_a_walk(modes, few):
     weights = np.random.default_rng(0).uniform(size=(30, 30))
     weights += weights.T
     degrees = weights.sum(axis=1)
@@ -128,12 +122,11 @@ def test_dense_eigenvectors_of_a_walk(modes: int, few: int) -> None:
     found, functions = walk_modes(csr_matrix(weights), modes, few)
     np.testing.assert_allclose(found, values, atol=1e-12)
     expected = vectors * np.sqrt(degrees.sum() / degrees)[:, None]
-    expected *= naive.align(functions, expected)
-    np.testing.assert_allclose(functions, expected, atol=1e-9)
+    naive.assert_same_to_signs(functions, expected, atol=1e-9)
     np.testing.assert_allclose(degrees @ np.square(functions) / degrees.sum(), 1.0)
 
 
-def test_points_along_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_along_a_thread(monkeypatch):
     # Products alone would need thousands of restarts.
     tried = []
     monkeypatch.setattr(
@@ -147,7 +140,7 @@ def test_points_along_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1.0 - found[1] == pytest.approx(4.0 * (1.0 - found[0]), rel=1e-2)
 
 
-def test_star_twice_the_same() -> None:
+def test_star_twice_the_same():
     # All but two of its modes share one eigenvalue, so that Lanczos by products ends early.
     weights = np.zeros((40, 40))
     weights[0, 1:] = weights[1:, 0] = 1.0
@@ -157,7 +150,7 @@ def test_star_twice_the_same() -> None:
 
 
 @pytest.mark.parametrize('size', [10, 600], ids=['inverse', 'products'])
-def test_a_graph_that_hardly_hangs_together_does_not_mix_its_halves(size: int) -> None:
+def test_a_graph_that_hardly_hangs_together_does_not_mix_its_halves(size):
     weights = np.kron(np.eye(2), np.ones((size, size)))
     weights[0, size] = weights[size, 0] = 1e-15
     _, functions = walk_modes(csr_matrix(weights), 2)

@@ -44,44 +44,43 @@ def assert_alike(found: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
 
 
-def test_coordinates_are_centred_and_eigenvalues_belong_to_them(name: str) -> None:
+def test_coordinates_are_centred_and_eigenvalues_belong_to_them(name):
     embedding = fitted(name, sheet())
     spread = embedding.coordinates.std(axis=0)
     assert (np.abs(embedding.coordinates.mean(axis=0)) < 1e-9 * spread).all()
     assert embedding.coordinates.shape == (COUNT, 3)
     assert embedding.eigenvalues.shape == (3,)
     assert embedding.notes == ()
-
-
-def test_training_points_get_their_own_rows(name: str) -> None:
-    embedding = fitted(name, sheet())
+    # Training points get their own rows.
     assert_alike(transformed(embedding, sheet()), embedding.coordinates)
 
 
-def test_rotation_translation_and_constant_columns(name: str) -> None:
+def test_rotation_translation_and_constant_columns(name):
     rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
     moved = sheet() @ rotation + [100.0, -20.0, 3.0]
     wider = np.column_stack([np.full(COUNT, 7.0), moved, np.zeros(COUNT)])
     assert_alike(gram(name, wider), gram(name, sheet()))
 
 
-def test_permutation(name: str) -> None:
+def test_permutation(name):
     if name == 'anisotropic-diffusion':
         pytest.skip('its points follow each other in time')
     order = np.random.default_rng(2).permutation(COUNT)
     assert_alike(gram(name, sheet()[order]), gram(name, sheet())[np.ix_(order, order)])
 
 
-def test_twice_the_same_bytes(name: str) -> None:
+def test_twice_the_same_bytes(name):
     first, second = (fitted(name, sheet()) for _ in range(2))
     assert first.coordinates.tobytes() == second.coordinates.tobytes()
     one, other = (encode(each.extension)[1] for each in (first, second))
     assert {key: one[key].tobytes() for key in one} == {key: other[key].tobytes() for key in other}
 
 
-def test_copies(name: str) -> None:
+def test_copies(name):
     """A few, and of one point more than it has neighbours."""
     few = [sheet()[:5], sheet()[:1], sheet()[:1]]
+    with pytest.raises(InputError, match='most points are identical'):
+        fitted(name, np.ones((COUNT, 3)))
     for copies in (few, [np.repeat(sheet()[:1], 12, axis=0)]):
         points = np.concatenate([sheet(), *copies])
         embedding = fitted(name, points)
@@ -89,12 +88,7 @@ def test_copies(name: str) -> None:
         assert np.isfinite(transformed(embedding, points)).all()
 
 
-def test_identical_points(name: str) -> None:
-    with pytest.raises(InputError, match='most points are identical'):
-        fitted(name, np.ones((COUNT, 3)))
-
-
-def test_pieces_are_joined_and_said(name: str) -> None:
+def test_pieces_are_joined_and_said(name):
     points = np.concatenate([sheet(), sheet() + 50.0])
     embedding = fitted(name, points)
     assert np.isfinite(embedding.coordinates).all()
@@ -102,13 +96,12 @@ def test_pieces_are_joined_and_said(name: str) -> None:
     if has_neighbours(name):
         (note,) = embedding.notes
         assert 'fell into 2 pieces' in note
-        first = np.abs(
-            np.corrcoef(embedding.coordinates[:, 0], np.arange(2 * COUNT) < COUNT)[0, 1]
-        )
-        assert first > 0.9, 'the first coordinate does not separate the pieces'
+        pieces = np.arange(2 * COUNT) < COUNT
+        # The first coordinate separates them.
+        assert np.abs(np.corrcoef(embedding.coordinates[:, 0], pieces)[0, 1]) > 0.9
 
 
-def test_too_few_points(name: str) -> None:
+def test_too_few_points(name):
     learner = make_learner(name, 3, 8)
     least = 9 if has_neighbours(name) else 4
     learner.fit(PointSet(sheet()[:least]))
@@ -116,7 +109,7 @@ def test_too_few_points(name: str) -> None:
         learner.fit(PointSet(sheet()[: least - 1]))
 
 
-def test_an_embedding_of_nothing(name: str) -> None:
+def test_an_embedding_of_nothing(name):
     with pytest.raises(InputError, match='dimension is 0'):
         fitted(name, sheet(), dimension=0)
     with pytest.raises(InputError, match=r'dimension is 2\.5, but must be a whole number'):
@@ -126,21 +119,19 @@ def test_an_embedding_of_nothing(name: str) -> None:
             make_learner(name, 3, 0).fit(PointSet(sheet()))
 
 
-def test_no_distance_makes_no_coordinates(name: str) -> None:
-    found = fitted(name, sheet()).extension.transform(np.full(COUNT, np.nan))
-    assert found is None or np.isnan(found).all()
-
-
-def test_there_and_back_through_a_file(name: str) -> None:
+def test_there_and_back_through_a_file(name):
     embedding = fitted(name, sheet())
     check_extension(embedding.extension, COUNT)
     numbers, arrays = encode(embedding.extension)
     again = decode(Extension, json.loads(json.dumps(numbers)), arrays)
     squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
     np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))
+    # No distance makes no coordinates.
+    found = again.transform(np.full(COUNT, np.nan))
+    assert found is None or np.isnan(found).all()
 
 
-def test_no_field_of_a_response_may_be_spoiled(name: str) -> None:
+def test_no_field_of_a_response_may_be_spoiled(name):
     extension = fitted(name, np.concatenate([sheet(), sheet() + 50.0])).extension
     for field in fields(extension.response):
         value = getattr(extension.response, field.name)

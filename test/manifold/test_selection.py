@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learners by name, and extensions that do not fit together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import PolynomialKernel
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
@@ -20,20 +22,41 @@ from two_manifold_ros.manifold.selection import (
 )
 from two_manifold_ros.names import KERNELS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def test_which_have_a_graph() -> None:
+def test_which_have_a_graph():
     without = [name for name in KERNELS if not has_neighbours(name)]
     assert without == ['gaussian', 'polynomial', 'linear']
     unmoved = [name for name in KERNELS if not gains_by_neighbours(name)]
     assert unmoved == [*without, 'locally-linear']
 
 
-def test_unknown_name() -> None:
-    with pytest.raises(InputError, match=r"'cubic'.*laplacian-eigenmap, .*, gaussian"):
-        make_learner('cubic', 7, 11)
+COPIES = PointSet(np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], 10, axis=0))
+
+
+def anisotropic(points: PointSet, **changes: float) -> object:
+    source = GivenCovariances(np.tile(np.eye(2), (len(points), 1, 1)), 2)
+    return AnisotropicDiffusion(2, 9, source, **changes).fit(points)
+
+
+@pytest.mark.parametrize(
+    ('make', 'words'),
+    [
+        (lambda: make_learner('cubic', 7, 11), r"'cubic'.*laplacian-eigenmap, .*, gaussian"),
+        (lambda: LaplacianEigenmap(3, 5, weights='cubic'), "'cubic'; choose one of heat, binary"),
+        (lambda: DiffusionMap(2, 5, 1.5), r'density is 1\.5, but must be between 0 and 1'),
+        (lambda: DiffusionMap(2, 9).fit(COPIES), 'as many identical copies'),
+        (lambda: anisotropic(COPIES, density=1.5), r'density is 1\.5'),
+        (lambda: anisotropic(COPIES, power=-1.0), r'power is -1\.0'),
+        (lambda: anisotropic(COPIES, epsilon=0.0), r'epsilon is 0\.0'),
+        (lambda: anisotropic(COPIES), 'identical'),
+        (lambda: Isomap(1, 5, landmarks=1), 'landmarks is 1, but must be at least 2'),
+        (lambda: PolynomialKernel(4, 2.5), r'degree is 2\.5, but must be a whole number'),
+        (lambda: PolynomialKernel(3, 0), 'degree is 0'),
+    ],
+)
+def test_what_makes_no_learner_is_refused(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
 
 
 CLUSTER = np.random.default_rng(0).normal(size=(20, 3))
@@ -69,9 +92,7 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
         ('locally-linear', 'between', lambda old: old - 50.0, 'between holds negative numbers'),
     ],
 )
-def test_responses_that_do_not_fit(
-    name: str, field: str, spoil: Callable[[Any], Any], words: str
-) -> None:
+def test_responses_that_do_not_fit(name, field, spoil, words):
     extension = make_learner(name, 3, 5).fit(POINTS).extension
     check_extension(extension, 40)
     response = extension.response
@@ -90,7 +111,7 @@ def test_responses_that_do_not_fit(
         ({'offset': np.zeros(0)}, 'offset has the shape'),
     ],
 )
-def test_extensions_that_do_not_fit(changed: dict[str, Any], words: str) -> None:
+def test_extensions_that_do_not_fit(changed, words):
     extension = make_learner('diffusion-map', 3, 5).fit(POINTS).extension
     with pytest.raises(ValueError, match=words):
         check_extension(replace(extension, **changed), 40)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rays in the room, the camera, the walk around the table and the film of it."""
 
-from __future__ import annotations
-
 from itertools import islice
 import math
 
@@ -35,7 +33,7 @@ def place_met(ray: np.ndarray) -> tuple[int, np.ndarray]:
     return int(beyond[met].argmax()), places[met]
 
 
-def test_a_ray_meets_what_walking_along_it_meets() -> None:
+def test_a_ray_meets_what_walking_along_it_meets():
     rays = np.random.default_rng(0).normal(size=(3, 60))
     rays[:, :20] = 0.6 * rays[:, :20] - EYE[:, None]  # towards the table
     rays /= np.linalg.norm(rays, axis=0)
@@ -55,14 +53,13 @@ def test_a_ray_meets_what_walking_along_it_meets() -> None:
     assert set(surfaces) == set(range(8))
 
 
-def test_the_surfaces_are_those_of_the_recorded_results() -> None:
+def test_the_surfaces_are_those_of_the_recorded_results():
     """The figures of the experiment ``video`` hold for these textures: mean and spread of each."""
     rays = np.random.default_rng(1).normal(size=(3, 20_000)).astype(np.float32)
     surfaces, _, _ = Room.meet(EYE.tolist(), rays)
     shades = Room(2).shades(EYE.tolist(), rays)
-    found = [
-        (shades[surfaces == each].mean(), shades[surfaces == each].std()) for each in range(8)
-    ]
+    parts = [shades[surfaces == each] for each in range(8)]
+    found = [(part.mean(), part.std()) for part in parts]
     # fmt: off
     expected = [
         (0.4385, 0.1994), (0.5004, 0.1867), (0.3247, 0.154), (0.6698, 0.1962),
@@ -72,7 +69,7 @@ def test_the_surfaces_are_those_of_the_recorded_results() -> None:
     np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
-def test_the_picture_is_upright_and_turns_with_the_camera() -> None:
+def test_the_picture_is_upright_and_turns_with_the_camera():
     room = Room(0)
     camera = RoomCamera(room, 40, 32, seed=0)
     level = CameraPose(2.3, -1.1, 1.5, 0.3, 0.0, 0.0)
@@ -85,7 +82,7 @@ def test_the_picture_is_upright_and_turns_with_the_camera() -> None:
     assert np.abs(over[::-1, ::-1] - picture).mean() < 6.0
 
 
-def test_every_direction_looks_different() -> None:
+def test_every_direction_looks_different():
     camera = RoomCamera(Room(3), 40, 32, seed=0)
     angles = np.arange(0.0, 2 * math.pi, math.radians(15.0))
     views = [
@@ -97,7 +94,7 @@ def test_every_direction_looks_different() -> None:
     assert apart.min() > 15.0  # of 255 greys; the noise alone gives 4.5
 
 
-def test_the_walk_circles_both_ways() -> None:
+def test_the_walk_circles_both_ways():
     walk = RoomWalk(1)
     steps = [walk.step() for _ in range(6_000)]
     angles = np.unwrap([step.angle for step in steps])
@@ -111,7 +108,7 @@ def test_the_walk_circles_both_ways() -> None:
     assert 2 * math.pi / moving.mean() == pytest.approx(400.0, rel=0.06)
 
 
-def test_the_camera_looks_across_the_table_and_stays_in_the_room() -> None:
+def test_the_camera_looks_across_the_table_and_stays_in_the_room():
     walk = RoomWalk(2, frames_per_circuit=100)
     steps = [walk.step() for _ in range(2_000)]
     poses = np.array([step.pose for step in steps])
@@ -124,7 +121,7 @@ def test_the_camera_looks_across_the_table_and_stays_in_the_room() -> None:
     assert poses[:, 2].min() > Room.table[2]
 
 
-def test_the_film_is_repeatable_and_noisy() -> None:
+def test_the_film_is_repeatable_and_noisy():
     first, again, other = (list(islice(room_video(seed, 40, 32, 100), 3)) for seed in (4, 4, 5))
     walk = RoomWalk(4, 100)
     for frame, same, different in zip(first, again, other, strict=True):

@@ -17,7 +17,7 @@ from two_manifold_ros.tpsr.features import (
 from two_manifold_ros.tpsr.random_features import fourier_features
 
 
-def test_rows_are_kronecker_products() -> None:
+def test_rows_are_kronecker_products():
     actions = WithConstant(fourier_features(2, 4, 1.0, seed=0))
     observations = fourier_features(3, 6, 1.0, seed=1)
     both = ActionObservationFeatures(actions, observations)
@@ -28,20 +28,6 @@ def test_rows_are_kronecker_products() -> None:
     ]
     np.testing.assert_allclose(both.transform(points), expected, rtol=1e-13, atol=1e-15)
     assert (both.inputs, both.size) == (5, 30)
-
-
-def test_points_that_a_part_refuses() -> None:
-    both = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
-    with pytest.raises(InputError, match='2 inputs'):
-        both.transform(np.zeros((1, 3)))
-    with pytest.raises(InputError, match='codes 0 to 1'):
-        both.transform(np.array([[2.0, 0.0]]))
-
-
-def test_too_large_a_product() -> None:
-    words = IndicatorFeatures(2, 10)
-    with pytest.raises(InputError, match='1024 features of actions times 1024'):
-        ActionObservationFeatures(words, words)
 
 
 def outcomes() -> tuple[np.ndarray, ...]:
@@ -62,7 +48,7 @@ def outcomes() -> tuple[np.ndarray, ...]:
     return tuple(np.array(column, dtype=float) for column in zip(*rows, strict=True))
 
 
-def test_weights_undo_a_policy_that_looks_at_what_it_sees() -> None:
+def test_weights_undo_a_policy_that_looks_at_what_it_sees():
     actions, observations, policy, chance, done = outcomes()
     assert chance.sum() == pytest.approx(1.0)
     words = IndicatorFeatures(2, 2)
@@ -86,23 +72,17 @@ def test_weights_undo_a_policy_that_looks_at_what_it_sees() -> None:
         ([0.1] * 4, 'not one row a sample'),
     ],
 )
-def test_probabilities_that_no_policy_has(probabilities: list[object], word: str) -> None:
+def test_probabilities_that_no_policy_has(probabilities, word):
     with pytest.raises(InputError, match=word):
         importance_weights(np.array(probabilities))
 
 
 @pytest.mark.parametrize(('symbols', 'length'), [(2, 3), (3, 2), (5, 1), (1, 4)])
-def test_every_word_has_its_own_feature_in_order(symbols: int, length: int) -> None:
+def test_every_word_has_its_own_feature_in_order(symbols, length):
     words = np.array(list(itertools.product(range(symbols), repeat=length)), dtype=float)
     made = IndicatorFeatures(symbols, length)
     np.testing.assert_array_equal(made.transform(words), np.eye(len(words)))
     assert (made.inputs, made.size) == (length, len(words))
-
-
-@pytest.mark.parametrize('code', [-1.0, 2.0, 0.5, 1e300])
-def test_no_code_of_a_symbol(code: float) -> None:
-    with pytest.raises(InputError, match='codes 0 to 1'):
-        IndicatorFeatures(2, 2).transform(np.array([[0.0, 1.0], [code, 0.0]]))
 
 
 @pytest.mark.parametrize(
@@ -112,12 +92,24 @@ def test_no_code_of_a_symbol(code: float) -> None:
         *((*pair, 'not a whole number') for pair in ((0, 1), (2, 0), (2.0, 1), (2, '3'))),
     ],
 )
-def test_words_that_cannot_be(symbols: object, length: object, word: str) -> None:
+def test_words_that_cannot_be(symbols, length, word):
     with pytest.raises(InputError, match=word):
         IndicatorFeatures(symbols, length)
 
 
-def test_the_constant_is_the_last_feature() -> None:
+def test_points_that_a_part_refuses_and_too_large_a_product():
+    both = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
+    for point, word in ((np.zeros((1, 3)), '2 inputs'), (np.array([[2.0, 0.0]]), 'codes 0 to 1')):
+        with pytest.raises(InputError, match=word):
+            both.transform(point)
+    for code in (-1.0, 2.0, 0.5, 1e300):
+        with pytest.raises(InputError, match='codes 0 to 1'):
+            IndicatorFeatures(2, 2).transform(np.array([[0.0, 1.0], [code, 0.0]]))
+    with pytest.raises(InputError, match='1024 features of actions times 1024'):
+        ActionObservationFeatures(*[IndicatorFeatures(2, 10)] * 2)
+
+
+def test_the_constant_is_the_last_feature():
     others = fourier_features(3, 6, 1.0, seed=0)
     made = WithConstant(others)
     points = np.random.default_rng(0).normal(size=(4, 3))

@@ -1,16 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
+"""The online learner beside the algorithm of the paper, on any input, and in the documentation."""
+
 import math
+from pathlib import Path
+import re
+import warnings
 
 import naive_tpsr
 import numpy as np
 import pytest
-from tpsr_streams import part, unit, wandering
+from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.exact import ExactLearner, learn
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 
@@ -20,18 +25,13 @@ def learner(**changes: float) -> OnlineLearner:
     return OnlineLearner(LearnerSettings(**settings), unit(SIZE), SIZE, OBSERVATIONS)
 
 
-def evidences(tpsr: Tpsr, observations: np.ndarray) -> list[float]:
-    belief = TpsrBelief(tpsr)
-    return [belief.update(row) for row in observations]
-
-
 @pytest.mark.parametrize('memory', [math.inf, 80.0])
 @pytest.mark.parametrize('rank', [4, 8])
-def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float) -> None:
+def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     triples = wandering(300)
     ours = learner(rank=rank, memory=memory)
     naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
-    for row in zip(*vars(triples).values(), strict=True):
+    for row in rows_of(triples):
         ours.add(*row)
         naive.add(*row, decay=ours.settings.decay)
     ours.covariance.refresh()
@@ -55,9 +55,7 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float
     ('kind', 'rank', 'batch'),
     [(OnlineLearner, 8, 1), (OnlineLearner, 8, 7), (OnlineLearner, 8, 300), (ExactLearner, 6, 1)],
 )
-def test_is_the_weighted_batch_when_nothing_is_cut_off(
-    kind: type[Learner], rank: int, batch: int, memory: float
-) -> None:
+def test_is_the_weighted_batch_when_nothing_is_cut_off(kind, rank, batch, memory):
     triples = wandering(250)
     settings = LearnerSettings(4, rank, RIDGE, memory, fold_every=300)
     ours = kind(settings, unit(SIZE), SIZE, OBSERVATIONS)
@@ -75,7 +73,7 @@ def test_is_the_weighted_batch_when_nothing_is_cut_off(
     assert tpsr.bound == pytest.approx(whole.bound)
 
 
-def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
+def test_a_buffer_of_directions_makes_up_for_cutting_off():
     triples = wandering(400, size=30)
     whole = learn(triples, unit(30), 6, RIDGE)
     errors = []
@@ -83,20 +81,17 @@ def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
         settings = LearnerSettings(6, rank, RIDGE, fold_every=16)
         ours = OnlineLearner(settings, unit(30), 30, OBSERVATIONS)
         ours.add_all(triples)
-        differences = np.subtract(
-            evidences(ours.parameters(), triples.observations),
-            evidences(whole, triples.observations),
+        found, best = (
+            evidences(each, triples.observations) for each in (ours.parameters(), whole)
         )
-        errors.append(np.abs(differences).mean())
+        errors.append(np.abs(np.subtract(found, best)).mean())
     assert errors[1] < 0.5 * errors[0]
 
 
-def test_samples_wait_and_moves_add_up() -> None:
+def test_samples_wait_and_moves_add_up():
     triples = wandering(50)
     ours = learner(fold_every=16)
-    assert [ours.add(*row) for row in zip(*vars(part(triples, 0, 15)).values(), strict=True)] == [
-        None
-    ] * 15
+    assert [ours.add(*row) for row in rows_of(part(triples, 0, 15))] == [None] * 15
     assert ours.waiting == 15
     with pytest.raises(InputError, match='nothing was learned yet'):
         ours.parameters()
@@ -108,7 +103,7 @@ def test_samples_wait_and_moves_add_up() -> None:
     np.testing.assert_allclose(whole.left, ours.svd.left @ before.T, atol=1e-12)
 
 
-def test_single_precision_is_taken() -> None:
+def test_single_precision_is_taken():
     triples = wandering(64)
     single = Triples(*(array.astype(np.float32) for array in vars(triples).values()))
     one, other = learner(), learner()
@@ -120,10 +115,10 @@ def test_single_precision_is_taken() -> None:
 
 @pytest.mark.parametrize('column', range(4))
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e31])
-def test_features_that_cannot_be_computed_with_are_refused(column: int, value: float) -> None:
+def test_features_that_cannot_be_computed_with_are_refused(column, value):
     triples = wandering(40)
     ours, clean = learner(fold_every=4), learner(fold_every=4)
-    for row in zip(*vars(triples).values(), strict=True):
+    for row in rows_of(triples):
         bad = [feature.copy() for feature in row[:4]]
         bad[column][1] = value
         assert ours.add(*bad) is None
@@ -133,9 +128,9 @@ def test_features_that_cannot_be_computed_with_are_refused(column: int, value: f
     assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
 
 
-def test_importance_that_is_no_weight_is_refused() -> None:
+def test_importance_that_is_no_weight_is_refused():
     triples = wandering(3)
-    row = [array[0] for array in vars(triples).values()][:4]
+    *row, _ = next(rows_of(triples))
     ours = learner(memory=10.0)
     for importance in (-1.0, math.nan, math.inf, 1e61):
         assert ours.add(*row, importance) is None
@@ -146,37 +141,84 @@ def test_importance_that_is_no_weight_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    'changes',
-    [
-        {'states': 0},
-        {'ridge': 0.0},
-        {'ridge': math.nan},
-        {'memory': -1.0},
-        {'fold_every': 0},
-        {'states': 9},
-    ],
-)
-def test_settings_that_make_no_learner_are_refused(changes: dict[str, float]) -> None:
+    ('name', 'value'),
+    [('states', 0), ('ridge', 0.0), ('ridge', math.nan), ('memory', -1.0), ('fold_every', 0),
+     ('states', 9)],
+)  # fmt: skip
+def test_settings_that_make_no_learner_are_refused(name, value):
     with pytest.raises(InputError, match=r'positive|rank'):
-        learner(**changes)
+        learner(**{name: value})
 
 
-@pytest.mark.parametrize('name', ['test', 'next_test', 'history', 'observation'])
-def test_another_number_of_features_is_refused_by_name(name: str) -> None:
+def test_another_number_of_features_is_refused_by_name():
     ours = learner()
-    row = dict(zip(('test', 'next_test', 'history', 'observation'), _row(), strict=True))
+    *features, _ = next(rows_of(wandering(20)))
+    row = dict(zip(('test', 'next_test', 'history', 'observation'), features, strict=True))
     ours.add(**row)
-    with pytest.raises(InputError, match=rf'^{name} has 3 features, but .* made for \d: use'):
-        ours.add(**(row | {name: np.ones(3)}))
+    for name in row:
+        with pytest.raises(InputError, match=rf'^{name} has 3 features, but .* made for \d: use'):
+            ours.add(**(row | {name: np.ones(3)}))
     assert (ours.samples, ours.refused) == (1, 0)
-
-
-def test_a_belief_refuses_another_number_of_features() -> None:
-    ours = learner()
     ours.add_all(wandering(50))
     with pytest.raises(InputError, match=r'^the observation has 6 features, but 5 were learned'):
         TpsrBelief(ours.parameters()).update(np.ones(6))
 
 
-def _row() -> list[np.ndarray]:
-    return [each[0] for each in list(vars(wandering(20)).values())[:4]]
+LENGTHS = (0.0, 1e-200, 1e-30, 1e-6, 1e-3, 1.0, 1.0, 1.0, 1e3, 3e5)
+FAULTS = (np.nan, np.inf, -np.inf, 1e200)
+IMPORTANCES = (1.0, 1.0, 1.0, 0.0, 1e-50, 1e50, 1e-3, -1.0, np.nan)
+
+
+def hostile(rng: np.random.Generator, usual: np.ndarray) -> np.ndarray:
+    """Long, short, zero, parallel or broken features, of which the last is the constant."""
+    direction = usual if rng.random() < 0.4 else rng.normal(size=len(usual))
+    features = np.append(rng.choice(LENGTHS) * direction, 1.0)
+    if rng.random() < 0.01:
+        features[0] = rng.choice(FAULTS)
+    return features
+
+
+@pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
+@pytest.mark.parametrize('seed', range(8))
+def test_a_learner_survives(seed, kind):
+    rng = np.random.default_rng(seed)
+    tests, histories, observations, states = rng.integers(2, 8, 4)
+    memory, ridge = rng.choice([np.inf, 3.0, 100.0]), rng.choice([1e-9, 1e-3, 1.0, 100.0])
+    settings = LearnerSettings(
+        int(states), int(states + rng.integers(4)), ridge, memory, (1, 2, 5, 33)[seed % 4]
+    )
+    learner = kind(settings, np.eye(histories + 1)[-1], tests + 1, observations + 1)
+    usual = [rng.normal(size=size) for size in (tests, tests, histories, observations)]
+    belief = None
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for _ in range(150):
+            sample = [hostile(rng, features) for features in usual]
+            move = learner.add(*sample, rng.choice(IMPORTANCES))
+            if move is not None:
+                tpsr = learner.parameters()
+                assert all(np.isfinite(value).all() for value in vars(tpsr).values())
+                if belief is None:
+                    belief = TpsrBelief(tpsr)
+                else:
+                    belief.adopt(tpsr, move)
+                for basis in (learner.svd.left, learner.svd.right):
+                    np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-9)
+            if belief is not None:
+                assert -1.0 <= belief.update(sample[3]) <= 1.0
+                assert np.isfinite(belief.state).all()
+    assert learner.samples > 0
+    assert learner.samples + learner.refused == 150
+
+
+PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'learning_online.md'
+
+
+def test_the_program_learns_as_the_page_says(capsys):
+    (program,) = re.findall(r'```python\n(.*?)```', PAGE.read_text(), flags=re.DOTALL)
+    exec(compile(program, str(PAGE), 'exec'), {})  # noqa: S102 - it is our own page
+    found = re.fullmatch(
+        r'1479 samples, error one tick ahead (0\.\d\d)\n', capsys.readouterr().out
+    )
+    assert found is not None
+    assert float(found[1]) <= 0.12

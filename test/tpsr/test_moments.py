@@ -5,10 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.moments import (
-    ObservationCovariance,
-    OperatorTensor,
-)
+from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
 from two_manifold_ros.tpsr.thin_svd import Move
 
 SIZE = 12
@@ -16,7 +13,7 @@ SIZE = 12
 
 @pytest.mark.parametrize('batch', [1, SIZE // 4 + 1])
 @pytest.mark.parametrize('decay', [1.0, 0.99])
-def test_inverse_is_that_of_the_sum_and_its_ridge(batch: int, decay: float) -> None:
+def test_inverse_is_that_of_the_sum_and_its_ridge(batch, decay):
     rng = np.random.default_rng(0)
     covariance = ObservationCovariance(SIZE, 0.2)
     total, count, updates = np.zeros((SIZE, SIZE)), 0.0, 0
@@ -36,7 +33,7 @@ def test_inverse_is_that_of_the_sum_and_its_ridge(batch: int, decay: float) -> N
     assert updates < 700
 
 
-def test_rounding_cannot_add_up() -> None:
+def test_rounding_cannot_add_up():
     rng = np.random.default_rng(1)
     covariance = ObservationCovariance(SIZE, 1e-6)
     # With so much weight the ridge stays as it should be, and asks for no new inverse.
@@ -48,7 +45,7 @@ def test_rounding_cannot_add_up() -> None:
 
 @pytest.mark.parametrize('batch', [2, SIZE])
 @pytest.mark.parametrize('seed', range(3))
-def test_long_and_parallel_features_do_not_stop_it(seed: int, batch: int) -> None:
+def test_long_and_parallel_features_do_not_stop_it(seed, batch):
     covariance = ObservationCovariance(SIZE, 1e-9)
     covariance.fold(np.eye(SIZE)[: SIZE // 2], np.ones(SIZE // 2))
     long = 3e5 * np.random.default_rng(seed).normal(size=SIZE)
@@ -58,7 +55,7 @@ def test_long_and_parallel_features_do_not_stop_it(seed: int, batch: int) -> Non
         assert values.min() > -1e-12 * values.max()
 
 
-def test_a_refresh_takes_a_new_ridge() -> None:
+def test_a_refresh_takes_a_new_ridge():
     covariance = ObservationCovariance(2, 1.0)
     covariance.fold(np.eye(2), np.ones(2))
     covariance.ridge = 3.0
@@ -66,12 +63,8 @@ def test_a_refresh_takes_a_new_ridge() -> None:
     np.testing.assert_allclose(covariance.inverse, np.eye(2) / 7.0, rtol=1e-14)
 
 
-def rotation(rng: np.random.Generator, size: int) -> np.ndarray:
-    return np.linalg.qr(rng.normal(size=(size, size)))[0]
-
-
 @pytest.mark.parametrize('asked_often', [False, True])
-def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
+def test_is_the_sum_in_the_last_bases(asked_often):
     rng = np.random.default_rng(0)
     observations = 34
     tensor = OperatorTensor(observations)
@@ -79,7 +72,7 @@ def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
     left = right = np.eye(4)
     total = np.zeros((observations + 1, 4, 4))
     for count in (5, 127, 1, 3, 2 * 128 + 3, 1):
-        turn_left, turn_right = rotation(rng, 4), rotation(rng, 4)
+        turn_left, turn_right = (np.linalg.qr(each)[0] for each in rng.normal(size=(2, 4, 4)))
         left, right = turn_left @ left, turn_right @ right
         next_tests, histories = rng.normal(size=(2, count, 4))
         seen = np.hstack([rng.normal(size=(count, observations)), np.ones((count, 1))])
@@ -93,7 +86,7 @@ def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
     np.testing.assert_array_equal(tensor.moments, tensor.moments)
 
 
-def test_follows_bases_that_grow_and_shrink() -> None:
+def test_follows_bases_that_grow_and_shrink():
     rng = np.random.default_rng(1)
     tensor = OperatorTensor(2)
     expected = np.zeros((3, 0, 0))

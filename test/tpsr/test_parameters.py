@@ -1,5 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
+from copy import copy
 from dataclasses import replace
 import warnings
 
@@ -12,23 +13,24 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import count_states, SMALLEST_EVIDENCE, TpsrBelief
 
 
-def learned(samples: int = 200, **changes: np.ndarray) -> OnlineLearner:
-    settings = LearnerSettings(4, 8, 0.3)
-    learner = OnlineLearner(settings, changes.get('constant', unit(8)), 8, 5)
+def learned(samples: int = 200, constant: float = 1.0) -> OnlineLearner:
+    learner = OnlineLearner(LearnerSettings(4, 8, 0.3), constant * unit(8), 8, 5)
     learner.add_all(wandering(samples))
     return learner
 
 
-def test_no_mode_of_the_transition_grows_and_the_start_is_normal() -> None:
+def test_no_mode_of_the_transition_grows_and_the_start_is_normal():
     learner = learned(12)
     raw, tpsr = learner.transition(), learner.parameters()
     assert np.abs(np.linalg.eigvals(raw)).max() > 1.001
     assert np.abs(np.linalg.eigvals(tpsr.transition)).max() <= 1.0 + 1e-9
     assert tpsr.normaliser @ tpsr.start == pytest.approx(1.0)
     assert np.linalg.norm(tpsr.start) < tpsr.bound
+    with pytest.raises(InputError, match='append a constant feature'):
+        learned(constant=0.01).parameters()
 
 
-def test_a_likelihood_keeps_its_size_however_long_was_learned() -> None:
+def test_a_likelihood_keeps_its_size_however_long_was_learned():
     triples = wandering(500)
     sizes = []
     for scale in (1.0, 1e9):
@@ -43,7 +45,7 @@ def test_a_likelihood_keeps_its_size_however_long_was_learned() -> None:
     assert 0.1 < np.mean(sizes[0]) < 10.0
 
 
-def test_parameters_outlive_the_next_fold() -> None:
+def test_parameters_outlive_the_next_fold():
     learner = learned()
     tpsr = learner.parameters()
     before = {name: np.copy(value) for name, value in vars(tpsr).items()}
@@ -52,16 +54,11 @@ def test_parameters_outlive_the_next_fold() -> None:
         np.testing.assert_array_equal(value, before[name])
 
 
-def test_states_of_rounding_are_left_out() -> None:
+def test_states_of_rounding_are_left_out():
     values = np.array([2.0, 1e-3, 1.9e-9, 1e-13])
     assert count_states(values, 3) == 2
     assert count_states(values, 1) == 1
     assert count_states(np.zeros(0), 3) == 0
-
-
-def test_histories_without_the_constant_are_refused() -> None:
-    with pytest.raises(InputError, match='append a constant feature'):
-        learned(constant=0.01 * unit(8)).parameters()
 
 
 TRIPLES = wandering(600)
@@ -83,9 +80,8 @@ def belief(learner: OnlineLearner) -> TpsrBelief:
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 0.0, 1e200, 1e40])
-def test_features_without_information_are_passed_over(belief: TpsrBelief, bad: float) -> None:
-    expected = TpsrBelief(belief.tpsr)
-    expected.state = belief.state.copy()
+def test_features_without_information_are_passed_over(belief, bad):
+    expected = copy(belief)
     expected.skip(1)
     with warnings.catch_warnings():
         warnings.simplefilter('error')
@@ -96,7 +92,7 @@ def test_features_without_information_are_passed_over(belief: TpsrBelief, bad: f
     assert belief.accepted
 
 
-def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
+def test_a_contradiction_is_passed_over(belief):
     # An operator that turns the sign of every likelihood: nothing could contradict more.
     tpsr = replace(belief.tpsr, operators=-belief.tpsr.operators)
     contradicted = TpsrBelief(tpsr)
@@ -107,24 +103,20 @@ def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
     assert np.isfinite(contradicted.state).all()
 
 
-def test_no_state_is_longer_than_the_bound(belief: TpsrBelief) -> None:
-    row = TRIPLES.observations[50]
-    short = TpsrBelief(replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start)))
-    short.update(row)
+def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_starts_again(belief):
+    short, stuck = copy(belief), copy(belief)
+    short.tpsr = replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start))
+    short.update(TRIPLES.observations[50])
     assert not short.accepted
-    np.testing.assert_array_equal(short.state, belief.tpsr.start)
-
-
-def test_a_state_that_nothing_normalises_starts_again(belief: TpsrBelief) -> None:
-    stuck = TpsrBelief(replace(belief.tpsr, transition=np.zeros((5, 5))))
-    stuck.state = belief.state.copy()
+    stuck.tpsr = replace(belief.tpsr, transition=np.zeros((5, 5)))
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         stuck.skip(1)
-    np.testing.assert_array_equal(stuck.state, belief.tpsr.start)
+    for each in (short, stuck):
+        np.testing.assert_array_equal(each.state, belief.tpsr.start)
 
 
-def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
+def test_skipping_forgets_towards_the_average(belief):
     before = np.linalg.norm(belief.state - belief.tpsr.start)
     belief.skip(200)
     assert np.linalg.norm(belief.state - belief.tpsr.start) < 0.2 * before
@@ -132,21 +124,17 @@ def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
     np.testing.assert_array_equal(belief.state, belief.tpsr.start)
 
 
-def test_evidence_distinguishes_the_true_observations_from_others(belief: TpsrBelief) -> None:
+def test_evidence_distinguishes_the_true_observations_from_others(belief):
     true, other = [], []
     rng = np.random.default_rng(0)
     for row in TRIPLES.observations[50:400]:
-        stranger = TpsrBelief(belief.tpsr)
-        stranger.state = belief.state
-        other.append(stranger.update(TRIPLES.observations[rng.integers(400)]))
+        other.append(copy(belief).update(TRIPLES.observations[rng.integers(400)]))
         true.append(belief.update(row))
         assert -1.0 <= true[-1] <= 1.0
     assert np.mean(true) > np.mean(other) + 0.05
 
 
-def test_adopting_newer_parameters_moves_the_state_along(
-    learner: OnlineLearner, belief: TpsrBelief
-) -> None:
+def test_adopting_newer_parameters_moves_the_state_along(learner, belief):
     jumps, without = [], []
     for tick in range(400, 600):
         left, state = learner.svd.left[:5].copy(), belief.state
@@ -160,9 +148,7 @@ def test_adopting_newer_parameters_moves_the_state_along(
         belief.update(TRIPLES.observations[tick])
     assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)
     assert np.mean(jumps) < 0.5 * np.mean(without)
-
-
-def test_adopting_nonsense_starts_again(belief: TpsrBelief, learner: OnlineLearner) -> None:
+    # Adopting nonsense starts again.
     move = learner.fold()
     belief.state = np.full(5, np.nan)
     belief.adopt(learner.parameters(), move)

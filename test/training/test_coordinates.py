@@ -2,39 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """No answer depends on where the origin is, which way the axes point, or how large a metre is."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 import math
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_positions
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import Recording
-
-SETTINGS = {
-    'route': TrainingSettings(window=20, horizons=(0, 10)),
-    'spectral': TrainingSettings(
-        method='spectral', rate_hz=10.0, window=20, horizons=(0, 10), states=20,
-        bandwidth_factor=1.4,
-    ),
-    'tpsr': TrainingSettings(
-        method='tpsr', rate_hz=10.0, window=20, horizons=(0, 10), states=20, bandwidth_factor=1.4
-    ),
-}  # fmt: skip
+ROUTE = TrainingSettings(window=20, horizons=(0, 10))
+SPECTRAL = replace(ROUTE, method='spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
+SETTINGS = {'route': ROUTE, 'spectral': SPECTRAL, 'tpsr': replace(SPECTRAL, method='tpsr')}
 
 
 @dataclass(frozen=True)
@@ -53,9 +42,8 @@ class Move:
         return self.scale * turn @ np.diag([1.0, -1.0 if self.mirrored else 1.0])
 
     def of(self, recording: Recording) -> Recording:
-        assert recording.positions is not None
         moved = recording.positions.positions @ self.matrix.T + self.shift
-        return replace(recording, positions=replace(recording.positions, positions=moved))
+        return with_positions(recording, positions=moved)
 
 
 @cache
@@ -63,11 +51,9 @@ def drives() -> tuple[Recording, Recording]:
     """Return laps to train on and laps to filter, with the noise of a camera."""
     run = simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=11)
     recording = run_to_recording(run)
-    assert recording.positions is not None
     noise = np.random.default_rng(0).normal(scale=0.01, size=recording.positions.positions.shape)
-    positions = replace(recording.positions, positions=recording.positions.positions + noise)
+    noisy = with_positions(recording, positions=recording.positions.positions + noise)
     seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
-    noisy = replace(recording, positions=positions)
     return noisy.between(None, seconds), noisy.between(seconds, None)
 
 
@@ -117,7 +103,7 @@ def assert_the_same(method: str, move: Move) -> None:
     [Move(shift=(5e5, 5.4e6)), Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))],
     ids=['UTM', 'all at once'],
 )
-def test_the_same_answers_in_other_coordinates(method: str, move: Move) -> None:
+def test_the_same_answers_in_other_coordinates(method, move):
     assert_the_same(method, move)
 
 
@@ -128,7 +114,5 @@ def test_the_same_answers_in_other_coordinates(method: str, move: Move) -> None:
     st.tuples(st.floats(-3e7, 3e7), st.floats(-3e7, 3e7)),
 )
 @settings(max_examples=6)
-def test_the_default_filter_in_any_coordinates(
-    scale: float, mirrored: bool, angle: float, shift: tuple[float, float]
-) -> None:
+def test_the_default_filter_in_any_coordinates(scale, mirrored, angle, shift):
     assert_the_same('route', Move(scale, mirrored, angle, shift))

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop validation on held-out blocks chooses, and calibrates."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
+from rounds import noisy_laps, on_circle
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered, training_targets
 from two_manifold_ros.training import cross_validation
@@ -19,11 +19,7 @@ from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
-
+Choose = Callable[..., tuple[Candidate, list[Any]]]
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
 
@@ -33,22 +29,28 @@ def silent(stage: str, share: float) -> None:
     assert 0.0 < share <= 1.0
 
 
+def bench_of(
+    score: Callable[[Candidate], float], errors: np.ndarray, windows: int = 0, lost_m: float = 1.0
+) -> SimpleNamespace:
+    """Stand in for a part that was held out, with errors (n, c, 2) and unit ellipses."""
+    covariances = np.tile(np.eye(2), (*errors.shape[:2], 1, 1))
+    return SimpleNamespace(
+        windows=windows,
+        lost_m=lost_m,
+        score=score,
+        run=lambda *_: [(errors, covariances)],
+        ticks=len(errors),
+    )
+
+
 @pytest.fixture
-def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, list[Any]]]:
+def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     """Return a function that lets given scores decide."""
 
     def chosen(
-        score: Callable[[Candidate], float],
-        settings: TrainingSettings = USUAL,
-        windows: int = 0,
+        score: Callable[[Candidate], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Candidate, list[Any]]:
-        bench = SimpleNamespace(
-            windows=windows,
-            lost_m=1.0,
-            score=score,
-            run=lambda *_: [(np.ones((1, 3, 2)), np.ones((1, 3, 2, 2)))],
-            ticks=7,
-        )
+        bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
         monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
         best, found = validate([([], [])], SimpleNamespace(window=1), settings, silent)
         return best, list(found.table)
@@ -56,7 +58,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
     return chosen
 
 
-def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) -> None:
+def test_the_best_is_chosen_and_among_alike_the_narrowest(choose):
     best, table = choose(
         lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
     )
@@ -64,11 +66,6 @@ def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) 
     assert [(row['states'], row['bandwidth_factor']) for row in table] == [
         (40, 1.0), (40, 1.4), (40, 2.0), (40, 2.8), (20, 2.0), (60, 2.0)
     ]  # fmt: skip
-
-
-def test_among_alike_the_narrowest_is_chosen(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
     scores = {1.0: 1.06, 1.4: 1.04, 2.0: 1.0, 2.8: 1.02}
     best, _ = choose(lambda each: scores[each.bandwidth_factor] + abs(each.states - 40))
     assert best == Candidate(40, 1.4)
@@ -86,11 +83,8 @@ def test_among_alike_the_narrowest_is_chosen(
     ],
 )
 def test_more_neighbours_are_tried_where_there_are_windows_enough(
-    change: dict[str, Any],
-    windows: int,
-    neighbours: int,
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
+    change, windows, neighbours, choose
+):
     settings = replace(USUAL, **change)
     best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
     assert best == Candidate(20, 1.0, None, neighbours)
@@ -105,12 +99,7 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
         ({'ridge': 0.5}, Candidate(7, 1.0), 4),
     ],
 )
-def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
-    given: dict[str, Any],
-    best: Candidate,
-    compared: int,
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
+def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(given, best, compared, choose):
     settings = replace(USUAL, states=7, **given)
     found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
     assert found == best
@@ -118,23 +107,15 @@ def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
 
 
 @pytest.mark.parametrize('turns', [1, 3])
-def test_all_that_was_held_out_in_turn_counts_alike(
-    turns: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     rng = np.random.default_rng(turns)
     errors = rng.normal(size=(turns, 40, 2, 2))
-    unit = np.tile(np.eye(2), (40, 2, 1, 1))
-    benches = [
-        SimpleNamespace(
-            windows=0,
-            lost_m=float(turn),
-            score=lambda _, turn=turn: 1.0 + turn,
-            run=lambda *_, turn=turn: [(errors[turn], unit)],
-            ticks=40,
-        )
-        for turn in range(turns)
-    ]
-    made = iter(benches)
+    made = iter(
+        [
+            bench_of(lambda _, turn=turn: 1.0 + turn, errors[turn], lost_m=float(turn))
+            for turn in range(turns)
+        ]
+    )
     monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
     _, found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
@@ -146,7 +127,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(
 
 
 @pytest.mark.long
-def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_over_the_slot_car(slot_car_laps):
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
@@ -166,18 +147,14 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
 
 
-def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick() -> None:
+def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick():
     """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
-    rng = np.random.default_rng(3)
-    angles = np.cumsum(0.2 * (1.0 + 0.1 * rng.standard_normal(500)))
-    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
-    series += 0.1 * rng.standard_normal(series.shape)
+    angles, series = noisy_laps()
     settings = TrainingSettings(method='tpsr', horizons=(0,), states=12)
     embeddings = embed([series[:300], series[300:]], 15, settings, 10)
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    walk = rng.standard_normal((500, 2)).cumsum(axis=0)
+    walk = np.random.default_rng(4).standard_normal((500, 2)).cumsum(axis=0)
     found = []
-    for positions in (circle, walk):
+    for positions in (on_circle(angles), walk):
         tracks = [positions[:300], positions[300:]]
         targets = training_targets(tracks, embeddings.training.ticks, (0,), 0.1)
         dataset = SimpleNamespace(tracks=tracks, window=15)

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings to training segments: rate, window, gaps, refusals, and stops left out."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
+from rounds import felt, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
@@ -25,24 +25,15 @@ from two_manifold_ros.training.dataset import (
 )
 from two_manifold_ros.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-START_NS = 1_700_000_000_000_000_000
 USUAL = TrainingSettings()
 
 
 def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') -> Recording:
     """Return noise with positions."""
     count = round(seconds * rate_hz) + 1
-    stamps = START_NS + np.round(np.arange(count) * 1e9 / rate_hz).astype(np.int64)
-    samples = np.random.default_rng(0).normal(size=(count, 6))
     positions = np.stack([np.arange(count), -np.arange(count)], axis=1) / rate_hz
-    return Recording(
-        name,
-        ImuStream('/imu', 'imu_link', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
+    samples = np.random.default_rng(0).normal(size=(count, 6))
+    return recording_of(samples, positions, rate_hz, name)
 
 
 def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> str:
@@ -57,7 +48,7 @@ def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> 
     ('native_hz', 'rate_hz', 'window'),
     [(100.0, 20.0, 60), (31.0, 20.0, 60), (29.0, 29.0, 87), (9.6, 10.0, 30), (2.5, 2.0, 20)],
 )
-def test_the_rate_is_twenty_or_the_imus_own(native_hz: float, rate_hz: float, window: int) -> None:
+def test_the_rate_is_twenty_or_the_imus_own(native_hz, rate_hz, window):
     dataset = build_dataset([drive(30.0, native_hz)], USUAL)
     assert dataset.rate_hz == rate_hz
     assert dataset.period_ns == round(1e9 / rate_hz)
@@ -68,12 +59,12 @@ def test_the_rate_is_twenty_or_the_imus_own(native_hz: float, rate_hz: float, wi
     ('native_hz', 'rate_hz', 'gap_ns'),
     [(100.0, 20.0, 200_000_000), (10.0, 10.0, 300_000_000), (100.0, 2.0, 1_000_000_000)],
 )
-def test_what_is_a_gap(native_hz: float, rate_hz: float, gap_ns: int) -> None:
+def test_what_is_a_gap(native_hz, rate_hz, gap_ns):
     settings = TrainingSettings(rate_hz=rate_hz, window=3)
     assert build_dataset([drive(10.0, native_hz)], settings).max_gap_ns == gap_ns
 
 
-def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> None:
+def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter():
     assert refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0)) == (
         'the IMU of drive runs at 25.0 Hz, slower than the 50 Hz asked for; choose a lower --rate'
     )
@@ -82,81 +73,62 @@ def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> No
     assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
 
 
-@pytest.mark.parametrize('seconds', [0.0, 1.0, 6.0])
-def test_no_more_than_two_windows_are_refused(seconds: float) -> None:
-    recording = drive(10.0).between(None, seconds + 0.005)
-    if seconds == 0.0:
-        assert 'drive: topic /imu has no two IMU samples with increasing' in refusal([recording])
-        return
-    assert refusal([recording]) == (
-        f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs more '
-        'than two windows of 60 ticks (6.0 s); record longer or shorten --window'
-    )
+def test_no_more_than_two_windows_are_refused():
+    for seconds in (1.0, 6.0):
+        assert refusal([drive().between(None, seconds + 0.005)]) == (
+            f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs '
+            'more than two windows of 60 ticks (6.0 s); record longer or shorten --window'
+        )
+    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
+    message = refusal([drive().between(None, 0.005)])
+    assert 'drive: topic /imu has no two IMU samples with increasing' in message
 
 
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
-def test_positions_of_another_time_are_refused(shift_s: int) -> None:
+def test_positions_of_another_time_are_refused(shift_s):
     whole = drive()
-    assert whole.positions is not None
-    moved = replace(whole.positions, stamps=whole.positions.stamps + shift_s * 10**9)
-    assert refusal([replace(whole, positions=moved)]) == (
+    moved = with_positions(whole, stamps=whole.positions.stamps + shift_s * 10**9)
+    assert refusal([moved]) == (
         'drive: no position falls into the time of the IMU; check the stamps of both'
     )
 
 
-def test_absurd_values_are_set_aside_and_counted() -> None:
+def test_absurd_values_are_set_aside_and_counted():
     whole = drive()
     clean = build_dataset([whole], USUAL)
-    assert whole.positions is not None
     samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
     samples[500:510, 2] = 1e300
     places[50] = -1e300
-    spoiled = replace(
-        whole,
-        imu=replace(whole.imu, samples=samples),
-        positions=replace(whole.positions, positions=places),
-    )
+    spoiled = with_positions(with_imu(whole, samples=samples), positions=places)
     dataset = build_dataset([spoiled], USUAL)
     assert dataset.counts['out_of_range'] == 10
     np.testing.assert_allclose(dataset.channels.limit, clean.channels.limit, rtol=0.1)
     assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
 
 
-def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
+def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
     whole = drive()
     samples = whole.imu.samples.copy()
     samples[:, 3] = np.nan
-    without = replace(whole, imu=replace(whole.imu, samples=samples))
-    dataset = build_dataset([whole, without], USUAL)
+    dataset = build_dataset([whole, with_imu(whole, samples=samples)], USUAL)
     assert not dataset.channels.live[3]
     assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
 
 
-def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_ticks_with_a_position_are_counted(slot_car_laps):
     whole = slot_car_laps[0].between(None, 20.0)
-    assert whole.positions is not None
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
     # Ticks start with the recording, and not where stamps are whole seconds.
     half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
-    shares = {
-        share_seen(
-            [
-                replace(
-                    half,
-                    imu=replace(half.imu, stamps=half.imu.stamps + shift_ns),
-                    positions=replace(half.positions, stamps=half.positions.stamps + shift_ns),
-                )
-            ],
-            0.7,
-        )
-        for shift_ns in range(0, 2 * 10**9, 123_456_789)
-    }
+    shares = set()
+    for shift_ns in range(0, 2 * 10**9, 123_456_789):
+        moved = with_imu(half, stamps=half.imu.stamps + shift_ns)
+        moved = with_positions(moved, stamps=half.positions.stamps + shift_ns)
+        shares.add(share_seen([moved], 0.7))
     assert len(shares) == 1
     second = np.unique(whole.positions.stamps // 1_000_000_000, return_index=True)[1]
-    rare = replace(
-        whole,
-        positions=whole.positions.select(np.isin(np.arange(len(whole.positions.stamps)), second)),
-    )
+    once = np.isin(np.arange(len(whole.positions.stamps)), second)
+    rare = replace(whole, positions=whole.positions.select(once))
     assert share_seen([rare], 5.0) == pytest.approx(0.2, abs=0.03)
     assert share_seen([whole, replace(whole, positions=None)], 5.0) == pytest.approx(0.5, abs=0.03)
 
@@ -181,21 +153,10 @@ def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.n
     for tick in np.flatnonzero(lasting > 1):
         rest[ends[tick] - lasting[tick] + 1 : ends[tick]] = True
     angle = np.repeat(angle, lasting)
-    samples = np.zeros((len(angle), 6))
-    samples[:, 0] = np.cos(angle)
-    samples[:, 1] = np.sin(2.0 * angle)
-    samples[:, 5] = np.cos(3.0 * angle + 1.0)
-    samples[rest] = 0.0
+    samples = np.where(rest[:, None], 0.0, felt(angle))
     samples += np.where(rest, 1e-3, 0.2)[:, None] * rng.normal(size=samples.shape)
-    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / TICK_HZ).astype(np.int64)
-    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    recording = Recording(
-        'rounds',
-        ImuStream('/imu', 'imu', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
     # A tick is what was held since the sample before it, so the first sample ends none.
-    return recording, rest[:-1]
+    return recording_of(samples, on_circle(angle, 20.0), TICK_HZ), rest[:-1]
 
 
 @pytest.fixture(scope='module')
@@ -203,18 +164,10 @@ def stopping() -> tuple[Recording, np.ndarray]:
     return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
 
 
-@pytest.fixture(scope='module')
-def steady() -> Recording:
-    return stop_rounds(12, lambda _: 0)[0]
-
-
-def test_stops_are_left_out_but_for_their_first_second(
-    stopping: tuple[Recording, np.ndarray],
-) -> None:
+def test_stops_are_left_out_but_for_their_first_second(stopping):
     recording, rest = stopping
     whole = build_dataset([recording], CLOCKED).segments[0]
     dataset = driving_dataset([recording], CLOCKED)
-    assert dataset.rest is not None
     assert dataset.rest.ticks == RUN_IN
     (driven,) = dataset.segments
     kept = np.isin(whole.stamps, driven.stamps)
@@ -227,12 +180,13 @@ def test_stops_are_left_out_but_for_their_first_second(
         assert not kept[begin + RUN_IN - 1 : end].any()
     for name in ('values', 'positions'):
         np.testing.assert_array_equal(getattr(driven, name), getattr(whole, name)[kept])
+    # A vehicle that hardly drives between stops keeps them.
+    recording, _ = stop_rounds(3, lambda _: 400)
+    assert driving_dataset([recording], replace(CLOCKED, window=150)).rest is None
 
 
 @pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
-def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
-    stopping: tuple[Recording, np.ndarray], changed: dict[str, str]
-) -> None:
+def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(stopping, changed):
     settings = replace(CLOCKED, **changed)
     dataset = driving_dataset([stopping[0]], settings)
     assert dataset.rest is None
@@ -243,9 +197,7 @@ SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
 
 
 @given(SPREADS, SPREADS)
-def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
-    rest: np.ndarray, driving: np.ndarray
-) -> None:
+def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(rest, driving):
     limit = rest_limit(np.sort(rest), np.sort(driving))
     if not len(driving):
         assert limit == 0.0
@@ -265,7 +217,7 @@ def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
         assert wrong(limit) <= least + (limit == rest.max())
 
 
-def test_channels_count_by_how_much_of_them_lasts() -> None:
+def test_channels_count_by_how_much_of_them_lasts():
     random = np.random.default_rng(0)
     lasting = np.repeat(random.standard_normal(2500), 8)[:20_000]
     noise = random.standard_normal(20_000)
@@ -284,25 +236,13 @@ def test_channels_count_by_how_much_of_them_lasts() -> None:
     assert weighted_by_persistence(alone, [segment]) is alone
 
 
-def test_a_vehicle_that_hardly_drives_between_stops_keeps_them() -> None:
-    recording, _ = stop_rounds(3, lambda _: 400)
-    dataset = driving_dataset([recording], replace(CLOCKED, window=150))
-    assert dataset.rest is None
-
-
-def test_a_tick_more_than_two_windows_is_kept() -> None:
-    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
-
-
-def test_short_stretches_between_gaps_are_left_out() -> None:
+def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     whole = drive(20.0)
     late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
-    dataset = build_dataset([replace(whole, imu=replace(whole.imu, stamps=late))], USUAL)
+    dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
     assert [len(segment) for segment in dataset.segments] == [300]
     assert dataset.counts['gaps'] == 1
-
-
-def test_several_recordings_stay_apart_and_in_order() -> None:
+    # Several recordings stay apart and in order.
     long, short = drive(12.0, name='long'), drive(8.0, name='short')
     dataset = build_dataset([long, short], USUAL)
     assert [len(segment) for segment in dataset.segments] == [240, 160]
@@ -313,8 +253,8 @@ def test_several_recordings_stay_apart_and_in_order() -> None:
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
 
 
-def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
-    observations = [steady.imu.samples]
+def test_nothing_is_learned_where_no_position_is_known():
+    observations = [stop_rounds(12, lambda _: 0)[0].imu.samples]
     tracks = [np.full((len(observations[0]), 2), np.nan)]
     tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None

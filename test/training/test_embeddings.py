@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Embeddings of pasts and futures, TPSRs, and positions estimated from the windows around."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 import re
 
 import naive
 import numpy as np
+from other_recordings import with_imu
 import pytest
+from rounds import felt, noisy_laps, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -17,7 +17,7 @@ from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.names import KERNELS, METHODS
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import cross_validation
@@ -43,10 +43,8 @@ NEIGHBOURS = 12
 
 def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
     """Return a noisy rotation in two channels, cut into segments."""
-    generator = np.random.default_rng(0)
-    angle = 2 * np.pi * np.arange(sum(lengths)) / 23.0
-    series = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    series += generator.normal(scale=0.1, size=series.shape)
+    series = on_circle(2 * np.pi * np.arange(sum(lengths)) / 23.0)
+    series += np.random.default_rng(0).normal(scale=0.1, size=series.shape)
     return np.split(series, np.cumsum(lengths)[:-1])
 
 
@@ -55,8 +53,15 @@ def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
 
-def test_a_shifted_future_is_the_future_of_the_next_tick(structure: ManifoldEmbeddings) -> None:
-    """Also in centring: else each step of the HMM would carry a constant error."""
+def test_every_training_tick_has_its_windows_in_one_segment(structure):
+    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
+    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
+    ticks = structure.training.ticks
+    assert ticks.tolist() == [*first, *second]
+    assert structure.begins.tolist() == [0, 150, 240]
+    np.testing.assert_array_equal(structure.observations, np.concatenate(segments())[ticks])
+    # A shifted future is that of the next tick, also in centring: else each step of the HMM
+    # would carry a constant error.
     next_is_here = np.diff(structure.training.ticks) == 1
     assert np.count_nonzero(~next_is_here) == 1
     np.testing.assert_allclose(
@@ -64,9 +69,7 @@ def test_a_shifted_future_is_the_future_of_the_next_tick(structure: ManifoldEmbe
     )
 
 
-def test_the_warm_start_finds_the_state_of_a_training_window(
-    structure: ManifoldEmbeddings,
-) -> None:
+def test_the_warm_start_finds_the_state_of_a_training_window(structure):
     """A window up to a tick stands for the state about that tick."""
     directions = structure.directions(6)
     wanted = structure.future @ directions.future_map
@@ -76,11 +79,10 @@ def test_the_warm_start_finds_the_state_of_a_training_window(
     for index in (0, 60, 150):
         squared = np.square(pasts - pasts[index]).sum(axis=1)
         found = warm.transform(squared)
-        assert found is not None
         assert np.linalg.norm(found - wanted[index]) < 0.5 * np.linalg.norm(wanted[index])
 
 
-def test_too_few_training_ticks_are_refused() -> None:
+def test_too_few_training_ticks_are_refused():
     enough = 50 + 2 * WINDOW
     embed(segments((enough,)), WINDOW, SETTINGS, NEIGHBOURS)
     with pytest.raises(InputError) as caught:
@@ -97,17 +99,12 @@ TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
 @pytest.fixture(scope='module')
 def tpsr_structure() -> TpsrEmbeddings:
     """Return what is learned of noisy laps of two segments."""
-    random = np.random.default_rng(3)
-    angles = np.cumsum(0.2 * (1.0 + 0.1 * random.standard_normal(500)))
-    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
-    series += 0.1 * random.standard_normal(series.shape)
+    _, series = noisy_laps()
     settings = replace(TPSR, states=12)
-    found = embed([series[:300], series[300:]], 15, settings, 10)
-    assert isinstance(found, TpsrEmbeddings)
-    return found
+    return embed([series[:300], series[300:]], 15, settings, 10)
 
 
-def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
+def test_tables_carry_the_constant(tpsr_structure):
     tables = tpsr_structure.tables(tpsr_structure.directions(12))
     assert tables.weights.shape == tables.states.shape == (len(tpsr_structure.training.ticks), 12)
     np.testing.assert_array_equal(tables.states[:, 0], 1.0)
@@ -115,9 +112,15 @@ def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
     # The state on average is the first unit vector.
     own = tpsr_structure.tests[:, :12] @ tpsr_structure.directions(12).future_map
     np.testing.assert_allclose(own.mean(axis=0) / own[:, 0].mean(), np.eye(12)[0], atol=1e-9)
+    # Coordinates of tests and histories are uncorrelated but along the same direction.
+    decay = np.exp(-np.arange(len(own))[::-1] / 2400.0)
+    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
+    scaled = covariance[:12, :12] / covariance[0, 0]
+    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
+    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
 
 
-def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> None:
+def test_the_belief_is_that_of_the_operators(tpsr_structure):
     """Boots & Gordon 2011, eq. 7, in singular coordinates, where no constant is carried."""
     directions = tpsr_structure.directions(12)
     weights = tpsr_structure.histories[:, :12] @ directions.past_map
@@ -159,9 +162,8 @@ def drives() -> Drives:
     observations, positions = [], []
     for laps in LAPS:
         angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
-        felt = np.stack([np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)], axis=1)
-        observations.append(felt + 0.2 * rng.normal(size=felt.shape))
-        positions.append(RADIUS_M * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+        observations.append(felt(angle)[:, [0, 1, 5]] + 0.2 * rng.normal(size=(len(angle), 3)))
+        positions.append(on_circle(angle, RADIUS_M))
     structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(), 10)
     return Drives(observations, positions, structure)
 
@@ -179,7 +181,7 @@ def seen(drives: Drives, every: int) -> list[np.ndarray]:
     return thinned
 
 
-def test_every_training_tick_gets_a_position(drives: Drives) -> None:
+def test_every_training_tick_gets_a_position(drives):
     positions = seen(drives, 9)
     tracks, note = impute_positions(drives.structure, positions)
     assert [len(each) for each in tracks] == [len(each) for each in positions]
@@ -202,9 +204,7 @@ def test_every_training_tick_gets_a_position(drives: Drives) -> None:
     assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 
-def test_the_manifold_with_the_least_error_is_taken(
-    drives: Drives, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_manifold_with_the_least_error_is_taken(drives, monkeypatch):
     good = next(iter(embed_surroundings(drives.structure)))
     noise = np.random.default_rng(0).normal(size=good.shape)
     monkeypatch.setattr(
@@ -224,7 +224,7 @@ def test_the_manifold_with_the_least_error_is_taken(
     np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
 
 
-def test_nothing_is_estimated_of_all_or_next_to_nothing(drives: Drives) -> None:
+def test_nothing_is_estimated_of_all_or_next_to_nothing(drives):
     few = [np.full_like(each, np.nan) for each in drives.positions]
     shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
     few[0][shown] = drives.positions[0][shown]
@@ -238,13 +238,12 @@ def test_nothing_is_estimated_of_all_or_next_to_nothing(drives: Drives) -> None:
 def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     """Return half of the laps with a position every two seconds."""
     recording = slot_car_laps[0].between(None, 70.0)
-    assert recording.positions is not None
     rare = np.arange(len(recording.positions.stamps)) % 20 == 0
     return replace(recording, positions=recording.positions.select(rare))
 
 
 @pytest.mark.parametrize('method', sorted({*METHODS} - {'tpsr'}))
-def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: str) -> None:
+def test_only_what_was_measured_counts_as_known(rarely_seen, method):
     for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
         settings = TrainingSettings(window=20, method=method, readout=readout)
         dataset = build_dataset([rarely_seen], settings)
@@ -254,9 +253,7 @@ def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: 
         assert np.isfinite(ends).all() == ('route' in method or readout == 'sharpened')
 
 
-def test_candidates_are_compared_with_completed_positions(
-    rarely_seen: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidates_are_compared_with_completed_positions(rarely_seen, monkeypatch):
     def all_at_one_place(
         _: ManifoldEmbeddings, positions: list[np.ndarray]
     ) -> tuple[list[np.ndarray], None]:
@@ -274,14 +271,14 @@ def test_candidates_are_compared_with_completed_positions(
 
 
 @pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_a_training_estimates_positions_and_says_so(rarely_seen: Recording, method: str) -> None:
+def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     settings = replace(QUICK, method=method, readout='mkdr')
     model = train_model([rarely_seen.between(None, 40.0)], settings)
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
 
 
-def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> None:
+def test_positions_seen_from_one_place_do_not_show_others(drives):
     positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
     tracks, _ = impute_positions(drives.structure, positions)
     ticks = drives.structure.training.ticks
@@ -292,42 +289,14 @@ def test_positions_seen_from_one_place_do_not_show_others(drives: Drives) -> Non
     assert np.nanmax(errors) < 0.4 * RADIUS_M
 
 
-def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
-    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
-    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
-    assert structure.training.ticks.tolist() == [*first, *second]
-    assert structure.begins.tolist() == [0, 150, 240]
-    np.testing.assert_array_equal(
-        structure.observations, np.concatenate(segments())[structure.training.ticks]
-    )
-
-
-def test_directions_are_those_of_the_covariance(tpsr_structure: TpsrEmbeddings) -> None:
-    """Coordinates of tests and histories are uncorrelated but along the same direction."""
-    count = len(tpsr_structure.tests)
-    decay = np.exp(-np.arange(count)[::-1] / 2400.0)
-    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
-    scaled = covariance[:12, :12] / covariance[0, 0]
-    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
-    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
-
-
-def test_pictures_are_followed_as_well() -> None:
+def test_pictures_are_followed_as_well():
     """Of another sensor neither units nor a lag are known."""
-    random = np.random.default_rng(1)
-    stamps = 10**18 + np.arange(1500) * 50_000_000
     angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
     names = tuple(f'box {each}' for each in range(8))
     centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
     samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
-    samples += 0.05 * random.standard_normal(samples.shape)
-    places = 2.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    kind = 'geometry_msgs/msg/PoseStamped'
-    recording = Recording(
-        'camera',
-        ImuStream('/image', 'camera', stamps, samples, stamps, names),
-        PositionStream('/pose', 'map', kind, stamps[::2], places[::2]),
-    )
+    samples += 0.05 * np.random.default_rng(1).standard_normal(samples.shape)
+    recording = with_imu(recording_of(samples, on_circle(angles, 2.0), 20.0), names=names)
     model = train_model([recording.between(None, 55.0)], TPSR)
     assert model.channels.names == names
     assert model.summary['method'] == 'tpsr'
@@ -359,13 +328,13 @@ def naive_anchors(series: np.ndarray) -> NoveltyAnchors:
     )
 
 
-def test_against_windows_compared_one_by_one() -> None:
+def test_against_windows_compared_one_by_one():
     series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
     found, wanted = novelty_anchors(window_set(series)), naive_anchors(series)
     assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
 
 
-def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
+def test_where_a_window_is_a_lap_another_route_is_spliced():
     """Swapped halves of a lap are the lap as it is half a lap later."""
     rng = np.random.default_rng(5)
     lap = rng.normal(size=(3, WIDTH - 1))
@@ -377,7 +346,7 @@ def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
     assert (both.own, both.squared) == (swapped.own, swapped.squared)
 
 
-def test_anchors_of_a_short_drive_of_standstills_and_of_noise() -> None:
+def test_anchors_of_a_short_drive_of_standstills_and_of_noise():
     """Too short to leave anything out it is compared with its farthest window."""
     series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
     anchors = novelty_anchors(window_set(series))

@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks are held out of the drives and followed, and no tick of them is learned from."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_imu
 import pytest
 from scipy.special import stdtrit
 
@@ -25,12 +22,7 @@ from two_manifold_ros.training.held_out import (
     surely_lower,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
-
-    Split = tuple[list[Segment], list[Segment]]
+Split = tuple[list[Segment], list[Segment]]
 
 
 def segment(first: int, period_ns: int, count: int) -> Segment:
@@ -50,9 +42,7 @@ def ticks_of(segments: list[Segment]) -> list[int]:
 
 
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150), st.booleans())
-def test_fit_and_held_share_no_tick_and_cross_no_seam(
-    extra: list[int], window: int, in_turn: bool
-) -> None:
+def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
     lengths = [2 * window + each for each in extra]
     segments, seams = segments_of(lengths), np.cumsum(lengths)
     every = ticks_of(segments)
@@ -77,7 +67,7 @@ def test_fit_and_held_share_no_tick_and_cross_no_seam(
     assert all_held == sorted(set(all_held))
 
 
-def test_where_blocks_lie() -> None:
+def test_where_blocks_lie():
     """The only one is not cut by a seam; several are spread; in turn they are everything."""
     _, held = hold_out(segments_of([900, 100]), 100)
     assert ticks_of(held) == list(range(650, 900))
@@ -89,7 +79,7 @@ def test_where_blocks_lie() -> None:
     assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
 
 
-def test_a_quarter_without_a_position_is_not_held_out() -> None:
+def test_a_quarter_without_a_position_is_not_held_out():
     (whole,) = segments_of([800])
     whole.positions[:400] = np.nan
     turns = hold_out_in_turn([whole], 20)
@@ -102,7 +92,7 @@ SPANS = HeldTime(((100, 200), (400, 460)), settle_ns=20, lap_ns=50, laps=3.2)
 
 
 @pytest.mark.parametrize('period_ns', [5, 10, 20, 30])
-def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns: int) -> None:
+def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns):
     whole = segment(period_ns, period_ns, 600 // period_ns)
     fit, held = SPANS.split([whole], period_ns, 0)
     assert len(held) == 2
@@ -115,31 +105,28 @@ def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns: int) -> None
             assert ((part.stamps <= start) | (part.stamps - period_ns >= stop)).all()
 
 
-def test_what_is_too_short_to_be_scored_is_not_held() -> None:
+def test_what_is_too_short_to_be_scored_is_not_held():
     fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
     assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
     assert [len(part) for part in fit] == [12, 20]
-
-
-def test_laps_of_a_block_are_counted_after_it_has_settled() -> None:
+    # Laps of a block are counted after it has settled.
     laps = SPANS.laps_of(segment(110, 10, 12), 10)  # 120 ns, of which 100 count: two laps
     assert laps.tolist() == [-1] * 2 + [0] * 4 + [1] * 6
     assert SPANS.laps_of(segment(110, 10, 4), 10).tolist() == [-1, -1, 0, 0]
 
 
-def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
+def test_recordings_are_set_apart(drive):
     whole = drive(8.0)
     stamps = whole.imu.stamps.copy()
     stamps[[5, 7]] = 0, -1
-    first, second = set_apart([replace(whole, imu=replace(whole.imu, stamps=stamps)), whole])
+    first, second = set_apart([with_imu(whole, stamps=stamps), whole])
     assert np.flatnonzero(first.imu.stamps == 0).tolist() == [5, 7]
     assert first.imu.stamps.max() < second.imu.stamps.min()
     for each in (first, second):
-        assert each.positions is not None
         assert each.positions.stamps[0] - each.imu.stamps[0] == 0
 
 
-def test_errors_are_those_after_the_lead() -> None:
+def test_errors_are_those_after_the_lead():
     truth = np.arange(24.0).reshape(6, 2, 2)
     truth[4] = np.nan
     blocks = [(5, truth), (6, truth)]
@@ -147,15 +134,13 @@ def test_errors_are_those_after_the_lead() -> None:
     for count, (errors, others) in zip((5, 6), runs, strict=True):
         np.testing.assert_array_equal(errors, 1.0 - truth[2:count])
         assert others.tolist() == list(range(2, count))
-
-
-def test_a_mean_error_is_capped_and_over_what_is_known() -> None:
+    # A mean error is capped and over what is known.
     assert capped_mean(np.array([4.0, np.nan, 1.0, 100.0]), 3.0) == 2.0
     assert np.isnan(capped_mean(np.array([np.nan]), 3.0))
 
 
 @given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
-def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, seed: int) -> None:
+def test_a_gain_is_sure_by_the_formula(count, alike, sure, seed):
     rng = np.random.default_rng(seed)
     old = rng.normal(1.0, 0.3, count)
     gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
@@ -164,11 +149,11 @@ def test_a_gain_is_sure_by_the_formula(count: int, alike: float, sure: float, se
     assert surely_lower(old - gains, old, sure, alike) == expected
 
 
-def test_a_gain_without_spread_is_sure_and_no_gain_is_not() -> None:
+def test_a_gain_without_spread_is_sure_and_no_gain_is_not():
     old = np.ones(8)
     with catch_warnings():
         simplefilter('error')
-        assert surely_lower(old - 0.5, old, 0.9999)
-        assert surely_lower(0.9 * old, old, 0.9999)
-        assert not surely_lower(old, old, 0.9999)
-        assert not surely_lower(old, old - 0.5, 0.9999)
+        for errors in (old - 0.5, 0.9 * old):
+            assert surely_lower(errors, old, 0.9999)
+        for others in (old, old - 0.5):
+            assert not surely_lower(old, others, 0.9999)

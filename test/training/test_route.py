@@ -2,25 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of a map: parts that are followed without knowing them, and what a model keeps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from circuit import AT_REST, Circuit, Drive, laid, LAP_TICKS
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from rounds import on_circle
 
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.merging import Places
+from two_manifold_ros.route.route import Route
+from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import route as module
-from two_manifold_ros.training.held_out import FOLDS, Stretch
+from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import (
     calibrate,
     choose_stretches,
@@ -31,16 +33,6 @@ from two_manifold_ros.training.route import (
 )
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.held_out import Validation
 
 LEAD = 30
 
@@ -56,22 +48,24 @@ def passes(circuit: Drive) -> Passes:
     return laid(circuit)
 
 
-def calibration(passes: Passes, drive: Drive, **changed: Any) -> Validation | None:  # noqa: ANN401
-    each = replace(drive, **changed)
-    return calibrate(passes, [each.observations], [each.track], LEAD, Tuning())
+def calibration(
+    passes: Passes, drive: Drive, lead: int = LEAD, tuning: Tuning | None = None
+) -> Validation | None:
+    return calibrate(passes, [drive.observations], [drive.track], lead, tuning or Tuning())
+
+
+def parts_of(*drives: Drive) -> list[Any]:
+    observations, tracks = [each.observations for each in drives], [each.track for each in drives]
+    return parts_to_follow(laid(*drives), observations, tracks, LEAD)
 
 
 @pytest.fixture(scope='module')
 def calibrated(circuit: Drive, passes: Passes) -> Validation:
-    found = calibration(passes, circuit)
-    assert found is not None
-    return found
+    return calibration(passes, circuit)
 
 
 @pytest.mark.parametrize('unknown', [slice(0, 0), slice(400, 600)], ids=['all', 'some'])
-def test_what_was_followed_is_scored(
-    unknown: slice, circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     """By the mean error of the positions now, where they are known, cut where it is lost."""
     runs: list[np.ndarray] = []
 
@@ -83,30 +77,26 @@ def test_what_was_followed_is_scored(
     track = circuit.track.copy()
     track[unknown] = np.nan
     monkeypatch.setattr(module, 'follow', remembered)
-    found = calibration(passes, circuit, track=track)
-    assert found is not None
+    found = calibration(passes, replace(circuit, track=track))
     counted = [np.arange(len(means)) >= LEAD for means in runs]
     errors = np.linalg.norm(np.concatenate(runs) - track, axis=1)[np.concatenate(counted)]
     assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
     assert found.score_m == pytest.approx(np.nanmean(np.minimum(errors, found.lost_m)))
-    assert found.lost_m == pytest.approx(
-        0.25 * np.sqrt(np.nanvar(circuit.track, axis=0).sum()), rel=1e-3
-    )
+    spread_m = np.sqrt(np.nanvar(circuit.track, axis=0).sum())
+    assert found.lost_m == pytest.approx(0.25 * spread_m, rel=1e-3)
     # Well all the same, as other laps went there.
     assert 0.05 < found.score_m < 1.0
     assert len(found.factors) == 4
     assert (found.factors > 0.0).all()
 
 
-def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit: Drive) -> None:
+def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):
     two = [circuit, Circuit().laps(5, seed=1)]
-    observations, tracks = [each.observations for each in two], [each.track for each in two]
-    passes = laid(*two)
-    parts = parts_to_follow(passes, observations, tracks, LEAD)
-    followed = [seen for blocks, _ in parts for seen, _ in blocks]
-    np.testing.assert_array_equal(np.concatenate(followed), np.concatenate(observations))
+    passes, parts = laid(*two), parts_of(*two)
+    followed = np.concatenate([seen for blocks, _ in parts for seen, _ in blocks])
+    np.testing.assert_array_equal(followed, np.concatenate([each.observations for each in two]))
     np.testing.assert_array_equal((~np.array([kept for _, kept in parts])).sum(axis=0), 1)
-    when = passes.places.times + np.array([0, len(tracks[0])])[passes.places.segments]
+    when = passes.places.times + np.array([0, len(circuit.track)])[passes.places.segments]
     begin = 0
     for blocks, kept in parts:
         end = begin + sum(len(seen) for seen, _ in blocks)
@@ -118,8 +108,8 @@ def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit: Driv
 
 
 def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
-    circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    circuit, passes, monkeypatch
+):
     given: list[tuple[np.ndarray, Tuning]] = []
 
     def learned(passes: Passes, kept: np.ndarray, tuning: Tuning) -> Route:
@@ -128,31 +118,27 @@ def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
 
     monkeypatch.setattr(module, 'learn_route', learned)
     monkeypatch.setattr(module, 'MOST_FOLLOWED', 0)
-    calibrate(passes, [circuit.observations], [circuit.track], LEAD, Tuning(0.3))
+    calibration(passes, circuit, tuning=Tuning(0.3))
     np.testing.assert_array_equal((~np.array([kept for kept, _ in given])).sum(axis=0), 1)
     assert [tuning for _, tuning in given] == [Tuning(0.3)] * FOLDS
 
 
-def test_only_the_start_of_each_part_of_a_long_drive_is_followed(
-    circuit: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit, monkeypatch):
     monkeypatch.setattr(module, 'MOST_FOLLOWED', 800)
-    parts = parts_to_follow(passes, [circuit.observations], [circuit.track], LEAD)
+    parts = parts_of(circuit)
     edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
     for edge, (((seen, truth),), _) in zip(edges, parts, strict=True):
         assert len(seen) == 200
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
         # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
-    short = [Circuit().laps(3, seed=seed) for seed in range(6)]
-    observations, tracks = [each.observations for each in short], [each.track for each in short]
-    for blocks, _ in parts_to_follow(laid(*short), observations, tracks, LEAD):
+    for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6))):
         assert 0 < sum(len(seen) for seen, _ in blocks) <= 200
 
 
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(
-    circuit: Drive, passes: Passes, calibrated: Validation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    circuit, passes, calibrated, monkeypatch
+):
     """An error while the vehicle is believed elsewhere does not count."""
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -163,20 +149,19 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
-    assert found is not None
     np.testing.assert_allclose(found.factors, calibrated.factors, rtol=0.25)
     assert found.score_m > calibrated.score_m + 0.5
 
 
-def test_nothing_is_calibrated_without_positions_or_parts(circuit: Drive, passes: Passes) -> None:
-    assert calibration(passes, circuit, track=np.full_like(circuit.track, np.nan)) is None
+def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
+    nowhere = replace(circuit, track=np.full_like(circuit.track, np.nan))
+    assert calibration(passes, nowhere) is None
     short = Circuit().drive(np.zeros(LAP_TICKS), seed=0)
-    lead = LAP_TICKS // 2
-    assert calibrate(laid(short), [short.observations], [short.track], lead, Tuning()) is None
+    assert calibration(laid(short), short, LAP_TICKS // 2) is None
 
 
 @pytest.mark.long
-def test_factors_make_ellipses_hold_their_share() -> None:
+def test_factors_make_ellipses_hold_their_share():
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
     # Observations are independent here, so each of them counts in full.
     tuning = Tuning(1.0)
@@ -184,8 +169,7 @@ def test_factors_make_ellipses_hold_their_share() -> None:
     for trained in (0, 10, 20):
         drive = Circuit().laps(12, seed=trained)
         passes = laid(drive)
-        found = calibrate(passes, [drive.observations], [drive.track], LEAD, tuning)
-        assert found is not None
+        found = calibration(passes, drive, tuning=tuning)
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
@@ -202,21 +186,20 @@ def test_factors_make_ellipses_hold_their_share() -> None:
         assert least < np.mean(every < 5.99) < 0.99
 
 
-def test_places_on_a_line_have_finite_ellipses(circuit: Drive) -> None:
+def test_places_on_a_line_have_finite_ellipses(circuit):
     flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
     found = calibration(laid(flat), flat)
-    assert found is not None
     assert np.isfinite([found.score_m, *found.factors]).all()
 
 
-def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit: Drive) -> None:
+def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
     ticks = 4 * len(circuit.track)
     parked = replace(
         circuit,
         observations=np.concatenate([np.repeat(AT_REST[None], ticks, 0), circuit.observations]),
         track=np.concatenate([np.repeat(circuit.track[:1], ticks, 0), circuit.track]),
     )
-    parts = parts_to_follow(laid(parked), [parked.observations], [parked.track], LEAD)
+    parts = parts_of(parked)
     assert len(parts) == FOLDS
     assert all(0.5 < kept.mean() < 0.9 for _, kept in parts)
 
@@ -225,9 +208,7 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.mark.long
-def test_the_file_does_not_grow_with_the_recording(
-    monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
     """The kept part of the drives is bounded, and still shows all of the route."""
     monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
     model = train_model([slot_car_laps[0]], SETTINGS)
@@ -237,18 +218,14 @@ def test_the_file_does_not_grow_with_the_recording(
     assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
 
 
-def test_without_states_the_positions_are_the_same(
-    slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
+def test_without_states_the_positions_are_the_same(slot_car_laps, tmp_path):
     whole = train_model([slot_car_laps[0]], SETTINGS)
     without = train_model([slot_car_laps[0]], replace(SETTINGS, states=0))
     assert (whole.states, without.states) == (20, 1)
     assert without.summary['singular_values'] == []
     save_model(without, tmp_path / 'model.npz')
-    mine, its = (
-        run_filter(model, slot_car_laps[1], lambda *_: None)
-        for model in (load_model(tmp_path / 'model.npz'), whole)
-    )
+    models = load_model(tmp_path / 'model.npz'), whole
+    mine, its = (run_filter(each, slot_car_laps[1], lambda *_: None) for each in models)
     assert mine.positions.tobytes() == its.positions.tobytes()
     assert mine.withheld == its.withheld
 
@@ -256,7 +233,6 @@ def test_without_states_the_positions_are_the_same(
 def places_of(lengths: list[int], lap: int) -> Places:
     """Return places that are visited one a tick, so many a lap, over all segments."""
     times = np.concatenate([np.arange(each) for each in lengths]).astype(float)
-    angles = 2.0 * np.pi * np.arange(lap) / lap
 
     class Circle(SimpleNamespace):
         def __len__(self) -> int:
@@ -266,14 +242,12 @@ def places_of(lengths: list[int], lap: int) -> Places:
         segments=np.repeat(np.arange(len(lengths)), lengths),
         times=times,
         visited=np.arange(len(times)) % lap,
-        positions=np.stack([np.cos(angles), np.sin(angles)], axis=1),
+        positions=on_circle(2.0 * np.pi * np.arange(lap) / lap),
     )
 
 
 @given(st.lists(st.integers(0, 4000), min_size=1, max_size=6), st.integers(10, 700))
-def test_they_are_in_order_within_the_drives_and_not_too_long(
-    extra: list[int], window: int
-) -> None:
+def test_they_are_in_order_within_the_drives_and_not_too_long(extra, window):
     lengths = [2 * window + 1 + each for each in extra]
     found = choose_stretches(lengths, places_of(lengths, 500), window)
     most = max(MOST_TICKS, 6 * window)
@@ -288,7 +262,7 @@ def test_they_are_in_order_within_the_drives_and_not_too_long(
         assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
 
 
-def test_every_place_is_visited_where_they_suffice_for_that() -> None:
+def test_every_place_is_visited_where_they_suffice_for_that():
     lengths, window = [20_000, 30_000], 20
     places = places_of(lengths, 1300)
     seen = set()
@@ -298,7 +272,7 @@ def test_every_place_is_visited_where_they_suffice_for_that() -> None:
     assert len(seen) == 1300
 
 
-def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> None:
+def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     lengths, lap = [50, 60], 20
     places = places_of(lengths, lap)
     stretches = [Stretch(0, 0, 50), Stretch(1, 10, 40)]
@@ -308,50 +282,34 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> N
     assert found.shape == (lap, 2)
     assert (found[:, 0] == 1.0).all()
     # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
-    assert found[3, 1] == 3.0
-    assert found[4, 1] == 2.0
-    assert found[(50 + 12) % lap, 1] == 7.0
-    assert found[6, 1] == 2.0
+    assert found[[3, 4, 6, (50 + 12) % lap], 1].tolist() == [3.0, 2.0, 2.0, 7.0]
     assert found[0, 1] in {3.0, 7.0}
 
 
 @pytest.mark.long
-def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
-    assert slot_car_model.route.places <= 1.1 * half.route.places
-
-
-@pytest.mark.long
-def test_more_laps_of_another_recording_are_merged(
-    slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
-) -> None:
+def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(slot_car_model, slot_car_laps):
     first, second = slot_car_laps
+    half = train_model([first.between(None, 75.0)], SETTINGS)
     both = train_model([first, second], SETTINGS)
     assert both.summary['segments'] == 2
     assert both.route.places <= 1.1 * slot_car_model.route.places
+    assert slot_car_model.route.places <= 1.1 * half.route.places
 
 
 @pytest.mark.long
 @pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
 def test_learner_and_coupling_make_the_state_and_nothing_else(
-    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
-) -> None:
-    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change))
-    assert other.route.readout.states.shape == slot_car_model.route.readout.states.shape
-    assert not np.allclose(
-        other.route.readout.states, slot_car_model.route.readout.states, atol=1e-3
-    )
-    np.testing.assert_array_equal(
-        other.route.likelihood.means, slot_car_model.route.likelihood.means
-    )
-    np.testing.assert_array_equal(
-        other.route.readout.targets, slot_car_model.route.readout.targets
-    )
+    change, slot_car_laps, slot_car_model
+):
+    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change)).route
+    usual = slot_car_model.route
+    assert other.readout.states.shape == usual.readout.states.shape
+    assert not np.allclose(other.readout.states, usual.readout.states, atol=1e-3)
+    np.testing.assert_array_equal(other.likelihood.means, usual.likelihood.means)
+    np.testing.assert_array_equal(other.readout.targets, usual.readout.targets)
 
 
-def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:
+def test_given_numbers_are_not_fitted(slot_car_laps):
     settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
     model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
     assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)

@@ -2,22 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rate and window follow the vehicle, where neither is given."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
+from rounds import felt, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, with_time_scales
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def slowed(recording: Recording, factor: int) -> Recording:
@@ -28,27 +25,18 @@ def slowed(recording: Recording, factor: int) -> Recording:
     between = (stamps - start) / factor
     elapsed = (imu.stamps - start).astype(float)
     samples = np.stack([np.interp(between, elapsed, each) for each in imu.samples.T], axis=1)
-    assert recording.positions is not None
-    places = recording.positions
-    return replace(
-        recording,
-        imu=replace(imu, stamps=stamps, samples=samples, receive_stamps=stamps),
-        positions=replace(places, stamps=start + factor * (places.stamps - start)),
-    )
+    slow = with_imu(recording, stamps=stamps, samples=samples, receive_stamps=stamps)
+    return with_positions(slow, stamps=start + factor * (recording.positions.stamps - start))
 
 
-def test_a_slow_vehicle(drive: Callable[..., Recording]) -> None:
+def test_a_slow_vehicle(drive):
     usual = with_time_scales([drive(90.0)], TrainingSettings())
     slow = with_time_scales([slowed(drive(90.0), 6)], TrainingSettings())
-    assert usual.rate_hz is not None
-    assert slow.rate_hz is not None
-    assert slow.window is not None
-    assert usual.window is not None
     assert 5.0 <= slow.rate_hz < usual.rate_hz <= 20.0
     assert slow.window / slow.rate_hz > 1.5 * usual.window / usual.rate_hz
 
 
-def test_what_is_given_stays(drive: Callable[..., Recording]) -> None:
+def test_what_is_given_stays(drive):
     slow = [slowed(drive(90.0), 6)]
     given = TrainingSettings(rate_hz=17.0, window=33)
     assert with_time_scales(slow, given) == given
@@ -58,7 +46,6 @@ def test_what_is_given_stays(drive: Callable[..., Recording]) -> None:
     assert with_time_scales(slow, TrainingSettings(window=33)).window == 33
 
 
-START_NS = 1_700_000_000_000_000_000
 NATIVE_HZ = 5.0
 SPECTRAL = TrainingSettings(method='spectral')
 TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
@@ -69,17 +56,9 @@ def rounds(lap_s: float, laps: int, noise: float) -> Recording:
     rng = np.random.default_rng(0)
     ratios = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
     angle = 2.0 * np.pi * np.cumsum(ratios) / (lap_s * NATIVE_HZ)
-    felt = [np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)]
-    samples = np.zeros((len(angle), 6))
-    samples[:, [0, 1, 5]] = np.stack(felt, axis=1)
+    samples = felt(angle)
     samples += noise * rng.normal(size=samples.shape)
-    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / NATIVE_HZ).astype(np.int64)
-    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return Recording(
-        'rounds',
-        ImuStream('/imu', 'imu', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
+    return recording_of(samples, on_circle(angle, 20.0), NATIVE_HZ)
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
@@ -109,36 +88,25 @@ FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
     ],
     ids=['few', 'short', 'many', 'long', 'first', 'lost', 'none', 'together', 'lone'],
 )
-def test_what_is_chosen_of_what_was_compared(
-    changes: dict[tuple[float, float], list[float]],
-    wanted: tuple[float, float] | None,
-    drive: Callable[..., Recording],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch):
     known = FOLLOWED_AT | changes
 
     def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
-        assert settings.window is not None
-        assert settings.rate_hz is not None
         return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
     chosen = with_time_scales([drive(30.0)], SPECTRAL)
-    found = None
-    if chosen.window is not None and chosen.rate_hz is not None:
-        found = (chosen.window / chosen.rate_hz, chosen.rate_hz)
+    found = chosen.window and (chosen.window / chosen.rate_hz, chosen.rate_hz)
     assert found == wanted
     assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
 
 
-def test_a_quick_vehicle_keeps_a_short_window() -> None:
+def test_a_quick_vehicle_keeps_a_short_window():
     chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
-    assert chosen.rate_hz is not None
-    assert chosen.window is not None
     assert chosen.window / chosen.rate_hz <= 12.0
 
 
-def test_all_that_the_paper_settles_is_as_there() -> None:
+def test_all_that_the_paper_settles_is_as_there():
     asked = TrainingSettings(
         8.0, 30, 99, 'gaussian', 9, 44, 'cross-covariance', 'ridge', 'sharpened', (0, 7), 'route'
     )
@@ -149,42 +117,33 @@ def test_all_that_the_paper_settles_is_as_there() -> None:
 
 
 @pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])
-def test_the_window_is_that_of_the_paper_where_ten_fit(
-    seconds: float, window: int | None, drive: Callable[..., Recording]
-) -> None:
+def test_the_window_is_that_of_the_paper_where_ten_fit(seconds, window, drive):
     asked = TrainingSettings(rate_hz=10.0)
     wanted = replace(asked, window=window, **PAPER)
     assert paper_settings(asked, [drive(seconds)]) == wanted
 
 
-def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
-    settings = with_time_scales([drive()], TPSR)
+def test_scales_follow_the_lap_and_a_slow_sensor(drive):
+    whole = drive()
+    settings = with_time_scales([whole], TPSR)
     # Laps of 8 s.
     assert settings.rate_hz == pytest.approx(10.0, rel=0.02)
     assert settings.window == 40
     slow = with_time_scales([drive(seconds=720.0, lap_s=240.0)], TPSR)
     assert (slow.rate_hz, slow.window) == (1.0, 90)
-    given = with_time_scales([drive()], replace(TPSR, rate_hz=5.0))
+    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
+    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+    given = with_time_scales([whole], replace(TPSR, rate_hz=5.0))
     assert (given.rate_hz, given.window) == (5.0, 20)
+    with pytest.raises(InputError, match='met twice'):
+        with_time_scales([drive(seconds=5.0)], TPSR)
 
 
 @pytest.mark.parametrize('wild_ns', [86_400 * 10**9, -86_400 * 10**9])
-def test_scales_do_not_follow_a_wild_stamp(drive: Callable[..., Recording], wild_ns: int) -> None:
+def test_scales_do_not_follow_a_wild_stamp(drive, wild_ns):
     recording = drive(20.0)
     usual = with_time_scales([recording], TPSR)
     for index in (0, 1000, -1):
         stamps = recording.imu.stamps.copy()
         stamps[index] += wild_ns
-        wild = replace(recording, imu=replace(recording.imu, stamps=stamps))
-        assert with_time_scales([wild], TPSR) == usual
-
-
-def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
-    with pytest.raises(InputError, match='met twice'):
-        with_time_scales([drive(seconds=5.0)], TPSR)
-
-
-def test_a_slow_sensor_gives_the_rate(drive: Callable[..., Recording]) -> None:
-    whole = drive()
-    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
-    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+        assert with_time_scales([with_imu(recording, stamps=stamps)], TPSR) == usual

@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: what it refuses, what it reports, and that everything on offer learns the track."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import (
     count_all_laps,
@@ -22,14 +20,6 @@ from two_manifold_ros.training.summary import (
     measure_drives,
 )
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
 
@@ -49,21 +39,9 @@ def seconds(recording: Recording) -> float:
     return float(np.ptp(recording.imu.stamps)) / 1e9
 
 
-def with_positions(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
-    assert recording.positions is not None
-    return replace(recording, positions=replace(recording.positions, **changes))
-
-
-def refusal(recordings: list[Recording], settings: TrainingSettings = QUICK) -> str:
-    with pytest.raises(InputError) as caught:
-        train_model(recordings, settings)
-    assert '\n' not in str(caught.value)
-    return str(caught.value)
-
-
 def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
-    laps: Recording, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
+    laps, slot_car_model, tmp_path
+):
     reported: list[tuple[str, float]] = []
     settings = TrainingSettings(window=20, horizons=(0, 5, 20))
     again = train_model([laps], settings, lambda *each: reported.append(each))
@@ -76,7 +54,7 @@ def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
     assert all(stage for stage, _ in reported)
 
 
-def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: Recording) -> None:
+def test_what_the_model_says_of_its_training(slot_car_model, laps):
     model, summary = slot_car_model, slot_car_model.summary
     assert (model.rate_hz, model.window, model.horizons) == (10.0, 20, (0, 5, 20))
     assert model.states == summary['states'] == summary['chosen']['states']
@@ -93,14 +71,9 @@ def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: R
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
 
 
-def test_ellipses_are_as_calibrated(
-    slot_car_model: RouteModel, spectral_model: Model, tpsr_model: Model
-) -> None:
-    for readout, model in (
-        (slot_car_model.route.readout, slot_car_model),
-        (spectral_model.readout, spectral_model),
-        (tpsr_model.readout, tpsr_model),
-    ):
+def test_ellipses_are_as_calibrated(slot_car_model, spectral_model, tpsr_model):
+    for model in (slot_car_model, spectral_model, tpsr_model):
+        readout = getattr(model, 'route', model).readout
         factors = list(model.summary['covariance_factors'].values())
         np.testing.assert_allclose(readout.factors, factors, atol=1e-4)
         assert not np.allclose(factors, 1.0, atol=1e-2)
@@ -122,25 +95,16 @@ def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Ev
     ],
     ids=str,
 )
-def test_every_spectral_filter_is_far_ahead_of_the_mean(
-    change: dict[str, Any],
-    half: Recording,
-    slot_car_laps: tuple[Recording, Recording],
-    unchanged: Evaluation,
-) -> None:
+def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_laps, unchanged):
     model = train_model([half], replace(QUICK, method='spectral', **change))
     own = evaluate(model, [slot_car_laps[1]])
     assert not np.allclose(own.runs[0].positions, unchanged.runs[0].positions, atol=1e-6)
     for each in own.scores:
-        assert each.model.rmse_m is not None
-        assert each.mean.rmse_m is not None
         assert each.model.rmse_m < 0.3 * each.mean.rmse_m
 
 
 @pytest.mark.long
-def test_two_recordings_in_either_order(
-    half: Recording, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_two_recordings_in_either_order(half, slot_car_laps):
     """The same drive in two bags is as good as in one, whatever the order."""
     middle = 0.5 * seconds(half)
     first, second = half.between(None, middle), half.between(middle, None)
@@ -151,16 +115,14 @@ def test_two_recordings_in_either_order(
         assert model.summary['segments'] == 2
         assert np.isnan(model.track).all(axis=1).sum() == 1
         now = evaluate(model, [slot_car_laps[1]]).scores[0]
-        assert now.model.rmse_m is not None
         assert now.model.rmse_m < 0.3
 
 
-def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> None:
+def test_recordings_that_cannot_be_trained_on_are_refused(laps):
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     there = replace(with_positions(laps, origin=origin), name='there')
     higher = with_positions(laps, origin=replace(origin, altitude_m=1))
     short = laps.between(None, 30.0)
-    assert short.positions is not None
     still = with_positions(short, positions=np.ones_like(short.positions.positions))
     beyond = replace(QUICK, horizons=(0, 5000))
     for recordings, settings, words in (
@@ -176,18 +138,20 @@ def test_recordings_that_cannot_be_trained_on_are_refused(laps: Recording) -> No
         ([still], QUICK, 'the vehicle never moves'),
         ([short], beyond, 'no position is known 5000 ticks after any training tick; shorten'),
     ):
-        assert words in refusal(list(recordings), settings)
+        with pytest.raises(InputError) as caught:
+            train_model(recordings, settings)
+        assert words in str(caught.value)
+        assert '\n' not in str(caught.value)
 
 
-def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
+def test_what_lessens_a_model_is_in_its_notes(laps):
     """Dead channels, few states, and positions that say nothing of where it drove."""
     part = laps.between(None, 60.0)
-    assert part.positions is not None
     samples = part.imu.samples.copy()
     samples[:, 2:5] = 0.0
     order = np.random.default_rng(0).permutation(len(part.positions.positions))
     scrambled = with_positions(part, positions=part.positions.positions[order])
-    worse = replace(scrambled, imu=replace(part.imu, samples=samples), notes=('a note',))
+    worse = replace(with_imu(scrambled, samples=samples), notes=('a note',))
     model = train_model([worse], replace(QUICK, dimension=10))
     notes = model.summary['notes']
     assert 'a note' in notes
@@ -208,9 +172,7 @@ def test_what_lessens_a_model_is_in_its_notes(laps: Recording) -> None:
         (6.0, 1.5, 'the positions never close a lap: settings are hardly validated and the'),
     ],
 )
-def test_too_few_laps_are_said_in_one_sentence(
-    drive: Callable[..., Recording], seconds: float, held_s: float, words: str | None
-) -> None:
+def test_too_few_laps_are_said_in_one_sentence(drive, seconds, held_s, words):
     drives = measure_drives([drive(seconds=seconds)])
     notes = lap_notes(drives, held_s)
     assert [note.startswith(words or '-') for note in notes] == [True] * (words is not None)
@@ -219,21 +181,19 @@ def test_too_few_laps_are_said_in_one_sentence(
     assert count_all_laps([*drives, *drives]) == pytest.approx(expected, abs=0.2)
 
 
-def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive: Callable[..., Recording]) -> None:
+def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive):
     late = drive(late_s=0.2)
-    silent = replace(late.imu, samples=np.zeros_like(late.imu.samples))
-    recordings = [late, late.with_positions_earlier(0.15), replace(late, imu=silent)]
+    silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
+    recordings = [late, late.with_positions_earlier(0.15), silent]
     rows = lag_summary(recordings, measure_drives(recordings))
     assert [row['corrected_s'] for row in rows] == [0.0, 0.15, 0.0]
     assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)
     assert [row['uncertainty_s'] for row in rows[:2]] == pytest.approx([0.014, 0.014], abs=0.001)
     assert rows[2]['found_s'] is rows[2]['uncertainty_s'] is None
-
-
-def test_a_model_remembers_laps_and_lag(drive: Callable[..., Recording]) -> None:
+    # A model remembers laps and lag.
     settings = TrainingSettings(rate_hz=10.0, window=10, states=5, horizons=(0, 5))
-    recording = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
-    summary = train_model([recording], settings).summary
+    undone = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
+    summary = train_model([undone], settings).summary
     assert summary['laps'] == pytest.approx(2.5, abs=0.1)
     (row,) = summary['position_lag']
     assert row['recording'] == 'ellipse'
