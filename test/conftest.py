@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings and models that several tests read, and which tests stay in one process."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.threads import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
@@ -22,11 +22,6 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.model.model import Model, RouteModel
 
 # The same examples every time, and no deadline: the first example compiles loops.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)

@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter on a route, one cell after another, and merging of passes step by step."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.route import Density, Route
 
 Array = np.ndarray
 

@@ -2,17 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The states of a filter the long way: each from all that was seen before it."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
-from two_manifold_ros.filtering.status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.filtering.status import EllipseLimits, TickDiagnostics
+from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
 
 ORDER = [
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING,

@@ -2,22 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code is kept for the next process, safely, and says the same from disk."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import os
 from pathlib import Path
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros import compilation
 from two_manifold_ros.compilation import cache_folder, digest_of, GENERATIONS, open_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 COMPILE = """

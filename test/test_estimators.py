@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The estimators of scikit-learn: the algorithms to the letter, manners, bad input, the page."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 import re

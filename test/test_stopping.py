@@ -2,21 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals end a block at once, or leave their number."""
 
-from __future__ import annotations
-
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
 from time import sleep
-from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.stopping import Stopping
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

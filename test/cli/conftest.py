@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bag, and a model trained from it, for the commands that need them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
 
 
 @pytest.fixture

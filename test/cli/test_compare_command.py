@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold compare`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import json
+from pathlib import Path
 import subprocess
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -20,10 +20,6 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 QUICK = ('--methods', 'mean,previous', '--window', '20', '--horizons', '0,5,20', '--jobs', '1')

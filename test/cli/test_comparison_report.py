@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of a comparison."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -2,28 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold evaluate`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 import json
+from pathlib import Path
 import subprocess
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import Recording
 
 pytestmark = pytest.mark.usefixtures('no_progress')
 

@@ -2,22 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold info`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import Model, RouteModel
 
 
 def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -2,27 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold inspect` as people and as machines see it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import json
+from pathlib import Path
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.cli import inspect
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.inspecting import inspect_recording, Report
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 pytest.importorskip('rich')
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.inspection.inspecting import Report
-    from two_manifold_ros.recordings.recording import Recording
 
 pytestmark = pytest.mark.usefixtures('no_progress')
 

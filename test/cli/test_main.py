@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit statuses, and what stays out of the way of what."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 import os
 import subprocess

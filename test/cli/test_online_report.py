@@ -2,19 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold evaluate --online`."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from two_manifold_ros.cli.evaluate import seconds_or_share, some_learners
 from two_manifold_ros.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures('no_progress')
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders for results: made, made again where a marker allows it, or refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

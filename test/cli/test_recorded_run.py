@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading back what a node published."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -13,9 +11,6 @@ from two_manifold_ros.demo import NOT_RECEIVED, PublishedRun, read_run, with_pub
 from two_manifold_ros.evaluation.evaluate import FilterRun
 from two_manifold_ros.interface.messages import header
 from two_manifold_ros.recordings.bag_writer import BagWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STAMP = 1_700_000_000_123_456_789
 

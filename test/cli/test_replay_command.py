@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold replay`."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +13,6 @@ from two_manifold_ros.recordings.reading import read_recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures('no_progress')
 

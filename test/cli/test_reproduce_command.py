@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold reproduce`, with stand-ins for the experiments."""
 
-from __future__ import annotations
-
 import json
+from pathlib import Path
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import at_least, Claim, EXPERIMENTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

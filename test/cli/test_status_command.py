@@ -2,20 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching nodes, with stand-ins for them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import json
 import sys
 from types import ModuleType
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.cli.status import StatusTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODULE = 'two_manifold_ros.nodes.bag_session'
 LOST = {'status': 'lost', 'cause': 'diverged'}

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables on standard output; progress on standard error, and only for what takes long."""
 
-from __future__ import annotations
-
 from queue import Queue
 
 import pytest

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo with fewer laps: real node process, real topics."""
 
-from __future__ import annotations
-
 from pathlib import Path
 import subprocess
 import sys

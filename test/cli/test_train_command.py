@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold train`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 import json
+from pathlib import Path
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,17 +17,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
 OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']

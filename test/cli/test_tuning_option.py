@@ -2,26 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold train --tune`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import tuning as tune_module
+from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.tuning import Failure, Outcome, Trial
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.settings import TrainingSettings
 
 OPTIONS = [
     *('--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rate', '5'),

@@ -2,16 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream of samples that the model was not trained on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from filter_runs import Stream
 import pytest
 
-if TYPE_CHECKING:
-    from filter_runs import Stream
-
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')

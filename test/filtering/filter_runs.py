@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feed filters, and compare what they say bit by bit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterable, Sequence
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.typing import Floats
 
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.typing import Floats
+Stream = Sequence[tuple[int, Floats]]
 
-    Stream = Sequence[tuple[int, Floats]]
 
 CAUSES = (
     'non_finite',

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of misconfigured IMUs, written down once more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Array = np.ndarray
 
-    Array = np.ndarray
 
 FORCES, RATES = slice(0, 3), slice(3, 6)
 

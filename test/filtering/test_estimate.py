@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Valid numbers, the reach of an ellipse, and the modes of a position."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-from filter_runs import bits, feed
+from filter_runs import bits, feed, Stream
 import numpy as np
 import pytest
 
@@ -24,12 +22,8 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
 from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.ticks.segments import Channels
-
-if TYPE_CHECKING:
-    from filter_runs import Stream
-
-    from two_manifold_ros.model.model import Model, RouteModel
 
 
 def numbers() -> list[Any]:

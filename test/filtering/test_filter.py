@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the filter does with samples: which it uses, and what its estimates are made of."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 import itertools
 import os
 from pathlib import Path
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
-from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
+from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps, Stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -21,21 +19,15 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from filter_runs import Stream
-
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.typing import Floats
-
-    Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
+Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
 
 
 SECOND = 1_000_000_000

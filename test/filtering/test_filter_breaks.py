@@ -2,35 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gaps, jumps back, resets and wrong input: when the filter goes on, and when it starts again."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 import sys
-from typing import TYPE_CHECKING
 
-from filter_runs import bits, feed, shifted, stamps
+from filter_runs import bits, feed, shifted, stamps, Stream
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine, Status
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from filter_runs import Stream
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
-
-    Fault = Callable[[Stream, Stream, Model], Stream]
+Fault = Callable[[Stream, Stream, Model], Stream]
 
 
 PERIOD = 100_000_000
@@ -444,7 +435,7 @@ def compiled() -> dict[tuple[str, str], int]:
 def test_no_sample_waits_for_a_compiler(
     kind: str, request: pytest.FixtureRequest, stream: Stream
 ) -> None:
-    model: ModelHead = request.getfixturevalue(kind)
+    model: Model = request.getfixturevalue(kind)
     live = Filter(model)
     live.warm_up()
     before = compiled()

@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Misconfigurations are named soon, by their right names, and only where there are any."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 import math
-from typing import TYPE_CHECKING
 
 from misconfigured_samples import WRONG
 import numpy as np
@@ -22,15 +19,12 @@ from two_manifold_ros.filtering.hypothesis_search import (
     ReversedRoute,
 )
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-
 
 TEN_SECONDS = 100
 

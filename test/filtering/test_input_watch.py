@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors that fail are named, and streams that are well are left alone."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from misconfigured_samples import WRONG
 import numpy as np
@@ -15,17 +13,13 @@ from two_manifold_ros.filtering.input_watch import (
     InputWatch,
     SampleRecord,
 )
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR
 from two_manifold_ros.ticks.stamps import average_ticks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.model.model import RouteModel
-
-    Change = Callable[[np.ndarray], np.ndarray]
+Change = Callable[[np.ndarray], np.ndarray]
 
 
 RATE_HZ = 50

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each misconfiguration is undone by its correction, and is listed once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status follows from the signs, is never better than they are, and does not flicker."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import given

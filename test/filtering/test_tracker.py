@@ -2,30 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The spectral filter restarts a belief that diverged, and stands while the vehicle does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from filter_runs import feed, numbers
+from filter_runs import feed, numbers, Stream
 import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
 from two_manifold_ros.filtering.tracker import PositionModes, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.rest import RestRule
-
-if TYPE_CHECKING:
-    from filter_runs import Stream
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
 
 
 def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:

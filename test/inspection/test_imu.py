@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates, jitter, gaps and wrong stamps of a stream; gravity, dead channels and stuck samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

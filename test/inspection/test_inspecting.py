@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every fault that can be put into a good recording is found, named and given a cure."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 import json
+from pathlib import Path
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -15,15 +15,11 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+Drive: TypeAlias = Callable[..., Recording]
 
-    from two_manifold_ros.recordings.recording import Recording
-
-    Drive: TypeAlias = Callable[..., Recording]
 
 DEGREES = 180 / np.pi
 

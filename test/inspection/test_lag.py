@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lag of the positions where it is known, and its correction."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -23,16 +23,11 @@ from two_manifold_ros.inspection.lag import (
     put_in_step,
 )
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
-
-    Drive: TypeAlias = Callable[..., Recording]
+Drive: TypeAlias = Callable[..., Recording]
 
 
 STEP_S = 0.05

@@ -2,25 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motion, jumps and laps from positions, and the gyroscope against them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.motion import count_laps, find_jumps, measure_motion
-from two_manifold_ros.inspection.positions import measure_positions
+from two_manifold_ros.inspection.motion import count_laps, find_jumps, Laps, measure_motion
+from two_manifold_ros.inspection.positions import measure_positions, PositionReport
+from two_manifold_ros.recordings.recording import Recording
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Drive: TypeAlias = Callable[..., Recording]
 
-    from two_manifold_ros.inspection.motion import Laps
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import Recording
-
-    Drive: TypeAlias = Callable[..., Recording]
 
 GAP_S = 0.25
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images to samples: encodings, padding, byte orders, sizes, and what is refused."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from image_message import make_image

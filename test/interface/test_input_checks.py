@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rate, clock, stamps and headers of live input."""
 
-from __future__ import annotations
-
 from collections import Counter
 import math
 from time import perf_counter_ns

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics, and everything that is published for one estimate."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import math
 import struct
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     BUILDERS,
@@ -20,6 +20,7 @@ from two_manifold_ros.interface.messages import (
     ellipse95,
     labelled_array,
     learning_message,
+    Message,
     messages_of,
     PUBLISHED,
     Scene,
@@ -27,14 +28,8 @@ from two_manifold_ros.interface.messages import (
     UNKNOWN_VARIANCE,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import SimpleNamespace
+Build = Callable[..., Message]
 
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message
-
-    Build = Callable[..., Message]
 
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
 SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4

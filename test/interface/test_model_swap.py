@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model takes over from another between two messages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 import re
 from threading import Event
-from typing import TYPE_CHECKING
 
 import numpy as np
 from other_models import small_tpsr, tolerant
@@ -16,6 +14,7 @@ import pytest
 from raw_imu import raw_drive, raw_imu
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
@@ -26,16 +25,10 @@ from two_manifold_ros.interface.model_swap import (
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.simulation.slot_car_run import run_to_recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, SlotCarRun
 
 PERIOD_NS = 100_000_000
 IMU_PERIOD_NS = 20_000_000

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of nodes, and the page made of them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -2,32 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """A filter fed with serialised messages, and when these came."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 import math
+from pathlib import Path
 from time import perf_counter_ns
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from odd_stream import odd_stream, unaccounted
 import pytest
 from raw_imu import raw_imu
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
+from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-    Rows = list[tuple[int, np.ndarray]]
+Rows = list[tuple[int, np.ndarray]]
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Status, diagnostics and log of a node, and the table of the nodes that were heard."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -2,20 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags to damage, the records of an MCAP file, and the sentence that refuses one."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 import struct
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 IMU, POSE = 'sensor_msgs/msg/Imu', 'geometry_msgs/msg/PoseStamped'
 

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One sentence names each defect of a bag and its cure, hostile or not, in bounded memory."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import os
+from pathlib import Path
 import shutil
 import sqlite3
-from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 
@@ -27,13 +27,8 @@ from rosbags.rosbag2 import storage_mcap
 from two_manifold_ros.recordings import storage_files
 from two_manifold_ros.recordings.storage_files import read_metadata, zstd
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+Make = Callable[[Path], Path]
 
-    from two_manifold_ros.recordings.recording import Recording
-
-    Make = Callable[[Path], Path]
 
 WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
 

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags that we write are whole, readable by rosbags itself, or not there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +14,6 @@ rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')
 typesys = pytest.importorskip('rosbags.typesys')
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TWIST = 'geometry_msgs/msg/Twist'
 

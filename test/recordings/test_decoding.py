@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested dicts become the messages that they describe, and are decoded as rosbags does."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np

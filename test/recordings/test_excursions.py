@@ -2,22 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions that no speed of the drive explains, and those that one does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.excursions import explained, unexplained_steps
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.typing import Floats, Ints
 
-if TYPE_CHECKING:
-    from pathlib import Path
+Drive = tuple[Ints, Floats]
 
-    from two_manifold_ros.typing import Floats, Ints
-
-    Drive = tuple[Ints, Floats]
 
 START_NS = 1_700_000_000_000_000_000
 

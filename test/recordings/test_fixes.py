@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixes of a satellite receiver become positions in a plane, held to published points of WGS84."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +17,6 @@ from two_manifold_ros.recordings.satellite_fixes import earth_centred, east_nort
 
 pytest.importorskip('rosbags')
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAN = float('nan')
 RADIUS = 6_378_137.0

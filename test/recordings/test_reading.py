@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same recording comes out of every kind of bag."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +11,13 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 
 rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
 
 IMU = 'sensor_msgs/msg/Imu'
 POSE = 'geometry_msgs/msg/PoseStamped'

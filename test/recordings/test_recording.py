@@ -2,20 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stretches of a recording."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.recordings.recording import median_interval_ns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 
 
 def test_a_stretch_includes_its_start_and_not_its_end(drive: Callable[..., Recording]) -> None:

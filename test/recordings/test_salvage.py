@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A damaged bag is refused in one sentence, and used as far as it goes if asked."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from pathlib import Path
 import re
 import shutil
 import sqlite3
 import struct
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 
@@ -35,12 +35,6 @@ from bag_builders import (
 
 from two_manifold_ros.recordings import storage_files
 from two_manifold_ros.recordings.damaged_files import SalvagedFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
 
 SECONDS = 0.8
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics are found by type or by name, nothing is guessed, and header stamps are the time base."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

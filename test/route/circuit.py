@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A circuit whose every metre looks different, and a vehicle that drives and stops on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

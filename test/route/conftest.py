@@ -2,23 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps of a circuit, laid out, and the map that is learned of them."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-from circuit import Circuit, laid
+from circuit import Circuit, Drive, laid
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.learning import learn_route, Tuning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from circuit import Drive
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.route import Route
+from two_manifold_ros.route.visits import Passes
 
 
 @pytest.fixture(scope='session')

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The belief against one that goes from cell to cell, and offsets against sums written out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from circuit import CHANNELS, Circuit, LAP_TICKS
 from naive_route import NaiveBelief
 import numpy as np
@@ -24,13 +20,10 @@ from two_manifold_ros.route.route import (
     OFF_NEW,
     ON,
     ON_NEW,
+    Route,
     STANDS,
 )
 from two_manifold_ros.route.transitions import chances_to_move, exchanges_for
-
-if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Route
-
 
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""

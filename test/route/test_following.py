@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vehicle on a simulated circuit is followed, kept while it stands, lost and found."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, PERIOD_S
 import numpy as np
@@ -12,13 +10,8 @@ import pytest
 
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, STANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, Route, STANDS
+from two_manifold_ros.route.visits import Passes
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""

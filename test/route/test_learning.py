@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learned values of a place: levels, slopes by speed ratio, chances, successors."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import astuple, is_dataclass, replace
-from typing import TYPE_CHECKING
 
 from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, NOISE, PERIOD_S, PULL
 from naive_route import log_density
@@ -14,13 +12,8 @@ import pytest
 from small_route import numbers_of
 
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.route import LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.route import LIMITS, Route
+from two_manifold_ros.route.visits import Passes
 
 TUNING = Tuning(0.2)
 

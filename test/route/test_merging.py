@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes become places: as many as one lap has, and only what is one road becomes one."""
 
-from __future__ import annotations
-
 import itertools
 
 from naive_route import merged_greedily

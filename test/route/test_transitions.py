@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Successors of places, moves in a tick, and changes of speed ratios."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

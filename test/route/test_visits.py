@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layout of passes: features, speed ratios, rest, and the memory of the observations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from circuit import (
     AT_REST,
@@ -29,13 +27,9 @@ from two_manifold_ros.route.visits import (
     MEMORIES,
     memory_of,
     motionless,
+    Passes,
     SETTLED,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.visits import Passes
 
 G = constants.g
 

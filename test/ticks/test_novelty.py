@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NoveltyScore as arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

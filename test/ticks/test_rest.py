@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rest, and samples that do not change at all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings are cut where the stream breaks; channels, ranges and positions of segments."""
 
-from __future__ import annotations
-
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,13 +32,7 @@ from two_manifold_ros.ticks.segments import (
     usable_samples,
 )
 from two_manifold_ros.ticks.stamps import average_ticks
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judge, hold back and sort stamps."""
 
-from __future__ import annotations
-
 from collections import Counter
 import itertools
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,9 +20,7 @@ from two_manifold_ros.ticks.stamps import (
     USED,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 NOW = 1_700_000_000_000_000_000
 MAX_GAP_NS = 200_000_000
