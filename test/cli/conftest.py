@@ -4,6 +4,7 @@
 
 from pathlib import Path
 
+from command_runs import Command
 import pytest
 
 from two_manifold_ros.model.model import RouteModel
@@ -13,9 +14,10 @@ from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 
 @pytest.fixture
-def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Keep progress from being printed however busy the machine is."""
     monkeypatch.setattr('two_manifold_ros.cli.options.PATIENCE_S', 600.0)
+    return Command(capsys)
 
 
 @pytest.fixture(scope='session')

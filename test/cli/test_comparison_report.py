@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of a comparison."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -46,9 +47,18 @@ def result(name: str, *rmse: float | None, sees_positions: bool = False) -> Resu
     return Result(name, f'the {name}', sees_positions, chosen=chosen, scores=scores)
 
 
-def lines(of: Comparison, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    print_comparison(of)
-    return [line.strip() for line in capsys.readouterr().out.splitlines()]
+Lines = Callable[[Comparison], list[str]]
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Lines:
+    """Return a function that prints a comparison and returns its lines."""
+
+    def printed(of: Comparison) -> list[str]:
+        print_comparison(of)
+        return [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+    return printed
 
 
 def row(name: str, found: list[str]) -> list[str]:
@@ -57,7 +67,7 @@ def row(name: str, found: list[str]) -> list[str]:
 
 
 def test_the_least_error_of_those_not_reported_has_a_star(
-    capsys: pytest.CaptureFixture[str],
+    lines: Lines,
 ) -> None:
     found = lines(
         comparison(
@@ -67,8 +77,7 @@ def test_the_least_error_of_those_not_reported_has_a_star(
             result('bad', 0.5, 1.0),
             replace(result('bare', 1.5, 1.5), chosen={'weights': [1.0]}),
             Result('broken', 'the broken', sees_positions=False, failure='it is too short'),
-        ),
-        capsys,
+        )
     )
     assert row('the cheat', found) == ['0.000', '0.000', '0.000', '0.125', '0.062', '0.250']
     assert row('the good', found) == ['0.250*', '0.125', '0.500', '-']
@@ -90,7 +99,7 @@ def test_the_least_error_of_those_not_reported_has_a_star(
 
 
 def test_what_is_withheld_is_shown_and_the_star_is_over_all(
-    capsys: pytest.CaptureFixture[str],
+    lines: Lines,
 ) -> None:
     shy = replace(
         result('shy'),
@@ -103,7 +112,7 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(
         result('sure'),
         scores=(score_of(0.7, 0.7, 0.7, share=1.0, published_m=0.7),) * 2,
     )
-    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
+    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)))
     assert row('method', found)[0] == 'published'
     shown = ['90.0', '%', '0.500', '0.250', '1.000', '0.600*', '0.250', '1.000']
     assert row('the shy', found) == shown
@@ -119,9 +128,9 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(
     )
 
 
-def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_horizons_some_are_shown(lines: Lines) -> None:
     errors = [0.01 * horizon for horizon in range(101)]
-    found = lines(comparison(tuple(range(101)), result('good', *errors)), capsys)
+    found = lines(comparison(tuple(range(101)), result('good', *errors)))
     assert row('method', found)[::3] == ['0', '33', '67', '100']
     assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000']
     assert (
@@ -131,29 +140,26 @@ def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(('count', 'starred'), [(20, True), (19, False), (0, False)])
-def test_a_star_takes_twenty_predictions(
-    count: int, starred: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_star_takes_twenty_predictions(count: int, starred: bool, lines: Lines) -> None:
     few = replace(comparison((0,), result('good', 1.0)), scored=(count,))
-    found = lines(few, capsys)
+    found = lines(few)
     assert row('the good', found)[0] == ('1.000*' if starred else '1.000')
     assert ('* least RMSE' in found) == starred
     assert ('no star where fewer than 20 predictions count' in found) == (count == 19)
 
 
-def test_without_a_star_nothing_is_said_of_one(capsys: pytest.CaptureFixture[str]) -> None:
-    found = lines(comparison((0,), result('cheat', 1.0, sees_positions=True)), capsys)
+def test_without_a_star_nothing_is_said_of_one_and_many_recordings_are_counted(
+    lines: Lines,
+) -> None:
+    cheat = comparison((0,), result('cheat', 1.0, sees_positions=True))
+    found = lines(replace(cheat, learned=(('a bag', 10.0),) * 3))
     assert not any('star' in line or '*' in line for line in found)
     assert 'given true positions on the way: the cheat' in found
+    assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in found
 
 
-def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    many = replace(comparison((0,), result('good', 1.0)), learned=(('a bag', 10.0),) * 3)
-    assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in lines(many, capsys)
-
-
-def test_large_errors_do_not_break_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_large_errors_do_not_break_lines(lines: Lines) -> None:
     methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
-    found = lines(comparison((0, 10, 50, 80), *methods), capsys)
+    found = lines(comparison((0, 10, 50, 80), *methods))
     wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'
     assert ' '.join(row('the good', found)) == wanted

@@ -3,32 +3,27 @@
 """`two-manifold evaluate --online`."""
 
 from argparse import ArgumentTypeError
-import json
 from pathlib import Path
 
+from command_runs import Command
 import pytest
 
 from two_manifold_ros.cli.evaluate import seconds_or_share, some_learners
-from two_manifold_ros.cli.main import main
-
-pytestmark = pytest.mark.usefixtures('no_progress')
 
 
 def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     """Of both learners, beside the model trained of the same laps."""
     pytest.importorskip('matplotlib')
     figure = tmp_path / 'curve.png'
-    command = ['evaluate', '--online', str(slot_car_bag), '--positions-until', '80%']
-    assert main([*command, '--until', '20', '--figure', str(figure)]) == 0
-    text = capsys.readouterr().out
+    arguments = ['evaluate', '--online', slot_car_bag, '--positions-until', '80%']
+    text = command(*arguments, '--until', '20', '--figure', figure).out
     for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
         assert words in text
     assert str(figure) in text
     assert figure.read_bytes().startswith(b'\x89PNG')
-    assert main([*command, '--learners', 'map', '--json']) == 0
-    content = json.loads(capsys.readouterr().out)
+    content = command.json(*arguments, '--learners', 'map')
     assert content['bags'] == [str(slot_car_bag)]
     assert content['known_s'] == pytest.approx(0.8 * 46.0, abs=0.5)
     alone = {row['name']: row for row in content['rows'] if row['lap'] == 0}
@@ -59,19 +54,16 @@ def test_names_of_learners() -> None:
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
-        (['--online', 'BAG', '--from', '1000'], 'it lasts 46.5 s'),
-        (['--online', 'BAG', '--figure', 'curve.txt'], 'use a name in .png, .pdf, .svg'),
-        (['--online', 'BAG', '--figure', '/no/such/folder/x.png'], 'does not exist'),
-        (['--online', 'BAG', '--positions-until', '5000'], 'the drive ends after'),
-        (['--online', 'missing_bag'], 'missing_bag'),
-        (['model.npz'], 'Name the bags'),
+        ('--online BAG --from 1000', 'it lasts 46.5 s'),
+        ('--online BAG --figure curve.txt', 'use a name in .png, .pdf, .svg'),
+        ('--online BAG --figure /no/such/folder/x.png', 'does not exist'),
+        ('--online BAG --positions-until 5000', 'the drive ends after'),
+        ('--online missing_bag', 'missing_bag'),
+        ('model.npz', 'Name the bags'),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(
-    arguments: list[str], words: str, slot_car_bag: Path, capsys: pytest.CaptureFixture[str]
+    arguments: str, words: str, slot_car_bag: Path, command: Command
 ) -> None:
-    given = [str(slot_car_bag) if each == 'BAG' else each for each in arguments]
-    assert main(['evaluate', *given]) == 2
-    captured = capsys.readouterr()
-    assert not captured.out
-    assert words in captured.err.splitlines()[-1]
+    given = arguments.replace('BAG', str(slot_car_bag)).split()
+    assert words in command.refused('evaluate', *given)

@@ -77,31 +77,29 @@ def test_a_file_gets_lines_that_become_rarer(
     assert capsys.readouterr() == ('', '\n'.join([*lines, '']))
 
 
-def test_a_terminal_gets_a_bar_without_calls(
-    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ('called', 'words'),
+    [
+        ((), ('reading', ' 0%', '0:00:0')),
+        (('training', 0.5), ('training', '50%')),
+    ],
+)
+def test_a_terminal_gets_a_bar_without_calls_and_it_follows_them(
+    called: tuple[str, float],
+    words: tuple[str, ...],
+    waits: Waits,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr('sys.stderr.isatty', lambda: True)
     with Progress('reading') as progress:
         waits.pass_by()
         progress._thread.join()
+        if called:
+            progress(*called)
     output = capsys.readouterr()
     assert output.out == ''
-    assert 'reading' in output.err
-    assert '0%' in output.err
-    assert '0:00:0' in output.err
-
-
-def test_the_bar_follows_the_calls(
-    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    with Progress('reading') as progress:
-        waits.pass_by()
-        progress._thread.join()
-        progress('training', 0.5)
-    output = capsys.readouterr().err
-    assert 'training' in output
-    assert '50%' in output
+    assert all(word in output.err for word in words)
 
 
 def test_an_error_ends_it() -> None:

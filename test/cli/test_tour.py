@@ -17,14 +17,8 @@ from two_manifold_ros.errors import InputError
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path) -> None:
     folder = tmp_path / 'tour'
     command = [sys.executable, str(Path(__file__).with_name('stalled_tour.py')), str(folder)]
-    ended = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    said = ended.stdout
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said
     assert 'the node stalls' in said
     assert 'bit for bit' in said, said

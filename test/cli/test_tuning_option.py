@@ -3,24 +3,21 @@
 """`two-manifold train --tune`."""
 
 from collections.abc import Callable
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from command_runs import Command
 import pytest
 
 from two_manifold_ros.cli.info import in_a_sentence, print_tuning
-from two_manifold_ros.cli.main import main
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.tuning import Failure, Outcome, Trial
 
-OPTIONS = [
-    *('--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rate', '5'),
-]
+OPTIONS = ['--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rate', '5']
 """So that sharpness and persistence of a route are left."""
 
 
@@ -64,11 +61,10 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
 
 
 def test_the_model_is_trained_with_what_was_found(
-    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
 ) -> None:
-    path = str(tmp_path / 'm.npz')
-    assert main(['train', str(long_bag), '-o', path, '--tune', *OPTIONS]) == 0
-    said = ' '.join(capsys.readouterr().out.split())
+    path = tmp_path / 'm.npz'
+    said = command.words('train', long_bag, '-o', path, '--tune', *OPTIONS)
     sentence = 'tuning: persistence 0.5 -> 0.05: held-out error 0.200 -> 0.020 m (90 % less)'
     for words in (
         sentence,
@@ -81,57 +77,47 @@ def test_the_model_is_trained_with_what_was_found(
     assert model.summary['chosen']['persistence'] == 0.05
     assert len(model.summary['validation']['compared']) == 1
     assert len(model.summary['tuning']['trials']) == len(trials.tried) == 9
-    assert main(['info', path]) == 0
-    assert sentence in ' '.join(capsys.readouterr().out.split())
+    assert sentence in command.words('info', path)
 
 
 def test_what_was_given_is_not_tuned_and_trials_are_counted(
-    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
 ) -> None:
-    options = ['--tune', '--trials', '3', '--sharpness', '0.3', '--json', *OPTIONS]
-    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), *options]) == 0
-    content = json.loads(capsys.readouterr().out)
+    options = ['--tune', '--trials', '3', '--sharpness', '0.3', *OPTIONS]
+    content = command.json('train', long_bag, '-o', tmp_path / 'm', *options)
     assert len(content['tuning']['trials']) == len(trials.tried) == 3
-    assert {each.sharpness for each in trials.tried} == {0.3}
-    assert {each.kernel for each in trials.tried} == {'gaussian'}
-    assert {each.rate_hz for each in trials.tried} == {5.0}
+    for each in trials.tried:
+        assert (each.sharpness, each.kernel, each.rate_hz) == (0.3, 'gaussian', 5.0)
 
 
 def test_interrupted_it_goes_on_where_it_was(
-    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
 ) -> None:
     path = tmp_path / 'm'
-    command = ['train', str(long_bag), '-o', str(path), '--tune', '--trials', '5', *OPTIONS]
+    arguments = ['train', long_bag, '-o', path, '--tune', '--trials', '5', *OPTIONS]
+    trials.interrupt_at = 0
+    assert 'stopped' not in command(*arguments, status=130).err
+    assert not list(tmp_path.iterdir())
     trials.interrupt_at = 2
-    assert main(command) == 130
     journal = f'{path}.tuning.json'
-    assert f'stopped: 2 trials are kept in {journal}, from which the' in capsys.readouterr().err
+    said = command(*arguments, status=130).err
+    assert f'stopped: 2 trials are kept in {journal}, from which the' in said
     assert not path.exists()
     trials.interrupt_at = -1
-    assert main(command) == 0
+    command(*arguments)
     assert len(trials.tried) == len(set(trials.tried)) == 5
     resumed = path.read_bytes()
-    assert main([*command, '--no-resume']) == 0
+    command(*arguments, '--no-resume')
     assert len(trials.tried) == 10
     assert path.read_bytes() == resumed
 
 
-def test_interrupted_before_anything_is_kept(
-    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trials.interrupt_at = 0
-    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), '--tune', *OPTIONS]) == 130
-    assert 'stopped' not in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
 def test_too_short_a_recording_says_so_and_is_trained_on(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     path = tmp_path / 'm'
     options = ['--tune', '--window', '20', '--horizons', '0,5', '--until', '30']
-    assert main(['train', str(slot_car_bag), '-o', str(path), *options]) == 0
-    said = capsys.readouterr().out
+    said = command('train', slot_car_bag, '-o', path, *options).out
     assert 'note: nothing was tuned: the recording is too short to choose settings: ' in said
     assert list(tmp_path.iterdir()) == [path]
 
@@ -146,19 +132,18 @@ def test_too_short_a_recording_says_so_and_is_trained_on(
     ],
 )
 def test_options_that_make_no_sense(
-    options: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: str, words: str, tmp_path: Path, command: Command
 ) -> None:
-    assert main(['train', 'bag', '-o', str(tmp_path / 'm'), *options.split()]) == 2
-    assert words in capsys.readouterr().err
+    assert words in command.refused('train', 'bag', '-o', tmp_path / 'm', *options.split())
 
 
 def test_a_file_in_the_place_of_the_journal(
-    long_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    long_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     notes = tmp_path / 'm.tuning.json'
     notes.write_text('mine')
-    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), '--tune', *OPTIONS]) == 2
-    assert f'{notes} exists and is no journal of a tuning' in capsys.readouterr().err
+    line = command.refused('train', long_bag, '-o', tmp_path / 'm', '--tune', *OPTIONS)
+    assert f'{notes} exists and is no journal of a tuning' in line
     assert notes.read_text() == 'mine'
 
 
