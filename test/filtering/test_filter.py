@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
@@ -28,8 +29,6 @@ from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Floats
 
 Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
-
-
 SECOND = 1_000_000_000
 
 
@@ -71,35 +70,30 @@ def test_shifting_all_stamps_changes_the_stamps_only(
     slot_car_model: RouteModel, stream: Stream, shift: int
 ) -> None:
     here, there = Filter(slot_car_model), Filter(slot_car_model)
-    usual = feed(here, stream)
-    moved = feed(there, shifted(stream, shift))
+    usual, moved = feed(here, stream), feed(there, shifted(stream, shift))
     assert bits(moved) == bits(usual)
     assert stamps(moved) == [stamp + shift for stamp in stamps(usual)]
     assert there.counters == here.counters
 
 
-@pytest.mark.parametrize('kind', ['list', 'array', 'float32 array'])
+@pytest.mark.parametrize('convert', [np.ndarray.tolist, np.float64, np.asarray])
 def test_samples_come_in_any_sequence(
-    kind: str, slot_car_model: RouteModel, stream: Stream
+    convert: Callable[[Floats], object], slot_car_model: RouteModel, stream: Stream
 ) -> None:
     single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
-    wanted = feed(
-        Filter(slot_car_model), [(stamp, sample.astype(float)) for stamp, sample in single]
+    wanted, found = (
+        feed(Filter(slot_car_model), [(stamp, make(sample)) for stamp, sample in single])
+        for make in (lambda sample: sample.astype(float), convert)
     )
-    live = Filter(slot_car_model)
-    convert = {'list': np.ndarray.tolist, 'array': np.float64, 'float32 array': np.asarray}[kind]
-    found = [each for stamp, sample in single for each in live.push(stamp, convert(sample))]
     assert bits(found) == bits(wanted)
 
 
 @pytest.mark.parametrize('cause', CAUSES)
 def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause: str, slot_car_model: RouteModel, stream: Stream
+    cause: str, slot_car_model: RouteModel, live: Filter, stream: Stream
 ) -> None:
-    clean, live = Filter(slot_car_model), Filter(slot_car_model)
+    clean, found, count = Filter(slot_car_model), [], 0
     wanted = feed(clean, stream)
-    found = []
-    count = 0
     for index, (stamp, sample) in enumerate(stream):
         found += live.push(stamp, sample)
         if index % 7 == 3:
@@ -111,8 +105,7 @@ def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     assert live.counters == clean.counters + Counter({'received': count, cause: count})
 
 
-def test_the_limit_itself_is_in_range(slot_car_model: RouteModel) -> None:
-    live = Filter(slot_car_model)
+def test_the_limit_itself_is_in_range(slot_car_model: RouteModel, live: Filter) -> None:
     channels = slot_car_model.channels
     live.push(SECOND, channels.mean + (1.0 - 1e-12) * channels.limit)
     assert live.counters['used'] == 1
@@ -199,56 +192,50 @@ def mixed(stream: Stream) -> Stream:
     return [stream[row] for row in order.tolist()]
 
 
+@pytest.fixture
+def sorting(slot_car_model: RouteModel) -> Filter:
+    """Return a filter that sorts its samples."""
+    return Filter(slot_car_model, reorder_ns=SPAN)
+
+
 @pytest.mark.long
 def test_disorder_within_the_span_changes_no_bit(
-    slot_car_model: RouteModel, stream: Stream
+    sorting: Filter, live: Filter, stream: Stream, usual: list[Estimate]
 ) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    disorder = mixed(stream)
+    """It costs the span, and nothing ends a tick before it is said."""
+    disorder, found = mixed(stream), []
     assert disorder != stream
-    found = feed(live, disorder)
-    wanted = feed(Filter(slot_car_model), stream)
-    assert len(wanted) - 3 <= len(found) < len(wanted)
-    assert bits(found) == bits(wanted[: len(found)])
-    assert stamps(found) == stamps(wanted[: len(found)])
-    assert set_aside(live.counters) == 0
-    assert live.counters['received'] == live.counters['used'] + live.waiting
-    without = Filter(slot_car_model)
-    feed(without, disorder)
-    assert without.counters['out_of_order'] > 50
-
-
-def test_it_costs_the_span_and_nothing_ends_a_tick_before_it_is_said(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    for stamp, sample in mixed(stream):
-        ends = live.tick_ends
-        for estimate in live.push(stamp, sample):
+    for stamp, sample in disorder:
+        ends = sorting.tick_ends
+        for estimate in sorting.push(stamp, sample):
             assert stamp - estimate.stamp_ns >= SPAN
             assert ends <= stamp
+            found.append(estimate)
+    assert len(usual) - 3 <= len(found) < len(usual)
+    assert bits(found) == bits(usual[: len(found)])
+    assert stamps(found) == stamps(usual[: len(found)])
+    assert set_aside(sorting.counters) == 0
+    assert sorting.counters['received'] == sorting.counters['used'] + sorting.waiting
+    feed(live, disorder)
+    assert live.counters['out_of_order'] > 50
 
 
 def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
-    slot_car_model: RouteModel, stream: Stream
+    sorting: Filter, live: Filter, stream: Stream
 ) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    feed(live, mixed(stream[:50]))
-    live.push(stream[50][0] + 9 * SECOND, stream[50][1])
-    assert live.waiting > 2
-    live.reset('a test')
-    assert live.waiting == 0
-    assert live.counters['wild_stamp'] == 1
-    assert live.counters['received'] == 51 == live.counters['used'] + 1
-    again = [(stamp - SECOND, sample) for stamp, sample in stream[:80]]
-    found = feed(live, again)
-    assert bits(found) == bits(feed(Filter(slot_car_model), again)[: len(found)])
+    feed(sorting, mixed(stream[:50]))
+    sorting.push(stream[50][0] + 9 * SECOND, stream[50][1])
+    assert sorting.waiting > 2
+    sorting.reset('a test')
+    assert sorting.waiting == 0
+    assert sorting.counters['wild_stamp'] == 1
+    assert sorting.counters['received'] == 51 == sorting.counters['used'] + 1
+    again = shifted(stream[:80], -SECOND)
+    found = feed(sorting, again)
+    assert bits(found) == bits(feed(live, again)[: len(found)])
 
 
-def test_any_sample_may_end_a_tick_while_a_jump_waits(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    live = Filter(slot_car_model)
+def test_any_sample_may_end_a_tick_while_a_jump_waits(live: Filter, stream: Stream) -> None:
     feed(live, stream[:50])
     assert live.tick_ends > 0
     live.push(stream[50][0] - 9 * SECOND, stream[50][1])
@@ -260,15 +247,11 @@ MS = 1_000_000
 PERIOD = 50 * MS
 MAX_GAP = 200 * MS
 LATE_NS = 40 * MS
-
-
 STEPS = st.lists(
     st.integers(1, 20)
     | st.sampled_from([0, -1, -30, -499, -500, -501, 200, 201, 800, -3000, 3_600_000]),
     max_size=80,
 )
-
-
 WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2, 7]), max_size=80)
 
 

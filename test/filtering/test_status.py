@@ -50,23 +50,22 @@ histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
 )
 
 
+@pytest.fixture
+def machine() -> StateMachine:
+    return StateMachine(LIMITS, 20)
+
+
 def run(history: list[TickDiagnostics], machine: StateMachine | None = None) -> list[Verdict]:
     machine = machine or StateMachine(LIMITS, 20)
     return [machine.step(each) for each in history]
 
 
-def statuses(history: list[TickDiagnostics]) -> list[Status]:
-    return [each.status for each in run(history)]
-
-
 @given(histories)
 def test_the_same_as_from_all_that_was_seen(history: list[TickDiagnostics]) -> None:
-    assert statuses(history) == naive_statuses(history, LIMITS)
-
-
-@given(histories)
-def test_no_status_is_better_than_its_signs(history: list[TickDiagnostics]) -> None:
-    for shown, verdict in zip(history, run(history), strict=True):
+    """No status is better than its signs; any but tracking has a cause and a sentence."""
+    verdicts = run(history)
+    assert [each.status for each in verdicts] == naive_statuses(history, LIMITS)
+    for shown, verdict in zip(history, verdicts, strict=True):
         if verdict.status in USABLE:
             assert shown.ellipse_m <= LIMITS.error_m
             assert shown.novelty <= 1.69 or not shown.window_full
@@ -79,18 +78,10 @@ def test_no_status_is_better_than_its_signs(history: list[TickDiagnostics]) -> N
             assert not shown.off_route > 0.1
             assert not shown.unlike > 0.5
             assert shown.finding is None
-
-
-@given(histories)
-def test_every_other_status_than_tracking_has_a_cause_and_a_sentence(
-    history: list[TickDiagnostics],
-) -> None:
-    for verdict in run(history):
-        assert verdict.why.startswith(verdict.status.value)
-        if verdict.status is Status.TRACKING:
             assert (verdict.cause, verdict.why) == ('', 'tracking')
         else:
             assert verdict.cause in {*CAUSES, 'reversed', 'biased'}
+            assert verdict.why.startswith(verdict.status.value)
             assert len(verdict.why) > len(verdict.status.value) + 10
             assert '{' not in verdict.why
 
@@ -133,9 +124,7 @@ def test_each_cause(cause: str) -> None:
     verdict = run(history)[-1]
     assert (verdict.status, verdict.cause) == (status, cause)
     assert part in verdict.why
-
-
-def test_every_cause_can_be_reached() -> None:
+    # And every cause can be reached.
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
@@ -144,8 +133,7 @@ def test_a_finding_names_why_the_input_is_novel() -> None:
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
 
-def test_nothing_is_sure_from_a_gap_on() -> None:
-    machine = StateMachine(LIMITS, 20)
+def test_nothing_is_sure_from_a_gap_on(machine: StateMachine) -> None:
     run([GOOD], machine)
     machine.pause()
     assert (machine.status, machine.cause) == (Status.UNSURE, 'gap')
@@ -154,8 +142,7 @@ def test_nothing_is_sure_from_a_gap_on() -> None:
     assert machine.step(GOOD).status is Status.TRACKING
 
 
-def test_what_was_wrong_before_a_gap_is_not_blamed_for_it() -> None:
-    machine = StateMachine(LIMITS, 20)
+def test_what_was_wrong_before_a_gap_is_not_blamed_for_it(machine: StateMachine) -> None:
     assert run([GOOD, GOOD._replace(finding=REFUSING)], machine)[-1].status is Status.REFUSED
     machine.pause()
     after = run([GAP] * STEADY, machine)
@@ -164,8 +151,7 @@ def test_what_was_wrong_before_a_gap_is_not_blamed_for_it() -> None:
     assert run([GAP._replace(finding=REFUSING)] * STEADY, machine)[-1].cause == 'reversed'
 
 
-def test_a_gap_makes_nothing_better_and_forgives_contradictions() -> None:
-    machine = StateMachine(LIMITS, 20)
+def test_a_gap_makes_nothing_better_and_forgives_contradictions(machine: StateMachine) -> None:
     run([GOOD, GOOD._replace(novelty=3.0)], machine)
     machine.pause()
     assert {each.status for each in run([GAP] * 30, machine)} == {Status.LOST}

@@ -19,8 +19,6 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
 
 Drive: TypeAlias = Callable[..., Recording]
-
-
 DEGREES = 180 / np.pi
 
 

@@ -28,8 +28,6 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 Drive: TypeAlias = Callable[..., Recording]
-
-
 STEP_S = 0.05
 WINDOW = 12
 

@@ -14,8 +14,6 @@ from two_manifold_ros.inspection.positions import measure_positions, PositionRep
 from two_manifold_ros.recordings.recording import Recording
 
 Drive: TypeAlias = Callable[..., Recording]
-
-
 GAP_S = 0.25
 
 

@@ -21,8 +21,6 @@ from two_manifold_ros.interface.assessment import (
 )
 
 IMU = 'sensor_msgs/msg/Imu'
-
-
 STRINGS = (Publisher('std_msgs/msg/String'),)
 DRIVER = (Publisher(IMU, '/driver'),)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}

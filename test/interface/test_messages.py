@@ -29,8 +29,6 @@ from two_manifold_ros.interface.messages import (
 )
 
 Build = Callable[..., Message]
-
-
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
 SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
 

@@ -28,8 +28,6 @@ from two_manifold_ros.recordings import storage_files
 from two_manifold_ros.recordings.storage_files import read_metadata, zstd
 
 Make = Callable[[Path], Path]
-
-
 WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
 
 

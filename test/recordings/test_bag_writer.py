@@ -13,8 +13,6 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')
 typesys = pytest.importorskip('rosbags.typesys')
-
-
 TWIST = 'geometry_msgs/msg/Twist'
 
 

@@ -12,8 +12,6 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.typing import Floats, Ints
 
 Drive = tuple[Ints, Floats]
-
-
 START_NS = 1_700_000_000_000_000_000
 
 

@@ -16,8 +16,6 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import earth_centred, east_north
 
 pytest.importorskip('rosbags')
-
-
 NAN = float('nan')
 RADIUS = 6_378_137.0
 POLAR_RADIUS = 6_356_752.314245

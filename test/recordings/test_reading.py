@@ -17,8 +17,6 @@ rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
-
-
 IMU = 'sensor_msgs/msg/Imu'
 POSE = 'geometry_msgs/msg/PoseStamped'
 
