@@ -188,14 +188,12 @@ def test_a_link_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / 'link').symlink_to(tmp_path / 'own')
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path / 'link'))
     folder = compilation.Store().folder
-    assert folder is not None
     assert folder.is_relative_to(tmp_path / 'own')
 
 
 def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
     store = compilation.Store()
-    assert store.folder is not None
     store.write('name', b'payload')
     assert store.read('name') == b'payload'
     folder = store.folder
@@ -241,7 +239,6 @@ def test_only_the_folders_used_last_are_kept(
     (tmp_path / 'compiled').chmod(0o700)
     (tmp_path / 'compiled' / 'of another user').mkdir()
     folder = compilation.Store().folder
-    assert folder is not None
     kept = {path.name for path in folder.parent.iterdir()} - {'of another user'}
     assert kept == {folder.name} | {f'{age:024x}' for age in range(GENERATIONS - 1)}
     assert (folder.parent / 'of another user').is_dir()

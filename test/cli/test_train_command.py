@@ -223,7 +223,6 @@ def test_rare_positions_are_said_to_be_estimable(
     command: Command,
 ) -> None:
     whole = read_recording(str(slot_car_bag))
-    assert whole.positions is not None
     some = np.arange(len(whole.positions.stamps)) % every == 0
     rare = replace(whole, positions=whole.positions.select(some))
     monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])

@@ -122,11 +122,9 @@ def test_they_are_where_the_position_is_once_it_is_found(
     # Not where the drives started, which says where it is before anything is observed.
     found = feed(Filter(slot_car_model, 5.0), stream[65:])
     first, later = found[0].places, [each for each in found[40:] if each.places is not None]
-    assert first is not None
     assert len(first) > 10
     assert first[:, 2].max() < 0.5
     for each in later:
-        assert each.places is not None
         chances = each.places[:, 2]
         assert 0.9 < chances.sum() <= 1.0 + 1e-12
         assert (np.diff(chances) <= 0.0).all()

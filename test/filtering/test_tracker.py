@@ -30,7 +30,6 @@ def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
         window = observations[tick - width : tick].T
         squared = naive.window_distances(model.series, window)[model.starts]
         warm = model.warm_start.transform(squared)
-        assert warm is not None
         belief.start(np.concatenate([[1.0], warm]))
     belief.update(observations[tick])
     return belief.state
@@ -246,11 +245,8 @@ def test_it_is_right_at_every_tick_and_its_ellipses_hold(
 ) -> None:
     now, _, later = evaluate(slot_car_model, [slot_car_laps[1]]).scores
     assert now.model.published_share == 1.0
-    assert now.model.all.rmse_m is not None
     assert now.model.all.rmse_m < 0.06
-    assert later.model.all.rmse_m is not None
     assert later.model.all.rmse_m < 0.3
-    assert now.model.coverage95 is not None
     assert 0.85 < now.model.coverage95 <= 1.0
 
 

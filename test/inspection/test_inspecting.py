@@ -151,13 +151,9 @@ def test_faults_of_the_positions(
 def test_positions_that_are_left_out_distort_nothing(drive: Drive) -> None:
     clean, faulty = drive(), with_positions(drive(), put((slice(500, 510), 1), 4e4))
     before, after = (inspect_recording(each).positions for each in (clean, faulty))
-    assert before is not None
-    assert after is not None
     assert (before.left_out, after.left_out) == (0, 10)
     assert after.extent_m == pytest.approx(before.extent_m)
     assert after.jumps == ()
-    assert after.laps is not None
-    assert before.laps is not None
     assert after.laps.time_s == pytest.approx(before.laps.time_s, rel=0.01)
     assert any('10 of 1200 positions on /pose' in each for each in warned(faulty))
 

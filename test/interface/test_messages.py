@@ -164,7 +164,6 @@ def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) 
 
 def test_learning_is_not_reported_unless_all_of_it_is_finite() -> None:
     message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
-    assert message is not None
     assert message['data'] == [7.0, 0.0, 12.5, 2.0]
     for number in (math.nan, math.inf):
         assert learning_message(7 * 10**9, {'error_m': number}) is None

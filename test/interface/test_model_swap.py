@@ -58,7 +58,6 @@ class Bench:
 
     def join(self) -> None:
         """Wait until the thread has ended, while no message comes."""
-        assert self.session.successor is not None
         self.session.successor._thread.join()
 
     def gaps(self) -> np.ndarray:
@@ -248,7 +247,6 @@ def test_what_comes_when_the_thread_ends_is_not_lost(
     bench.swap.start(str(other_path))
     bench.join()
     successor = bench.session.successor
-    assert successor is not None
     # As if the thread had ended between their coming and the question whether it has.
     late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
     for stamp_ns, values in late:
@@ -265,7 +263,6 @@ def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
     bench.swap.start(str(slower_path))
     bench.join()
     successor = bench.session.successor
-    assert successor is not None
 
     def fail(*_: object) -> list[Estimate]:
         raise ZeroDivisionError

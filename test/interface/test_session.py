@@ -214,7 +214,6 @@ def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(
     stamp = 10**12 + last * PERIOD + round(by_stamps_s * 1e9)
     arrived = round(last * PERIOD / ratio + by_clock_s * 1e9)
     arrivals.take(stamp, 'imu', arrived, used=True, broke=True)
-    assert arrivals.interruption is not None
     assert arrivals.interruption.cause == cause
     assert arrivals.interruption.seconds == pytest.approx(seconds, abs=0.021)
     arrivals.take(stamp + PERIOD, 'imu', arrived + PERIOD, used=True, broke=False)
@@ -230,7 +229,6 @@ def test_batches_do_not_disturb_the_speed_ratio() -> None:
         arrivals.take(10**12 + step * PERIOD, 'imu', arrived, used=True, broke=False)
     stamp = 10**12 + 500 * PERIOD + 4 * 10**9
     arrivals.take(stamp, 'imu', 10 * 50 * PERIOD + 4 * 10**9, used=True, broke=True)
-    assert arrivals.interruption is not None
     assert arrivals.interruption.cause == 'gap'
 
 

@@ -340,6 +340,5 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path)
 def test_a_husky_of_ros_1(recordings_folder: Path, topic: str, count: int) -> None:
     path = recordings_folder / 'others' / 'robot_localization_test1.bag'
     positions = read_recording(path, ReadingOptions(position_topic=topic)).positions
-    assert positions is not None
     assert len(positions.positions) == count
     assert (positions.origin is not None) == (topic == '/fix')

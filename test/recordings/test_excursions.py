@@ -192,7 +192,6 @@ def test_of_real_drives_nothing_is_left_out_whatever_jumps(
 ) -> None:
     pytest.importorskip('rosbags')
     stream = read_recording(recordings_folder / name).positions
-    assert stream is not None
     assert not stream.left_out.any()
     stamps, first = np.unique(stream.stamps, return_index=True)
     steps = unexplained_steps((stamps - stamps[0]) * 1e-9, stream.positions[first])

@@ -28,8 +28,6 @@ def recording(drive: Callable[..., Recording]) -> Recording:
 
 def assert_same(path: Path, recording: Recording) -> None:
     read = read_recording(path)
-    assert read.positions is not None
-    assert recording.positions is not None
     assert (read.name, read.imu.topic, read.imu.frame_id) == (str(path), '/imu', 'imu_link')
     np.testing.assert_array_equal(read.imu.stamps, recording.imu.stamps)
     np.testing.assert_array_equal(read.imu.receive_stamps, recording.imu.receive_stamps)
@@ -122,7 +120,6 @@ def test_a_split_file_may_lack_the_topics(
 def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
     types = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
     make = types.types
-    assert recording.positions is not None
 
     def header(stamp: int, frame_id: str) -> object:
         time = make['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9))
@@ -186,7 +183,6 @@ def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: tuple[str, 
         bag.write('/imu', IMU, 1, {'header': header})
         bag.write('/where', msgtype, 2, {'header': header, **message})
     positions = read_recording(tmp_path / 'bag').positions
-    assert positions is not None
     assert (positions.msgtype, positions.frame_id) == (msgtype, 'track')
     assert positions.stamps.tolist() == [3_000_000_004]
     assert positions.positions.tolist() == [[1.5, -2.5]]
@@ -259,7 +255,6 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> No
                 '/at', 'geometry_msgs/msg/PointStamped', stamp, {'header': header, 'point': point}
             )
     recording = read_recording(tmp_path / 'bag')
-    assert recording.positions is not None
     assert recording.positions.frame_id == 'map'
     assert recording.positions.positions[:, 0].tolist() == [2.0, 3.0, 5.0]
     assert recording.positions.stamps.tolist() == [2 * 10**9, 3 * 10**9, 5 * 10**9]
