@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 import subprocess
 import sys
-from typing import Any
 
 from command_runs import Command, RUN
+from ellipse import drive, write_bag
 import pytest
 
 from two_manifold_ros.cli.compare import print_comparison
@@ -30,11 +30,7 @@ SIMPLE = ('--methods', 'mean,previous', '--jobs', '1')
 
 
 @pytest.fixture(scope='session')
-def ellipse_bags(
-    tmp_path_factory: pytest.TempPathFactory,
-    write_bag: Callable[..., Path],
-    drive: Callable[..., Any],
-) -> list[str]:
+def ellipse_bags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return bags of 48 s, 40 s and 32 s."""
     folder = tmp_path_factory.mktemp('ellipses')
     return [
@@ -160,9 +156,7 @@ def test_no_method_that_works_is_an_error(
     assert not list((tmp_path / 'folder').iterdir())
 
 
-def test_late_positions_are_reported_of_and_corrected(
-    write_bag: Callable[..., Path], drive: Callable[..., Any], tmp_path: Path, command: Command
-) -> None:
+def test_late_positions_are_reported_of_and_corrected(tmp_path: Path, command: Command) -> None:
     bag = write_bag(tmp_path / 'late', drive(60.0, late_s=0.5))
     said = command('compare', bag, *QUICK)
     assert 'two-manifold: warning: ' in said.err
@@ -225,9 +219,7 @@ def row(name: str, found: list[str]) -> list[str]:
     return line.removeprefix(name).split()
 
 
-def test_the_least_error_of_those_not_reported_has_a_star(
-    lines: Lines,
-) -> None:
+def test_the_least_error_of_those_not_reported_has_a_star(lines: Lines) -> None:
     found = lines(
         comparison(
             (0, 50),
@@ -257,9 +249,7 @@ def test_the_least_error_of_those_not_reported_has_a_star(
     assert not any(line.startswith('no star') for line in found)
 
 
-def test_what_is_withheld_is_shown_and_the_star_is_over_all(
-    lines: Lines,
-) -> None:
+def test_what_is_withheld_is_shown_and_the_star_is_over_all(lines: Lines) -> None:
     shy = replace(
         result('shy'),
         scores=(

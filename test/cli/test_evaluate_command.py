@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from command_runs import Command, RUN
+from ellipse import write_bag
 import numpy as np
 import pytest
 
@@ -93,9 +94,7 @@ def cells(text: str, horizon: str) -> list[str]:
 
 @pytest.fixture(scope='session')
 def novel_bag(
-    slot_car_laps: tuple[Recording, Recording],
-    write_bag: Callable[..., Path],
-    tmp_path_factory: pytest.TempPathFactory,
+    slot_car_laps: tuple[Recording, Recording], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Return a bag of which the IMU is turned over from 10 s to 18 s."""
     test = slot_car_laps[1]
@@ -252,11 +251,7 @@ def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(
 
 
 def test_a_lag_is_said_and_undone_if_so_wished(
-    model_file: Path,
-    slot_car_laps: tuple[Recording, Recording],
-    write_bag: Callable[..., Path],
-    tmp_path: Path,
-    command: Command,
+    model_file: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path, command: Command
 ) -> None:
     test = slot_car_laps[1]
     late = write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))

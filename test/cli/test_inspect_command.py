@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold inspect` as people and as machines see it."""
 
-from collections.abc import Callable
 import json
 from pathlib import Path
 import threading
 
 from command_runs import Command
+from ellipse import drive, write_bag
 import pytest
 
 from two_manifold_ros.cli import inspect
@@ -27,12 +27,7 @@ def test_people_get_tables_and_advice(ellipse_bag: Path, command: Command) -> No
     assert max(map(len, output.out.splitlines())) <= 120
 
 
-def test_findings_are_shown_whole(
-    tmp_path: Path,
-    drive: Callable[..., Recording],
-    write_bag: Callable[..., Path],
-    command: Command,
-) -> None:
+def test_findings_are_shown_whole(tmp_path: Path, command: Command) -> None:
     words = command.words('inspect', write_bag(tmp_path / 'late [1]', drive(late_s=0.2)))
     assert 'late [1]' in words
     assert 'warning The stamps of the positions are 0.20' in words

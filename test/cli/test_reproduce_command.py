@@ -164,12 +164,7 @@ def test_list_as_json(command: Command) -> None:
     ],
 )
 def test_bad_arguments(
-    arguments: str,
-    words: str,
-    calls: Calls,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    command: Command,
+    arguments: str, words: str, calls: Calls, slot_car_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     file = tmp_path / 'file'
     file.touch()

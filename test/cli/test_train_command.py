@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold train`, with and without tuning."""
 
-from collections.abc import Callable
 from dataclasses import replace
 import json
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from command_runs import Command
+from ellipse import drive, write_bag
 import numpy as np
 import pytest
 
@@ -148,12 +148,7 @@ def test_bad_options_leave_no_model(
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_bags(
-    write_bag: Callable[..., Path],
-    drive: Callable[..., Recording],
-    tmp_path: Path,
-    command: Command,
-) -> None:
+def test_bad_bags(tmp_path: Path, command: Command) -> None:
     missing, text = tmp_path / 'none', tmp_path / 'notes.txt'
     text.write_text('no bag')
     bare = write_bag(tmp_path / 'bare', replace(drive(4.0), positions=None))
@@ -255,9 +250,7 @@ def test_a_part_that_is_the_whole_is_warned_of(
 
 @pytest.fixture(scope='module')
 def late_bag(
-    tmp_path_factory: pytest.TempPathFactory,
-    write_bag: Callable[..., Path],
-    slot_car_laps: tuple[Recording, Recording],
+    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
 ) -> Path:
     """Return four laps of the slot car with positions that are 0.2 s late."""
     folder = tmp_path_factory.mktemp('late')
@@ -324,9 +317,7 @@ TO_TUNE = ['--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rat
 
 @pytest.fixture(scope='module')
 def long_bag(
-    tmp_path_factory: pytest.TempPathFactory,
-    write_bag: Callable[..., Path],
-    slot_car_laps: tuple[Recording, Recording],
+    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
 ) -> Path:
     """Return twelve laps of the slot car, hardly more than a tuning needs."""
     laps = slot_car_laps[0].between(None, 115.0)

@@ -104,11 +104,7 @@ def test_passes_of_one_place_are_one_place(
 @pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
 def test_they_are_reported_as_often_as_asked(
-    places_hz: float,
-    every: int,
-    slot_car_model: RouteModel,
-    stream: Stream,
-    usual: list[Estimate],
+    places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream, usual: list[Estimate]
 ) -> None:
     found = feed(Filter(slot_car_model, places_hz), stream)
     published = [each.tick for each in found if each.places is not None]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import json
 from pathlib import Path
 import re
-from typing import TypeAlias
 
+from ellipse import drive
 import numpy as np
 import pytest
 
@@ -18,7 +18,6 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
 
-Drive: TypeAlias = Callable[..., Recording]
 DEGREES = 180 / np.pi
 
 
@@ -78,13 +77,11 @@ def put(where: object, value: object) -> Callable[[np.ndarray], object]:
         (put(slice(1000, 1200), [0.1, 0.2, 9.8, 0.0, 0.0, 0.7]), {'imu_stuck'}),
     ],
 )
-def test_faults_of_the_samples(
-    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
-) -> None:
+def test_faults_of_the_samples(change: Callable[[np.ndarray], object], expected: set[str]) -> None:
     assert codes(with_samples(drive(), change)) == expected
 
 
-def test_absurd_values_are_counted_by_channel_and_spoil_nothing(drive: Drive) -> None:
+def test_absurd_values_are_counted_by_channel_and_spoil_nothing() -> None:
     spoiled = with_samples(drive(), put(([7, 8, 9], [0, 0, 5]), [1e300, -1e300, 1e15]))
     report = inspect_recording(spoiled)
     (finding,) = report.findings
@@ -110,9 +107,7 @@ def test_absurd_values_are_counted_by_channel_and_spoil_nothing(drive: Drive) ->
         ),
     ],
 )  # fmt: skip
-def test_faults_of_the_stamps(
-    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
-) -> None:
+def test_faults_of_the_stamps(change: Callable[[np.ndarray], object], expected: set[str]) -> None:
     recording = changed(drive(), 'stamps', change)
     assert codes(recording) >= expected
     timing = inspect_recording(recording).imu.timing
@@ -122,7 +117,7 @@ def test_faults_of_the_stamps(
     assert timing.apart == 0
 
 
-def test_a_gap_is_placed(drive: Drive) -> None:
+def test_a_gap_is_placed() -> None:
     recording = drive()
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) / 1e9
     cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
@@ -143,12 +138,12 @@ def test_a_gap_is_placed(drive: Drive) -> None:
     ],
 )
 def test_faults_of_the_positions(
-    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
+    change: Callable[[np.ndarray], object], expected: set[str]
 ) -> None:
     assert codes(with_positions(drive(), change)) >= expected
 
 
-def test_positions_that_are_left_out_distort_nothing(drive: Drive) -> None:
+def test_positions_that_are_left_out_distort_nothing() -> None:
     clean, faulty = drive(), with_positions(drive(), put((slice(500, 510), 1), 4e4))
     before, after = (inspect_recording(each).positions for each in (clean, faulty))
     assert (before.left_out, after.left_out) == (0, 10)
@@ -159,7 +154,7 @@ def test_positions_that_are_left_out_distort_nothing(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
-def test_a_time_offset(drive: Drive, late_s: float, side: str) -> None:
+def test_a_time_offset(late_s: float, side: str) -> None:
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
     sentence = finding.sentence
@@ -178,7 +173,7 @@ def warned(*recordings: Recording, rate_hz: float | None = None) -> list[str]:
     return list(training_warnings([inspect_recording(each) for each in recordings], rate_hz))
 
 
-def test_training_is_reported_of_one_lag_once(drive: Drive) -> None:
+def test_training_is_reported_of_one_lag_once() -> None:
     late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
     (sentence,) = warned(*late)
     assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
@@ -191,7 +186,7 @@ def test_training_is_reported_of_one_lag_once(drive: Drive) -> None:
     assert not warned(short)
 
 
-def test_where_positions_are_missing_is_said(drive: Drive) -> None:
+def test_where_positions_are_missing_is_said() -> None:
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     for hole_s, found in ((2.0, set()), (3.0, {'positions_missing', 'position_gaps'})):
@@ -203,13 +198,13 @@ def test_where_positions_are_missing_is_said(drive: Drive) -> None:
     assert any(words in sentence for sentence in sentences)
 
 
-def test_clocks_that_have_nothing_in_common(drive: Drive) -> None:
+def test_clocks_that_have_nothing_in_common() -> None:
     report = inspect_recording(drive(late_s=3600.0))
     assert [finding.code for finding in report.findings] == ['clocks_differ']
     assert '3600.0 s after the first sample' in report.findings[0].sentence
 
 
-def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Drive) -> None:
+def test_a_bag_that_looped_is_inspected_up_to_the_loop() -> None:
     once = drive(late_s=0.2)
     # The second time round, everything is another way.
     samples = np.concatenate([once.imu.samples, once.imu.samples[::-1]])
@@ -252,7 +247,7 @@ def stepping(at_s: float, by_s: float) -> Callable[[np.ndarray], object]:
 
 
 @pytest.mark.parametrize('by_s', [3600.0, 12 * 3600.0, 86_400.0, 50 * 365 * 86_400.0])
-def test_a_clock_that_is_set_ahead_is_a_gap(drive: Drive, by_s: float) -> None:
+def test_a_clock_that_is_set_ahead_is_a_gap(by_s: float) -> None:
     report = inspect_recording(with_changed_clock(drive(late_s=0.2), stepping(15.0, by_s)))
     assert {each.code for each in report.findings} == {'imu_gaps', 'position_gaps', 'time_offset'}
     assert report.positions.coverage == pytest.approx(1.0, abs=0.01)
@@ -264,7 +259,7 @@ def test_a_clock_that_is_set_ahead_is_a_gap(drive: Drive, by_s: float) -> None:
 @pytest.mark.parametrize('by_s', [-2.0, -10.0, -12 * 3600.0])
 @pytest.mark.parametrize('at_s', [12.0, 23.99, 36.0])
 def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
-    drive: Drive, at_s: float, by_s: float
+    at_s: float, by_s: float
 ) -> None:
     recording = drive(late_s=0.2)
     # Only some of the positions of the smaller part are there, and they do not decide.
@@ -280,7 +275,7 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
 
 
-def test_late_positions_are_said_to_be_used_as_they_are(drive: Drive) -> None:
+def test_late_positions_are_said_to_be_used_as_they_are() -> None:
     recording = drive()
     order = np.arange(len(recording.positions.stamps))
     order[100:104] = 101, 102, 103, 100
@@ -300,7 +295,7 @@ def test_late_positions_are_said_to_be_used_as_they_are(drive: Drive) -> None:
 
 @pytest.mark.parametrize('index', [0, 100, -1])
 @pytest.mark.parametrize('by_s', [-3600.0, 86_400.0])
-def test_a_wild_stamp_of_the_imu_or_at_an_end(drive: Drive, index: int, by_s: float) -> None:
+def test_a_wild_stamp_of_the_imu_or_at_an_end(index: int, by_s: float) -> None:
     def change(stamps: np.ndarray) -> None:
         stamps[index] += round(by_s * 1e9)
 
@@ -315,9 +310,7 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(drive: Drive, index: int, by_s: fl
 
 @pytest.mark.parametrize('count', [1, 2, 5])
 @pytest.mark.parametrize('by_s', [-3600.0, 30.0, 600.0, 86_400.0])
-def test_wild_stamps_of_positions_leave_all_others_as_they_are(
-    drive: Drive, count: int, by_s: float
-) -> None:
+def test_wild_stamps_of_positions_leave_all_others_as_they_are(count: int, by_s: float) -> None:
     recording = drive(late_s=0.2)
     stamps = recording.positions.stamps.copy()
     stamps[100 : 100 + count] += round(by_s * 1e9)
@@ -333,14 +326,14 @@ def test_wild_stamps_of_positions_leave_all_others_as_they_are(
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.005)
 
 
-def test_no_positions(drive: Drive) -> None:
+def test_no_positions() -> None:
     recording = replace(drive(), positions=None)
     assert codes(recording) == {'no_positions'}
     fast = with_samples(recording, scale(slice(3, 6), DEGREES))
     assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
 
 
-def test_no_samples_at_all(drive: Drive) -> None:
+def test_no_samples_at_all() -> None:
     with pytest.raises(InputError, match='ellipse has no IMU samples in this stretch'):
         inspect_recording(drive().between(100.0, None))
     broken = with_samples(drive(), put(slice(None), np.nan))
@@ -351,7 +344,7 @@ def test_no_samples_at_all(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize('count', [1, 2, 5])
-def test_very_short_recordings_are_reported_on(drive: Drive, count: int) -> None:
+def test_very_short_recordings_are_reported_on(count: int) -> None:
     recording = drive()
     short = replace(
         recording,
@@ -361,7 +354,7 @@ def test_very_short_recordings_are_reported_on(drive: Drive, count: int) -> None
     assert json.dumps(inspect_recording(short).to_json(), allow_nan=False)
 
 
-def test_warnings_come_first_and_json_is_plain(drive: Drive) -> None:
+def test_warnings_come_first_and_json_is_plain() -> None:
     recording = with_samples(drive(late_s=0.2), scale(slice(0, 6), -1.0))
     report = inspect_recording(recording)
     assert [finding.severity for finding in report.findings] == ['warning', 'info', 'info']

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lag of the positions where it is known, and its correction."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
 
+from ellipse import drive
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
@@ -27,7 +26,6 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
-Drive: TypeAlias = Callable[..., Recording]
 STEP_S = 0.05
 WINDOW = 12
 
@@ -173,9 +171,7 @@ def test_where_the_sensors_disagree_the_truth_is_between() -> None:
 
 
 @pytest.mark.parametrize(('lap_s', 'late_s'), [(2.0, -0.7), (3.5, 0.1), (4.0, 0.25), (2.0, 0.8)])
-def test_on_a_short_oval_a_lag_is_right_or_not_reported(
-    drive: Drive, lap_s: float, late_s: float
-) -> None:
+def test_on_a_short_oval_a_lag_is_right_or_not_reported(lap_s: float, late_s: float) -> None:
     """Half a lap later everything looks the same again."""
     lag = estimate_lag(drive(lap_s=lap_s, late_s=late_s))
     assert lag.seconds is None or lag.seconds == pytest.approx(late_s, abs=lag.uncertainty_s)
@@ -197,7 +193,7 @@ def test_rare_and_uneven_positions_are_no_alarm(seed: int) -> None:
     assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
 
 
-def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented(drive: Drive) -> None:
+def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented() -> None:
     recording = slot_car(5, 20.0)
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
@@ -244,7 +240,7 @@ def earlier_s(recording: Recording) -> float:
 @pytest.mark.parametrize(
     ('wanted', 'words'), [('0.2', '0.200 s earlier'), ('-1', '1.000 s later')]
 )
-def test_seconds_are_taken_as_they_are(drive: Drive, wanted: str, words: str) -> None:
+def test_seconds_are_taken_as_they_are(wanted: str, words: str) -> None:
     recording = replace(drive(), notes=('old',))
     (moved,) = put_in_step([recording], wanted)
     steps = recording.positions.stamps - moved.positions.stamps
@@ -253,7 +249,7 @@ def test_seconds_are_taken_as_they_are(drive: Drive, wanted: str, words: str) ->
 
 
 @pytest.mark.parametrize('late_s', [0.3, -0.15])
-def test_the_lag_that_is_found_is_undone(drive: Drive, late_s: float) -> None:
+def test_the_lag_that_is_found_is_undone(late_s: float) -> None:
     (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
     assert earlier_s(moved) == pytest.approx(late_s, abs=0.003)
     left = estimate_lag(moved)
@@ -261,7 +257,7 @@ def test_the_lag_that_is_found_is_undone(drive: Drive, late_s: float) -> None:
     assert 'as found (+- 0.01' in moved.notes[0]
 
 
-def test_what_may_be_no_lag_or_is_unknown_is_left(drive: Drive) -> None:
+def test_what_may_be_no_lag_or_is_unknown_is_left() -> None:
     silent = with_imu(drive(late_s=0.2), np.zeros_like(drive().imu.samples))
     for recording, words in (
         (drive(late_s=0.005), 'which may be none: left as they are'),
@@ -272,7 +268,7 @@ def test_what_may_be_no_lag_or_is_unknown_is_left(drive: Drive) -> None:
         assert words in same.notes[0]
 
 
-def test_recordings_of_one_setup_move_together(drive: Drive) -> None:
+def test_recordings_of_one_setup_move_together() -> None:
     late = drive(late_s=0.2)
     silent = replace(late, imu=replace(late.imu, samples=np.zeros_like(late.imu.samples)))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
@@ -285,7 +281,7 @@ def test_recordings_of_one_setup_move_together(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize('text', ['soon', 'nan', 'inf', 'AUTO'])
-def test_anything_else_is_refused(drive: Drive, text: str) -> None:
+def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
         parse_position_lag(text)
     with pytest.raises(InputError, match='neither'):

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motion, jumps and laps from positions, and the gyroscope against them."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
 
+from ellipse import drive
 import numpy as np
 import pytest
 
@@ -13,7 +12,6 @@ from two_manifold_ros.inspection.motion import count_laps, find_jumps, Laps, mea
 from two_manifold_ros.inspection.positions import measure_positions, PositionReport
 from two_manifold_ros.recordings.recording import Recording
 
-Drive: TypeAlias = Callable[..., Recording]
 GAP_S = 0.25
 
 
@@ -146,7 +144,7 @@ def test_a_long_hole_is_none_of_the_laps(away_s: float) -> None:
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
-def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s: float) -> None:
+def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s: float) -> None:
     yaw = measured(drive(late_s=late_s)).yaw
     assert yaw.channel == 'angular_velocity.z'
     assert yaw.correlation > 0.98
@@ -154,7 +152,7 @@ def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s:
 
 
 @pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
-def test_unit_sign_and_axis_of_the_gyroscope(drive: Drive, axis: int, factor: float) -> None:
+def test_unit_sign_and_axis_of_the_gyroscope(axis: int, factor: float) -> None:
     recording = drive()
     samples = recording.imu.samples.copy()
     samples[:, axis] = factor * recording.imu.samples[:, 5]
@@ -165,7 +163,7 @@ def test_unit_sign_and_axis_of_the_gyroscope(drive: Drive, axis: int, factor: fl
     assert yaw.slope == pytest.approx(factor, rel=0.1)
 
 
-def test_coverage_is_the_share_of_imu_samples_between_positions(drive: Drive) -> None:
+def test_coverage_is_the_share_of_imu_samples_between_positions() -> None:
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested dicts become the messages that they describe, and are decoded as rosbags does."""
 
+from ellipse import IMU, imu_fields, stamped
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
@@ -14,21 +15,21 @@ pytest.importorskip('rosbags')
 
 from two_manifold_ros.recordings.message_building import MessageBuilder
 
-IMU = 'sensor_msgs/msg/Imu'
 BUILDER = MessageBuilder()
 NUMBERS = st.lists(st.floats(allow_nan=False), min_size=6, max_size=6)
 
 
 def message(sec: int, nanosec: int, frame_id: str, numbers: list[float]) -> dict:
-    return {
-        'header': {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame_id},
-        'orientation': {'x': 7.0, 'w': 8.0},
-        'orientation_covariance': [9.0] * 9,
-        'linear_acceleration': dict(zip('xyz', numbers[:3], strict=True)),
-        'linear_acceleration_covariance': [10.0] * 9,
-        'angular_velocity': dict(zip('xyz', numbers[3:], strict=True)),
-        'angular_velocity_covariance': [11.0] * 9,
-    }
+    return (
+        stamped(10**9 * sec + nanosec, frame_id)
+        | imu_fields(numbers)
+        | {
+            'orientation': {'x': 7.0, 'w': 8.0},
+            'orientation_covariance': [9.0] * 9,
+            'linear_acceleration_covariance': [10.0] * 9,
+            'angular_velocity_covariance': [11.0] * 9,
+        }
+    )
 
 
 @given(

@@ -27,13 +27,9 @@ def _no_rosbags(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('_no_rosbags')
-def test_reading_says_what_to_install(tmp_path: Path) -> None:
+def test_reading_and_writing_say_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INSTALL):
         read_recording(tmp_path)
-
-
-@pytest.mark.usefixtures('_no_rosbags')
-def test_writing_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INSTALL):
         BagWriter(tmp_path / 'bag')
 

@@ -4,10 +4,11 @@
 
 from pathlib import Path
 
+from ellipse import IMU as IMU_TYPE
+from ellipse import POSE, stamped, write_messages
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import (
     choose_topic,
     IMU,
@@ -22,10 +23,10 @@ pytest.importorskip('rosbags')
 from two_manifold_ros.recordings.bag import Topic
 
 BAG = Path('drive')
-FIRST = Topic('/imu/data', 'sensor_msgs/msg/Imu', 100, 'cdr')
-SECOND = Topic('/imu/raw', 'sensor_msgs/msg/Imu', 90, 'cdr')
-EMPTY = Topic('/imu/idle', 'sensor_msgs/msg/Imu', 0, 'cdr')
-FOREIGN = Topic('/imu', 'sensor_msgs/msg/Imu', 5, 'protobuf')
+FIRST = Topic('/imu/data', IMU_TYPE, 100, 'cdr')
+SECOND = Topic('/imu/raw', IMU_TYPE, 90, 'cdr')
+EMPTY = Topic('/imu/idle', IMU_TYPE, 0, 'cdr')
+FOREIGN = Topic('/imu', IMU_TYPE, 5, 'protobuf')
 ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
 POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
 MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
@@ -100,15 +101,10 @@ def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
     stamps: tuple[list[int], list[int]],
     words: str,
 ) -> None:
-    with BagWriter(tmp_path / 'bag') as bag:
-        for first, topic, msgtype, written in (
-            (1000, '/imu', 'sensor_msgs/msg/Imu', imu),
-            (2000, '/pose', 'geometry_msgs/msg/PoseStamped', pose),
-        ):
-            for index, stamp in enumerate(written):
-                message = {'header': {'stamp': {'nanosec': stamp}}}
-                bag.write(topic, msgtype, first + index, message)
-    recording = read_recording(tmp_path / 'bag', ReadingOptions(use_receive_time=asked))
+    rows = [('/imu', IMU_TYPE, 1000 + i, stamped(stamp)) for i, stamp in enumerate(imu)]
+    rows += [('/pose', POSE, 2000 + i, stamped(stamp)) for i, stamp in enumerate(pose)]
+    bag = write_messages(tmp_path / 'bag', *rows)
+    recording = read_recording(bag, ReadingOptions(use_receive_time=asked))
     assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == stamps
     assert recording.imu.receive_stamps.tolist() == list(range(1000, 1000 + len(imu)))
     assert words in ''.join(recording.notes)

@@ -277,9 +277,7 @@ def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
                 assert there == place
 
 
-def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(
-    passes: Passes,
-) -> None:
+def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes: Passes) -> None:
     """Near stops all laps differ by more than elsewhere; a place without a kept visit is blank."""
     near = np.abs(shares_at(passes) - 0.5) < 0.03
     visits = near[passes.places.visited]
