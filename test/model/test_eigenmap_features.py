@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coordinates of windows by a trained embedding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,12 +10,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, MemberAffinity
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.model.model import eigenmap_features, EigenmapFeatures
+from two_manifold_ros.manifold.learner import Embedding
+from two_manifold_ros.model.model import eigenmap_features, EigenmapFeatures, Model
 from two_manifold_ros.ticks.windows import WindowSet
-
-if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Embedding
-    from two_manifold_ros.model.model import Model
 
 WIDTH = 5
 
