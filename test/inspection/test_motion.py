@@ -21,8 +21,7 @@ def ellipse(seconds: np.ndarray, lap_s: float = 8.0) -> np.ndarray:
 
 
 def laps_of(seconds: np.ndarray, positions: np.ndarray) -> Laps | None:
-    motion = measure_motion(seconds, positions, GAP_S)
-    return count_laps(motion)
+    return count_laps(measure_motion(seconds, positions, GAP_S))
 
 
 def measured(recording: Recording) -> PositionReport:
