@@ -9,6 +9,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.tracker import UpdateResult
 from two_manifold_ros.typing import Floats
 
 Stream = Sequence[tuple[int, Floats]]
@@ -101,3 +102,29 @@ WRONG: dict[str, Change] = {
     'sensors_exchanged': lambda samples: np.hstack([samples[:, RATES], samples[:, FORCES]]),
 }
 """Samples of misconfigured IMUs, written down once more, by the cause that should be named."""
+
+
+class Adding:
+    """Has the sum of the pixels for its state, and the newest one for a position."""
+
+    def __init__(self) -> None:
+        self.state = np.zeros(2)
+        self.seen = 0
+
+    def start(self) -> None:
+        self.__init__()
+
+    def coast(self, ticks: int) -> None:
+        self.state[1] += ticks
+        self.seen = 0
+
+    def update(self, values: np.ndarray) -> UpdateResult:
+        self.state[0] = values.sum()
+        self.seen += 1
+        return UpdateResult(1.0, True, 1.0, False)
+
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.full((2, 2), self.state[0]), np.stack([0.01 * np.eye(2)] * 2)
+
+    def places(self) -> np.ndarray:
+        return np.array([[1.0, 2.0, 1.0]])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
-from filter_runs import bits, feed, Stream
+from filter_runs import Adding, bits, feed, Stream
 import numpy as np
 import pytest
 
@@ -142,32 +142,6 @@ class OtherModel(ModelHead):
     @property
     def states(self) -> int:
         return 2
-
-
-class Adding:
-    """Has the sum of the pixels for its state, and the newest one for a position."""
-
-    def __init__(self) -> None:
-        self.state = np.zeros(2)
-        self.seen = 0
-
-    def start(self) -> None:
-        self.__init__()
-
-    def coast(self, ticks: int) -> None:
-        self.state[1] += ticks
-        self.seen = 0
-
-    def update(self, values: np.ndarray) -> UpdateResult:
-        self.state[0] = values.sum()
-        self.seen += 1
-        return UpdateResult(1.0, True, 1.0, False)
-
-    def read(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.full((2, 2), self.state[0]), np.stack([0.01 * np.eye(2)] * 2)
-
-    def places(self) -> np.ndarray:
-        return np.array([[1.0, 2.0, 1.0]])
 
 
 def pushed(live: Filter, *ticks: int) -> list[Estimate]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import subprocess
 import sys
 
-from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps, Stream
+from filter_runs import Adding, bits, CAUSES, feed, numbers, set_aside, shifted, stamps, Stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -23,7 +23,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Floats
@@ -242,11 +241,7 @@ def test_any_sample_may_end_a_tick_while_a_jump_waits(live: Filter, stream: Stre
     assert live.tick_ends == 0
 
 
-NOW = 1_700_000_000_000_000_000
 MS = 1_000_000
-PERIOD = 50 * MS
-MAX_GAP = 200 * MS
-LATE_NS = 40 * MS
 STEPS = st.lists(
     st.integers(1, 20)
     | st.sampled_from([0, -1, -30, -499, -500, -501, 200, 201, 800, -3000, 3_600_000]),
@@ -255,83 +250,47 @@ STEPS = st.lists(
 WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2, 7]), max_size=80)
 
 
-class Live:
-    """Samples through a gate into ticks, as the filter does it."""
-
-    def __init__(self, reorder_ns: int = 0) -> None:
-        self.gate: StampGate[float] = StampGate(MAX_GAP, reorder_ns=reorder_ns)
-        self.counters: Counter[str] = Counter()
-        self.used: list[tuple[Verdict, int, float]] = []
-        self.stretches: list[list[tuple[int, float]]] = []
-        self._averager = TickAverager(1, PERIOD, MAX_GAP)
-
-    def push(self, stamp: int, value: float) -> None:
-        for judged in self.gate.push(stamp, value):
-            self._use(*judged)
-
-    def end(self) -> None:
-        for judged in self.gate.drain():
-            self._use(*judged)
-
-    def _use(self, verdict: Verdict, stamp: int, value: float) -> None:
-        if verdict not in USED:
-            self.counters[verdict.value] += 1
-            return
-        self.used.append((verdict, stamp, value))
-        sample = np.array([value])
-        if verdict is not Verdict.ACCEPT:
-            self._averager.start(stamp, sample)
-            self.stretches.append([])
-            return
-        count, ends, means = self._averager.push(stamp, sample)
-        self.stretches[-1] += zip(ends[:count].tolist(), means[:count, 0].tolist(), strict=True)
-
-
 def stamps_of(steps: list[int], wild: list[int]) -> list[int]:
     """Return a course in milliseconds as stamps, some of them far from where they belong."""
     course = itertools.accumulate(steps)
     away = itertools.chain(wild, itertools.repeat(0))
-    return [max(0, NOW + (step + off) * MS) for step, off in zip(course, away, strict=False)]
+    now = 1_700_000_000_000
+    return [max(0, now + step + off) * MS for step, off in zip(course, away, strict=False)]
 
 
-@given(STEPS, WILD)
+@pytest.fixture(scope='session')
+def summing(slot_car_model: RouteModel) -> RouteModel:
+    """Return a model of ticks of 50 ms and gaps from 200 ms on, in the range of which all is."""
+    channels = replace(slot_car_model.channels, mean=np.zeros(6), limit=np.full(6, 1e3))
+    return replace(slot_car_model, channels=channels, period_ns=50 * MS, max_gap_ns=200 * MS)
+
+
+@given(STEPS, WILD, st.sampled_from([0, 40 * MS]))
 def test_a_live_stream_and_a_recording_give_the_same_ticks(
-    steps: list[int], wild: list[int]
+    summing: RouteModel, steps: list[int], wild: list[int], reorder_ns: int
 ) -> None:
+    """And every sample is used, refused or waiting."""
     stamps = stamps_of(steps, wild)
-    live = Live()
-    for index, stamp in enumerate(stamps):
-        live.push(stamp, float(index))
-    live.end()
     samples = np.tile(np.arange(float(len(stamps)))[:, None], (1, 6))
+    live, found = Filter(summing, tick_filter=Adding(), reorder_ns=reorder_ns), []
+    for count, (stamp, sample) in enumerate(zip(stamps, samples, strict=True), start=1):
+        found += [(each.stamp_ns, each.state[0]) for each in live.push(stamp, sample)]
+        assert count == live.counters['used'] + set_aside(live.counters) + live.waiting
+    live.reset('the end')
+    assert live.waiting == 0
+    if reorder_ns:
+        return
     array = np.array(stamps, dtype=np.int64)
     recording = Recording('any', ImuStream('/imu', '', array, samples, array), None)
-    segments, counts = cut_segments(recording, PERIOD, MAX_GAP)
-    found = [each for each in live.stretches if each]
+    segments, counts = cut_segments(recording, summing.period_ns, summing.max_gap_ns)
     wanted = [
-        list(zip(each.stamps.tolist(), each.values[:, 0].tolist(), strict=True))
+        (stamp, values.sum())
         for each in segments
+        for stamp, values in zip(each.stamps.tolist(), each.values, strict=True)
     ]
     assert found == wanted
-    assert len(live.used) == counts['used']
-    for cause in ('zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
+    for cause in ('used', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
         assert live.counters[cause] == counts[cause]
-
-
-@given(STEPS, WILD, st.sampled_from([0, LATE_NS]))
-def test_every_sample_is_used_refused_or_waiting(
-    steps: list[int], wild: list[int], reorder_ns: int
-) -> None:
-    live = Live(reorder_ns)
-    for index, stamp in enumerate(stamps_of(steps, wild), start=1):
-        live.push(stamp, 0.0)
-        assert index == len(live.used) + live.counters.total() + live.gate.waiting
-    live.end()
-    assert live.gate.waiting == 0
-    for stretch in live.stretches:
-        assert all(
-            after - before == PERIOD for (before, _), (after, _) in itertools.pairwise(stretch)
-        )
 
 
 RUN = """
