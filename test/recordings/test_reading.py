@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The same recording comes out of every kind of bag."""
+"""The same recording comes out of every kind of bag, of the topics that are found or named."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings import reading
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 
@@ -16,6 +17,7 @@ rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
+Topic = pytest.importorskip('two_manifold_ros.recordings.bag').Topic
 JAZZY = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
 
@@ -230,3 +232,102 @@ def test_several_bags_are_read_in_turn_with_progress_over_all(
     read = read_recordings(bags, progress=shares.append)
     assert [each.name for each in read] == [str(bag) for bag in bags]
     assert shares == [0.0, 0.5]
+
+
+BAG = Path('drive')
+FIRST = Topic('/imu/data', IMU, 100, 'cdr')
+SECOND = Topic('/imu/raw', IMU, 90, 'cdr')
+EMPTY = Topic('/imu/idle', IMU, 0, 'cdr')
+FOREIGN = Topic('/imu', IMU, 5, 'protobuf')
+ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
+POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
+MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'chosen'),
+    [
+        ([ODOMETRY, EMPTY, FIRST], reading.IMU, None, FIRST),
+        ([ODOMETRY, EMPTY, FIRST], reading.POSITION, None, ODOMETRY),
+        ([FIRST, SECOND], reading.IMU, '/imu/raw', SECOND),
+        ([FIRST, SECOND], reading.IMU, 'imu/raw', SECOND),
+        ([FOREIGN, ODOMETRY], reading.POSITION, None, ODOMETRY),
+    ],
+)
+def test_a_topic_is_the_only_one_with_messages_or_named(
+    topics: list[Topic], role: reading.TopicRole, name: str | None, chosen: Topic
+) -> None:
+    assert reading.choose_topic(BAG, topics, role, name) == chosen
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'words'),
+    [
+        (
+            [FIRST, EMPTY, SECOND, ODOMETRY],
+            reading.IMU,
+            None,
+            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
+        ),
+        (
+            [ODOMETRY, EMPTY],
+            reading.IMU,
+            None,
+            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
+        ),
+        (
+            [FIRST],
+            reading.IMU,
+            '/none',
+            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
+        ),
+        (
+            [FIRST, ODOMETRY],
+            reading.IMU,
+            '/odom',
+            r'which is there as /odom \(nav_msgs/msg/Odometry, 5 ',
+        ),
+        (
+            [FIRST, EMPTY],
+            reading.IMU,
+            '/imu/idle',
+            r'which is there as /imu/idle \(.*, 0 messages\)',
+        ),
+        (MANY, reading.IMU, None, r'/11 \(.*\) and 18 more: record one'),
+        ([FOREIGN, ODOMETRY], reading.IMU, None, "/imu in drive is serialised as 'protobuf'"),
+        ([ODOMETRY, POINT], reading.POSITION, '/odom', 'keep one of them in a copy of the bag'),
+    ],
+)
+def test_what_is_no_clear_choice_lists_what_there_is(
+    topics: list[Topic], role: reading.TopicRole, name: str | None, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        reading.choose_topic(BAG, topics, role, name)
+
+
+@pytest.mark.parametrize(
+    ('imu', 'pose', 'asked', 'stamps', 'words'),
+    [
+        ([5, 0, 4, 4], [7, 6], False, ([5, 0, 4, 4], [7, 6]), ''),
+        ([5, 6], [7], True, ([1000, 1001], [2000]), 'as asked'),
+        ([0, 0], [7], False, ([1000, 1001], [2000]), 'stamps of /imu are zero'),
+        ([5, 6], [0], False, ([1000, 1001], [2000]), 'stamps of /pose are zero'),
+        ([0, 0], [0], False, ([1000, 1001], [2000]), 'stamps of /imu and /pose are zero'),
+    ],
+)
+def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
+    tmp_path: Path,
+    imu: list[int],
+    pose: list[int],
+    asked: bool,
+    stamps: tuple[list[int], list[int]],
+    words: str,
+) -> None:
+    rows = [('/imu', IMU, 1000 + i, stamped(stamp)) for i, stamp in enumerate(imu)]
+    rows += [('/pose', POSE, 2000 + i, stamped(stamp)) for i, stamp in enumerate(pose)]
+    bag = write_messages(tmp_path / 'bag', *rows)
+    recording = read_recording(bag, ReadingOptions(use_receive_time=asked))
+    assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == stamps
+    assert recording.imu.receive_stamps.tolist() == list(range(1000, 1000 + len(imu)))
+    assert words in ''.join(recording.notes)
+    assert len(recording.notes) == bool(words)
