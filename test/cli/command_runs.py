@@ -16,12 +16,16 @@ RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 class Command:
     """Runs commands, each of which has to end with the status that a test expects."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
+    def __init__(self, capsys: pytest.CaptureFixture[str], *given: object) -> None:
+        self._capsys, self._given = capsys, given
+
+    def with_arguments(self, *given: object) -> 'Command':
+        """Return what runs one command with some arguments before those of a test."""
+        return Command(self._capsys, *given)
 
     def __call__(self, *arguments: object, status: int = 0) -> Any:  # noqa: ANN401 - pytest's
         """Return what goes to standard output and to standard error."""
-        assert main([str(each) for each in arguments]) == status
+        assert main([str(each) for each in (*self._given, *arguments)]) == status
         return self._capsys.readouterr()
 
     def words(self, *arguments: object) -> str:

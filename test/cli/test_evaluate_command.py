@@ -29,10 +29,16 @@ def untimed(content: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in content.items() if 'seconds' not in name}
 
 
+@pytest.fixture
+def scores(command: Command, model_file: Path, slot_car_bag: Path) -> Command:
+    """Return the evaluation of the model on the bag."""
+    return command.with_arguments('evaluate', model_file, slot_car_bag)
+
+
 def test_the_json_is_what_the_library_says(
-    model_file: Path, slot_car_model: RouteModel, slot_car_bag: Path, command: Command
+    model_file: Path, slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
 ) -> None:
-    content = command.json('evaluate', model_file, slot_car_bag)
+    content = scores.json()
     wanted = evaluate(slot_car_model, [read_recording(str(slot_car_bag))]).to_json()
     files = {'model': str(model_file), 'bags': [str(slot_car_bag)]}
     assert untimed(content) == untimed(wanted) | files
@@ -42,10 +48,10 @@ def test_the_json_is_what_the_library_says(
 
 
 def test_from_and_until_are_seconds_from_the_first_imu_stamp(
-    model_file: Path, slot_car_model: RouteModel, slot_car_bag: Path, command: Command
+    slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
 ) -> None:
     """Nothing outside is seen: neither samples, to fill the window, nor positions."""
-    content = command.json('evaluate', model_file, slot_car_bag, '--from', '10', '--until', '30')
+    content = scores.json('--from', '10', '--until', '30')
     part = read_recording(str(slot_car_bag)).between(10.0, 30.0)
     assert content['samples']['received'] == len(part.imu.stamps) == 200
     assert content['ticks'] == 199
@@ -53,22 +59,18 @@ def test_from_and_until_are_seconds_from_the_first_imu_stamp(
     assert content['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
 
 
-def test_two_bags_are_filtered_each_from_a_cold_start(
-    model_file: Path, slot_car_bag: Path, command: Command
-) -> None:
-    one = command.json('evaluate', model_file, slot_car_bag, '--until', '20')
-    two = command.json('evaluate', model_file, slot_car_bag, slot_car_bag, '--until', '20')
+def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag: Path, scores: Command) -> None:
+    one = scores.json('--until', '20')
+    two = scores.json(slot_car_bag, '--until', '20')
     assert two['valid_ticks'] == 2 * one['valid_ticks']
     assert two['horizons']['5']['n'] == 2 * one['horizons']['5']['n']
     assert two['horizons']['5']['rmse_m'] == pytest.approx(one['horizons']['5']['rmse_m'])
 
 
-def test_a_table_and_a_figure_for_people(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+def test_a_table_and_a_figure_for_people(tmp_path: Path, scores: Command) -> None:
     pytest.importorskip('matplotlib')
     figure = tmp_path / 'figure.png'
-    text = command('evaluate', model_file, slot_car_bag, '--figure', figure).out
+    text = scores('--figure', figure).out
     for words in (
         'error in metres', 'RMSE', 'median', 'along', 'cross', 'published', 'mean:', 'previous:',
         'after the first window', 'us a tick',
@@ -78,10 +80,8 @@ def test_a_table_and_a_figure_for_people(
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
-def test_a_table_where_a_horizon_has_no_truth(
-    model_file: Path, slot_car_bag: Path, command: Command
-) -> None:
-    text = command('evaluate', model_file, slot_car_bag, '--until', '3').out
+def test_a_table_where_a_horizon_has_no_truth(scores: Command) -> None:
+    text = scores('--until', '3').out
     assert cells(text, '20') == ['0', *['-'] * 10]
     assert ' 20 (2 s) ' in text
 
@@ -148,16 +148,15 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
 
 
 def test_estimates_without_a_position_are_counted(
-    model_file: Path, slot_car_bag: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    scores: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         'two_manifold_ros.evaluation.evaluate.usable_places',
         lambda places: np.arange(len(places)) % 100 > 0,
     )
-    arguments = 'evaluate', model_file, slot_car_bag, '--until', '20'
-    count = command.json(*arguments)['samples']['unusable_positions']
+    count = scores.json('--until', '20')['samples']['unusable_positions']
     assert count == -(-180 * 3 // 100)
-    assert f'{count} estimates had no usable position' in command(*arguments).out
+    assert f'{count} estimates had no usable position' in scores('--until', '20').out
 
 
 @pytest.mark.parametrize(
@@ -176,10 +175,8 @@ def test_estimates_without_a_position_are_counted(
         ('--imu-topic /reference', '--imu-topic'),
     ],
 )
-def test_bad_options(
-    options: str, words: str, model_file: Path, slot_car_bag: Path, command: Command
-) -> None:
-    assert words in command.refused('evaluate', model_file, slot_car_bag, *options.split())
+def test_bad_options(options: str, words: str, scores: Command) -> None:
+    assert words in scores.refused(*options.split())
 
 
 def test_bad_files_are_named(

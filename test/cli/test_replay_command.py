@@ -13,18 +13,20 @@ from two_manifold_ros.recordings.reading import read_recording
 highlevel = pytest.importorskip('rosbags.highlevel')
 
 
+@pytest.fixture
+def replay(command: Command, model_file: Path, tmp_path: Path) -> Command:
+    """Return the command that writes what the model says of a bag."""
+    return command.with_arguments('replay', model_file, '-o', tmp_path / 'bag')
+
+
 def test_the_bag_holds_what_the_json_counts(
-    model_file: Path,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    command: Command,
-    monkeypatch: pytest.MonkeyPatch,
+    slot_car_bag: Path, tmp_path: Path, replay: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output = tmp_path / 'replayed'
+    output = tmp_path / 'bag'
     samples = len(read_recording(str(slot_car_bag)).imu.stamps)
     # Positions are not read.
     monkeypatch.setattr(reading, 'position_decoder', None)
-    content = command.json('replay', model_file, slot_car_bag, '-o', output)
+    content = replay.json(slot_car_bag)
     assert content['bag'] == str(output)
     assert content['messages']['position'] == samples - 1 - 19
     with highlevel.AnyReader([output]) as reader:
@@ -39,30 +41,18 @@ def test_the_bag_holds_what_the_json_counts(
 
 
 def test_a_table_for_people_and_an_existing_bag_is_kept(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, command: Command
+    slot_car_bag: Path, tmp_path: Path, replay: Command
 ) -> None:
-    arguments = 'replay', model_file, slot_car_bag, '-o', tmp_path / 'bag'
-    text = command(*arguments).out
+    text = replay(slot_car_bag).out
     for words in ('/position', 'geometry_msgs/msg/PoseWithCovarianceStamped', '/diagnostics'):
         assert words in text
     before = {path: path.read_bytes() for path in (tmp_path / 'bag').iterdir()}
-    assert 'exists already' in command.refused(*arguments)
+    assert 'exists already' in replay.refused(slot_car_bag)
     assert {path: path.read_bytes() for path in (tmp_path / 'bag').iterdir()} == before
     assert list(tmp_path.iterdir()) == [tmp_path / 'bag']
 
 
-@pytest.mark.parametrize(
-    ('options', 'words'), [(['--imu-topic', '/reference'], '--imu-topic'), ([], 'does not exist')]
-)
-def test_bad_input_leaves_no_bag(
-    options: list[str],
-    words: str,
-    model_file: Path,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    command: Command,
-) -> None:
-    bag = slot_car_bag if options else tmp_path / 'none'
-    line = command.refused('replay', model_file, bag, '-o', tmp_path / 'bag', *options)
-    assert words in line
+def test_bad_input_leaves_no_bag(slot_car_bag: Path, tmp_path: Path, replay: Command) -> None:
+    assert 'does not exist' in replay.refused(tmp_path / 'none')
+    assert '--imu-topic' in replay.refused(slot_car_bag, '--imu-topic', '/reference')
     assert not list(tmp_path.iterdir())

@@ -34,17 +34,23 @@ OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 QUICK = [*OPTIONS, '--method', 'spectral']
 
 
+@pytest.fixture
+def training(command: Command, slot_car_bag: Path, tmp_path: Path) -> Command:
+    """Return a training of the bag, which writes ``m``."""
+    return command.with_arguments('train', '-o', tmp_path / 'm', slot_car_bag)
+
+
 def test_the_model_is_the_one_that_the_library_trains(
-    slot_car_bag: Path, tmp_path: Path, command: Command
+    slot_car_bag: Path, tmp_path: Path, training: Command
 ) -> None:
-    path = tmp_path / 'model.npz'
-    content = command.json('train', slot_car_bag, '-o', path, '--until', '30', *OPTIONS)
+    content = training.json('--until', '30', *OPTIONS)
     wanted = train_model([read_recording(str(slot_car_bag)).between(None, 30.0)], SETTINGS)
     save_model(wanted, tmp_path / 'wanted.npz')
-    assert path.read_bytes() == (tmp_path / 'wanted.npz').read_bytes()
+    assert (tmp_path / 'm').read_bytes() == (tmp_path / 'wanted.npz').read_bytes()
     expected = {
-        'model': str(path), 'rate_hz': 10.0, 'window': 20, 'states': 9, 'horizons': [0, 5],
-        'method': 'route', 'kernel': 'laplacian-eigenmap', 'recordings': [str(slot_car_bag)],
+        'model': str(tmp_path / 'm'), 'rate_hz': 10.0, 'window': 20, 'states': 9,
+        'horizons': [0, 5], 'method': 'route', 'kernel': 'laplacian-eigenmap',
+        'recordings': [str(slot_car_bag)],
     }  # fmt: skip
     assert {name: content[name] for name in expected} == expected
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
@@ -53,15 +59,16 @@ def test_the_model_is_the_one_that_the_library_trains(
 
 
 def test_two_bags_and_a_table_for_people(
-    slot_car_bag: Path, tmp_path: Path, command: Command
+    slot_car_bag: Path, tmp_path: Path, training: Command
 ) -> None:
-    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), tmp_path / 'other')
-    bags = [str(slot_car_bag), str(tmp_path / 'other')]
-    text = command.words('train', *bags, '-o', tmp_path / 'm', '--until', '15', *OPTIONS)
+    other = tmp_path / 'other'
+    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), other)
+    text = training.words(other, '--until', '15', *OPTIONS)
     for words in ('trained in', f'written to {tmp_path / "m"}', '10 Hz, windows of 20',
                   '/imu -> /reference', 'laplacian-eigenmap', 'states 9'):  # fmt: skip
         assert words in text
-    assert load_model(tmp_path / 'm').summary['recordings'] == bags
+    recordings = load_model(tmp_path / 'm').summary['recordings']
+    assert recordings == [str(slot_car_bag), str(other)]
 
 
 @pytest.mark.parametrize(
@@ -84,12 +91,7 @@ def test_two_bags_and_a_table_for_people(
     ],
 )
 def test_what_is_asked_for_is_passed_on(
-    options: str,
-    settings: dict[str, Any],
-    slot_car_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
+    options: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
         assert len(recordings) == 1
@@ -98,8 +100,7 @@ def test_what_is_asked_for_is_passed_on(
         raise InputError(msg)
 
     monkeypatch.setattr(train, 'train_model', stop)
-    arguments = 'train', slot_car_bag, '-o', tmp_path / 'm', *options.split()
-    assert command.refused(*arguments) == 'far enough'
+    assert training.refused(*options.split()) == 'far enough'
 
 
 @pytest.mark.parametrize(
@@ -141,10 +142,9 @@ def test_what_is_asked_for_is_passed_on(
     ],
 )
 def test_bad_options_leave_no_model(
-    options: str, words: str, slot_car_bag: Path, tmp_path: Path, command: Command
+    options: str, words: str, tmp_path: Path, training: Command
 ) -> None:
-    path = tmp_path / 'model.npz'
-    assert words in command.refused('train', slot_car_bag, '-o', path, *options.split())
+    assert words in training.refused(*options.split())
     assert not list(tmp_path.iterdir())
 
 
@@ -168,37 +168,29 @@ def test_bad_bags(tmp_path: Path, command: Command) -> None:
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_training(
-    place: str,
-    words: str,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
+    place: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     (tmp_path / 'notes.txt').write_text('mine')
     monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
-    assert words in command.refused('train', slot_car_bag, '-o', tmp_path / place)
+    assert words in training.refused('-o', tmp_path / place)
     assert (tmp_path / 'notes.txt').read_text() == 'mine'
 
 
-def test_an_old_model_survives_a_training_that_fails(
-    slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
-    path = tmp_path / 'model.npz'
-    path.write_bytes(b'old')
-    command.refused('train', slot_car_bag, '-o', path, '--window', '400')
-    assert path.read_bytes() == b'old'
+def test_an_old_model_survives_a_training_that_fails(tmp_path: Path, training: Command) -> None:
+    (tmp_path / 'm').write_bytes(b'old')
+    training.refused('--window', '400')
+    assert (tmp_path / 'm').read_bytes() == b'old'
 
 
 def test_wrong_units_are_warned_of_on_standard_error(
-    slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     """A training on g and deg/s may be intended, but hardly is."""
     recording = read_recording(str(slot_car_bag)).between(None, 15.0)
     samples = recording.imu.samples * ([1 / 9.81] * 3 + [180 / np.pi] * 3)
     in_g = replace(recording, imu=replace(recording.imu, samples=samples))
     monkeypatch.setattr(train, 'recordings_of', lambda _: [in_g])
-    captured = command('train', 'bag', '-o', tmp_path / 'm', *OPTIONS, '--json')
+    captured = training(*OPTIONS, '--json')
     json.loads(captured.out)
     warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
     assert any('m/s' in line for line in warnings)
@@ -215,19 +207,19 @@ def test_rare_positions_are_said_to_be_estimable(
     published: bool,
     slot_car_bag: Path,
     monkeypatch: pytest.MonkeyPatch,
-    command: Command,
+    training: Command,
 ) -> None:
     whole = read_recording(str(slot_car_bag))
     some = np.arange(len(whole.positions.stamps)) % every == 0
     rare = replace(whole, positions=whole.positions.select(some))
     monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
-    arguments = 'train', 'bag', '-o', 'm', '--rate', '50', '--window', '9999', *options
-    assert ('--readout mkdr estimates' in command(*arguments, status=2).err) == published
+    said = training('--rate', '50', '--window', '9999', *options, status=2).err
+    assert ('--readout mkdr estimates' in said) == published
 
 
 def test_progress_is_reported_while_inspecting(
-    slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+    monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     seen: list[bool] = []
 
@@ -236,15 +228,13 @@ def test_progress_is_reported_while_inspecting(
         return inspect_recording(recording)
 
     monkeypatch.setattr(train, 'inspect_recording', inspected)
-    command('train', slot_car_bag, '-o', tmp_path / 'm', *QUICK, '--json')
+    training(*QUICK, '--json')
     assert seen == [True]
 
 
-def test_a_part_that_is_the_whole_is_warned_of(
-    slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+def test_a_part_that_is_the_whole_is_warned_of(training: Command) -> None:
     for until, warned in (('9999', True), ('30', False)):
-        said = command('train', slot_car_bag, '-o', tmp_path / until, '--until', until, *QUICK)
+        said = training('--until', until, *QUICK)
         assert ('nothing of it is left to evaluate' in said.err) == warned
 
 
@@ -286,11 +276,11 @@ def test_a_lag_is_said_and_undone_if_so_wished(
 
 
 def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
-    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+    monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     rates: list[float | None] = []
     monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
-    command.refused('train', slot_car_bag, '-o', 'm', '--rate', '5', '--window', '999')
+    training.refused('--rate', '5', '--window', '999')
     assert rates == [5.0]
 
 
@@ -300,14 +290,13 @@ def test_the_help_gives_the_sharpness_that_a_training_takes(command: Command) ->
 
 
 def test_a_route_is_trained_shown_and_run(
-    slot_car_bag: Path, tmp_path: Path, command: Command
+    slot_car_bag: Path, tmp_path: Path, command: Command, training: Command
 ) -> None:
-    path = tmp_path / 'route.npz'
     options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--sharpness', '0.3']
-    assert 'places' in command('train', slot_car_bag, '-o', path, *options).out
-    summary = command.json('info', path)['summary']
+    assert 'places' in training(*options).out
+    summary = command.json('info', tmp_path / 'm')['summary']
     assert (summary['method'], summary['chosen']['sharpness']) == ('route', 0.3)
-    content = json.loads(command('evaluate', path, slot_car_bag, '--json').out)
+    content = json.loads(command('evaluate', tmp_path / 'm', slot_car_bag, '--json').out)
     assert content['horizons']['0']['rmse_m'] < 0.1
 
 
