@@ -99,3 +99,9 @@ def spectral_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
 def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
     """Return a TPSR of the same laps, windows and horizons."""
     return small_tpsr(slot_car_laps[0], (0, 5, 20))
+
+
+@pytest.fixture(params=['slot_car_model', 'spectral_model', 'tpsr_model'])
+def each_model(request: pytest.FixtureRequest) -> Model | RouteModel:
+    """Return a model of each kind."""
+    return request.getfixturevalue(request.param)

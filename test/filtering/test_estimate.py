@@ -219,18 +219,13 @@ def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
         make_tick_filter(pixels)
 
 
-KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')
-
-
-@pytest.mark.parametrize('kind', KINDS)
 def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
-    kind: str, stream: Stream, request: pytest.FixtureRequest
+    each_model: Model, stream: Stream
 ) -> None:
-    model = request.getfixturevalue(kind)
-    limits = limits_of(model)
-    assert half_axis(make_tick_filter(model).read()[1][0]) > limits.error_m > limits.warn_m
-    assert limits.error_m < half_axis(np.cov(model.track.T))
-    full = feed(Filter(model), stream)[model.window :]
+    limits = limits_of(each_model)
+    assert half_axis(make_tick_filter(each_model).read()[1][0]) > limits.error_m > limits.warn_m
+    assert limits.error_m < half_axis(np.cov(each_model.track.T))
+    full = feed(Filter(each_model), stream)[each_model.window :]
     assert all(each.ellipse_m < limits.warn_m for each in full)
 
 

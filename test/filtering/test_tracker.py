@@ -271,17 +271,6 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
     assert np.quantile(apart, 0.9) < 0.1
 
 
-@pytest.mark.long
-def test_a_sensor_that_repeats_itself_is_not_reported_for_long(
-    live: Filter, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    imu = slot_car_laps[1].imu
-    samples = imu.samples.copy()
-    samples[100:] = samples[100]
-    found = feed(live, zip(imu.stamps.tolist(), samples, strict=True))
-    assert not any(each.valid for each in found[170:])
-
-
 @pytest.mark.parametrize('shift', [(5e5, 5.4e6), (-3e7, 3e7)])
 def test_particles_are_the_same_places_at_large_coordinates(shift: tuple[float, float]) -> None:
     rng = np.random.default_rng(2)

@@ -45,18 +45,14 @@ def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize('fixture', ['spectral_model', 'slot_car_model', 'tpsr_model'])
 def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
-    fixture: str,
-    slot_car_laps: tuple[Recording, Recording],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
+    each_model: Model, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
 ) -> None:
-    model, test = request.getfixturevalue(fixture), slot_car_laps[1].between(0, 15)
-    save_model(model, tmp_path / 'model')
+    test = slot_car_laps[1].between(0, 15)
+    save_model(each_model, tmp_path / 'model')
     loaded = load_model(tmp_path / 'model')
-    assert type(loaded) is type(model)
-    trained = run_of(model, test)
+    assert type(loaded) is type(each_model)
+    trained = run_of(each_model, test)
     assert len(trained) > 100
     assert run_of(loaded, test) == trained
     save_model(loaded, tmp_path / 'again')
