@@ -5,13 +5,15 @@
 import json
 from pathlib import Path
 import threading
+from types import ModuleType
 
 from command_runs import Command
 from ellipse import drive, write_bag
 import pytest
 
-from two_manifold_ros.cli import inspect
-from two_manifold_ros.inspection.inspecting import inspect_recording, Report
+from two_manifold_ros.cli import inspect, train
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import Report
 from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
@@ -41,17 +43,27 @@ def test_machines_get_one_object(ellipse_bag: Path, command: Command) -> None:
     assert [each['name'] for each in content['recordings']] == [str(ellipse_bag)] * 2
 
 
+@pytest.mark.parametrize(
+    ('module', 'options'), [(inspect, ['--json']), (train, ['-o', 'm', '--window', '20'])]
+)
 def test_progress_is_reported_while_inspecting(
-    ellipse_bag: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    module: ModuleType,
+    options: list[str],
+    slot_car_bag: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Also in a training, which ends there for the test."""
     seen: list[bool] = []
 
-    def measure(recording: Recording) -> Report:
+    def measure(_: Recording) -> Report:
         seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        return inspect_recording(recording)
+        msg = 'far enough'
+        raise InputError(msg)
 
-    monkeypatch.setattr(inspect, 'inspect_recording', measure)
-    command.json('inspect', ellipse_bag)
+    monkeypatch.setattr(module, 'inspect_recording', measure)
+    name = module.__name__.split('.')[-1]
+    assert command.refused(name, slot_car_bag, *options) == 'far enough'
     assert seen == [True]
 
 

@@ -5,7 +5,6 @@
 from dataclasses import replace
 import json
 from pathlib import Path
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 from two_manifold_ros.cli import train
 from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
@@ -216,20 +214,6 @@ def test_rare_positions_are_said_to_be_estimable(
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
     said = training('--rate', '50', '--window', '9999', *options, status=2).err
     assert ('--readout mkdr estimates' in said) == published
-
-
-def test_progress_is_reported_while_inspecting(
-    monkeypatch: pytest.MonkeyPatch, training: Command
-) -> None:
-    seen: list[bool] = []
-
-    def inspected(recording: Recording) -> Report:
-        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        return inspect_recording(recording)
-
-    monkeypatch.setattr(train, 'inspect_recording', inspected)
-    training(*QUICK, '--json')
-    assert seen == [True]
 
 
 def test_a_part_that_is_the_whole_is_warned_of(training: Command) -> None:

@@ -149,16 +149,6 @@ def test_one_sentence_names_path_cause_and_cure(tmp_path: Path, words: str, make
         assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-@pytest.mark.parametrize(
-    ('storage', 'cure'), [('mcap', 'what is left of it with --salvage'), ('sqlite3', '.recover')]
-)
-def test_a_truncated_bag(tmp_path: Path, storage: str, cure: str) -> None:
-    bag = write_bag(tmp_path / 'bag', drive(seconds=4.0), storage=storage)
-    message = refusal(cut(file_of(bag)))
-    assert 'is damaged, cut short or not supported' in message
-    assert cure in message
-
-
 def test_a_truncated_zstd_file(tmp_path: Path, ellipse_bag: Path) -> None:
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))

@@ -77,6 +77,7 @@ def test_every_cut(bag: Path) -> None:
         assert most <= count <= 80
         most = count
         if count:
+            assert 'is damaged, cut short or not supported' in sentence
             assert '--salvage' in sentence
             assert 'bytes' in words
             assert 'how many messages are lost is not known' in words
@@ -259,6 +260,7 @@ def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database: Path) -
         database.write_bytes(damaged)
         for words in (refusal(database), saved(database)[1]):
             assert str(database) in words
+            assert 'is damaged, cut short or not supported' in words
             assert 'sqlite3 FILE .recover' in words
 
 
