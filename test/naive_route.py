@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter on a route, one cell after another, and merging of passes step by step."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.route import Density, Route
 
 Array = np.ndarray
 
@@ -36,26 +31,26 @@ class NaiveBelief:
 
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
-        self.route = route
+        self.motion, self.likelihood = route.motion, route.likelihood
+        self.switching = route.switching
         self.places = route.places
-        steps = range(route.motion.moves.shape[1])
+        steps = range(self.motion.moves.shape[1])
         self.powers = [np.linalg.matrix_power(leads_to, step) for step in steps]
-        self.means_of_rows = route.motion.moves @ np.array(steps)
+        self.means_of_rows = self.motion.moves @ np.array(steps)
         self.start()
 
     def start(self) -> None:
-        route = self.route
         self.seen: list[Array] = []
         self.moving, self.looks_still = 1.0, 0.0
         self.resting = (
-            route.motion.forward @ route.likelihood.rest_alone.offset + route.motion.forward_offset
+            self.motion.forward @ self.likelihood.rest_alone.offset + self.motion.forward_offset
         )
-        usual = route.motion.ratio_spread**2
+        usual = self.motion.ratio_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
             (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
         }
         for place in range(self.places):
-            rolls, stands = route.switching.beginnings[:, place]
+            rolls, stands = self.switching.beginnings[:, place]
             self.cells['on new', place] = (0.6 * rolls, 1.0, usual)
             self.cells['stands', place] = (0.4 * stands, 0.0, 0.0)
             self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
@@ -63,22 +58,19 @@ class NaiveBelief:
 
     def chances_of_steps(self, mean: float) -> Array:
         """Interpolate between the rows of the table whose means are on either side."""
-        row = min(mean * self.route.motion.moves_a_row, len(self.route.motion.moves) - 1 - 1e-9)
+        row = min(mean * self.motion.moves_a_row, len(self.motion.moves) - 1 - 1e-9)
         low, high = int(row), row - int(row)
-        return (1.0 - high) * self.route.motion.moves[low] + high * self.route.motion.moves[
-            low + 1
-        ]
+        return (1.0 - high) * self.motion.moves[low] + high * self.motion.moves[low + 1]
 
     def variance_of_steps(self, mean: float) -> float:
-        row = min(mean * self.route.motion.moves_a_row, len(self.route.motion.moves) - 1 - 1e-9)
+        row = min(mean * self.motion.moves_a_row, len(self.motion.moves) - 1 - 1e-9)
         low, high = int(row), row - int(row)
         steps = np.arange(len(self.powers))
-        squares = self.route.motion.moves @ steps**2 - self.means_of_rows**2
+        squares = self.motion.moves @ steps**2 - self.means_of_rows**2
         return max((1.0 - high) * squares[low] + high * squares[low + 1], 1e-2)
 
     def move(self, forward: float | None) -> None:
         """Move each cell by its speed ratio; who got farther than its mean was faster."""
-        route = self.route
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         for (row, here), (chance, ratio, before) in self.cells.items():
             variance = before
@@ -88,19 +80,19 @@ class NaiveBelief:
             change = 0.0
             if forward is not None:
                 at_rest = (1.0 - min(ratio**2, 1.0)) * self.resting
-                pull = forward - ratio**2 * route.motion.pulls[here] - at_rest
-                change = pull * route.motion.tick_lengths[here]
+                pull = forward - ratio**2 * self.motion.pulls[here] - at_rest
+                change = pull * self.motion.tick_lengths[here]
             if row == 'free motion':
-                after = min(ratio + change, route.motion.fastest[here])
-                variance = before + route.motion.ratio_noise
+                after = min(ratio + change, self.motion.fastest[here])
+                variance = before + self.motion.ratio_noise
             else:
-                usual = np.clip(change, -route.motion.usual_change, route.motion.usual_change)
-                after = 1.0 + route.motion.ratio_kept * (ratio - 1.0)
-                after += route.motion.trust * usual + (change - usual)
-                gained = route.motion.ratio_spread**2 * (1.0 - route.motion.ratio_kept**2)
-                variance = route.motion.ratio_kept**2 * before + gained
+                usual = np.clip(change, -self.motion.usual_change, self.motion.usual_change)
+                after = 1.0 + self.motion.ratio_kept * (ratio - 1.0)
+                after += self.motion.trust * usual + (change - usual)
+                gained = self.motion.ratio_spread**2 * (1.0 - self.motion.ratio_kept**2)
+                variance = self.motion.ratio_kept**2 * before + gained
             after = min(max(after, 0.0), FASTEST)
-            rate = route.motion.rates[here]
+            rate = self.motion.rates[here]
             mean = rate * (ratio + after) / 2.0
             within = self.variance_of_steps(mean)
             # The joint Gaussian of speed ratio and step, given the step.
@@ -118,7 +110,7 @@ class NaiveBelief:
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
     def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
-        route, usual = self.route, self.route.motion.ratio_spread**2
+        usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
         last = len(ROWS)
@@ -126,15 +118,13 @@ class NaiveBelief:
         for (row, place), (chance, ratio, variance) in self.cells.items():
             i, stays = ROWS.index(row), chance
             if row in {'on', 'on new'}:
-                come['stands', place].append((chance * route.switching.stops[0, place], 0.0, 0.0))
-                stays -= chance * route.switching.stops[0, place]
+                come['stands', place].append((chance * self.switching.stops[0, place], 0.0, 0.0))
+                stays -= chance * self.switching.stops[0, place]
             if row == 'stands':
-                come['on new', place].append(
-                    (chance * route.switching.stops[1, place], 1.0, usual)
-                )
-                stays -= chance * route.switching.stops[1, place]
+                come['on new', place].append((chance * self.switching.stops[1, place], 1.0, usual))
+                stays -= chance * self.switching.stops[1, place]
             for j, other in enumerate(ROWS):
-                part = chance * route.switching.exchanges[i, j]
+                part = chance * self.switching.exchanges[i, j]
                 if other == row:
                     continue
                 if row == 'free motion' and other in {'on new', 'stands'}:
@@ -143,7 +133,7 @@ class NaiveBelief:
                     )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
                     rests = min(
-                        route.switching.halts * self.looks_still / route.switching.exchanges[i, j],
+                        self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
                         1.0,
                     )
                     part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
@@ -154,14 +144,14 @@ class NaiveBelief:
                     come[other, place].append((part, 0.0, usual))
                 else:
                     come[other, place].append((part, ratio, variance))
-            gone = chance * route.switching.exchanges[i, last]
+            gone = chance * self.switching.exchanges[i, last]
             gone *= self.moving if row == 'free motion' else 1.0
             elsewhere += gone
-            jumps += chance * route.switching.jumps[i]
-            stays -= gone + chance * route.switching.jumps[i].sum()
+            jumps += chance * self.switching.jumps[i]
+            stays -= gone + chance * self.switching.jumps[i].sum()
             come[row, place].append((stays, ratio, variance))
-        elsewhere -= self.elsewhere * self.moving * (1.0 - route.switching.exchanges[last, last])
-        jumps += self.elsewhere * self.moving * route.switching.jumps[last]
+        elsewhere -= self.elsewhere * self.moving * (1.0 - self.switching.exchanges[last, last])
+        jumps += self.elsewhere * self.moving * self.switching.jumps[last]
         for row, chance in zip(JUMPED, jumps, strict=True):
             for place in range(self.places):
                 come[row, place].append((chance / self.places, 1.0, usual))
@@ -170,9 +160,9 @@ class NaiveBelief:
 
     def features(self) -> tuple[Array, Array]:
         """Slow means before the last observation, and that; each mean starts at the first."""
-        means = np.tile(self.seen[0], (len(self.route.likelihood.gains), 1))
+        means = np.tile(self.seen[0], (len(self.likelihood.gains), 1))
         for observation in self.seen[:-1]:
-            for mean, gain in zip(means, self.route.likelihood.gains, strict=True):
+            for mean, gain in zip(means, self.likelihood.gains, strict=True):
                 mean[:] += gain * (observation - mean)
         return means.ravel(), self.seen[-1]
 
@@ -182,7 +172,7 @@ class NaiveBelief:
             self.move(None)
             self.go_over()
         for settled, new in (('on', 'on new'), ('off', 'off new')):
-            chance = self.route.switching.exchanges[ROWS.index(new), ROWS.index(settled)]
+            chance = self.switching.exchanges[ROWS.index(new), ROWS.index(settled)]
             left = (1.0 - chance) ** ticks
             for place in range(self.places):
                 whole, ratio, variance = self.cells[settled, place]
@@ -198,89 +188,86 @@ class NaiveBelief:
 
     def update(self, observation: Array) -> float:
         """Take an observation; return the logarithm of its predicted density, tempered."""
-        route = self.route
         self.seen.append(observation)
-        forward = route.motion.forward @ observation + route.motion.forward_offset
+        forward = self.motion.forward @ observation + self.motion.forward_offset
         self.move(forward)
         self.go_over()
         stands, moves, lasting = self.placeless()
         anything = max(stands, moves)
         if len(self.seen) == 1:
-            parts = np.exp(route.likelihood.sharpness * np.array([moves, stands]))
+            parts = np.exp(self.likelihood.sharpness * np.array([moves, stands]))
             anything = (
-                np.log(route.switching.beginnings.sum(axis=1) @ parts) / route.likelihood.sharpness
+                np.log(self.switching.beginnings.sum(axis=1) @ parts) / self.likelihood.sharpness
             )
         logs = {}
         for (row, place), cell in self.cells.items():
             if row in {'free motion', 'stands'}:
-                logs[row, place] = route.likelihood.sharpness * (
+                logs[row, place] = self.likelihood.sharpness * (
                     anything if row == 'free motion' else stands
                 )
             else:
                 logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
         joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
-        elsewhere = self.elsewhere * np.exp(route.likelihood.sharpness * anything)
+        elsewhere = self.elsewhere * np.exp(self.likelihood.sharpness * anything)
         total = sum(joint.values()) + elsewhere
         self.cells = {key: (joint[key] / total, *cell[1:]) for key, cell in self.cells.items()}
         self.elsewhere = elsewhere / total
-        self.largest = max(*logs.values(), route.likelihood.sharpness * anything)
+        self.largest = max(*logs.values(), self.likelihood.sharpness * anything)
         standing = sum(self.cells['stands', place][0] for place in range(self.places))
-        self.resting += standing * route.likelihood.persistence * (forward - self.resting)
+        self.resting += standing * self.likelihood.persistence * (forward - self.resting)
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
-        self.looks_still = 1.0 / (1.0 + np.exp(moves + route.switching.mistakable - stands))
+        self.looks_still = 1.0 / (1.0 + np.exp(moves + self.switching.mistakable - stands))
         return float(np.log(total))
 
     def placeless(self) -> tuple[float, float, float]:
         """Log densities of who stands and of who moves, and of the slow means of any road."""
-        route, (means, observation), nothing = self.route, self.features(), np.zeros(0)
-        weight = route.likelihood.persistence
-        lasting = weight * log_density(route.likelihood.other_means, means, nothing)
-        stands = log_density(route.likelihood.rest_alone, observation, nothing) + lasting
+        (means, observation), nothing = self.features(), np.zeros(0)
+        weight = self.likelihood.persistence
+        lasting = weight * log_density(self.likelihood.other_means, means, nothing)
+        stands = log_density(self.likelihood.rest_alone, observation, nothing) + lasting
         if len(self.seen) > 1:
-            given = log_density(route.likelihood.rest, observation, means)
-            given += weight * log_density(route.likelihood.rest_means, means, nothing)
+            given = log_density(self.likelihood.rest, observation, means)
+            given += weight * log_density(self.likelihood.rest_means, means, nothing)
             stands = max(stands, given)
         moves = lasting + max(
             log_density(density, observation, means)
-            for density in (route.likelihood.slow, route.likelihood.other)
+            for density in (self.likelihood.slow, self.likelihood.other)
         )
         return stands, moves, lasting
 
     def seen_at(self, row: str, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
         """Tempered log-likelihood with the speed ratio integrated out, and the cell given it."""
-        route, (means, observation) = self.route, self.features()
+        means, observation = self.features()
         chance, ratio, variance = cell
         if row.endswith('new'):
-            apart = (
-                route.likelihood.new_whitening @ observation - route.likelihood.new_means[place]
-            )
-            slope, level = route.likelihood.new_slopes[place], route.likelihood.new_level + lasting
+            apart = self.likelihood.new_whitening @ observation - self.likelihood.new_means[place]
+            slope, level = self.likelihood.new_slopes[place], self.likelihood.new_level + lasting
             weights = np.ones(len(apart))
         else:
             apart = (
-                route.likelihood.whitening @ np.concatenate([means, observation])
-                - route.likelihood.means[place]
+                self.likelihood.whitening @ np.concatenate([means, observation])
+                - self.likelihood.means[place]
             )
-            slope, level = route.likelihood.slopes[place], 0.0
+            slope, level = self.likelihood.slopes[place], 0.0
             # What lasts counts less.
             weights = np.array(
-                [route.likelihood.persistence] * len(means) + [1.0] * len(observation)
+                [self.likelihood.persistence] * len(means) + [1.0] * len(observation)
             )
-        bound = USUAL_RATIOS * route.motion.ratio_spread
+        bound = USUAL_RATIOS * self.motion.ratio_spread
         here = min(max(ratio - 1.0, -bound), bound)
         rest = weights**0.5 * (apart - here * slope)
         slope = weights**0.5 * slope
-        noise, count = route.likelihood.noise[place], weights.sum()
+        noise, count = self.likelihood.noise[place], weights.sum()
         # Of a Student-t density: the precision of the Gaussian that is as steep at this distance.
         steep = (
-            route.likelihood.sharpness
-            * (route.likelihood.tail + count)
-            / (route.likelihood.tail * noise + rest @ rest)
+            self.likelihood.sharpness
+            * (self.likelihood.tail + count)
+            / (self.likelihood.tail * noise + rest @ rest)
         )
         whole = np.eye(len(rest)) + steep * variance * np.outer(slope, slope)
         square = rest @ np.linalg.solve(whole, rest)
-        log = route.likelihood.sharpness * (
-            student(np.array([square]), count, noise, route.likelihood.tail) + level
+        log = self.likelihood.sharpness * (
+            student(np.array([square]), count, noise, self.likelihood.tail) + level
         )
         log -= 0.5 * np.linalg.slogdet(whole)[1]
         if here == ratio - 1.0:

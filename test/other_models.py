@@ -2,20 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that differ from a trained one in one thing, for tests of what is done with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import Recording
 
 
 def tolerant(model: Model) -> Model:

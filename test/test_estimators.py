@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The estimators of scikit-learn: the algorithms to the letter, manners, bad input, the page."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 import re
@@ -195,11 +193,6 @@ def test_rank_limits_what_kernels_see() -> None:
     assert np.abs(cosines(exact, coarse)).min() < 0.99
 
 
-def test_unknown_kernel() -> None:
-    with pytest.raises(InputError, match="'rbf'; choose one of gaussian, polynomial, linear"):
-        TwoSubspaceKernelPCA(kernel='rbf').fit(*coupled_features())
-
-
 LEARNER = LaplacianEigenmap(20, 8, scaled=False)
 
 
@@ -230,14 +223,14 @@ def test_responses_that_are_not_known(points: np.ndarray) -> None:
     found = estimator.fit(points, known).embedding_
     assert found.shape == (350, 2)
     assert LinearRegression().fit(found[1::2], response[1::2]).score(found, response) > 0.95
-    with pytest.raises(InputError, match='known for 1 rows'):
-        estimator.fit(points, np.where(np.arange(350) == 3, 1.0, np.nan))
-    with pytest.raises(InputError, match='not finite'):
-        estimator.fit(points, np.where(np.isnan(known), np.inf, known))
-    with pytest.raises(InputError, match='y is no array of real numbers'):
-        estimator.fit(points, ['left'] * 350)
-    with pytest.raises(InputError, match='each of the 350 rows'):
-        estimator.fit(points, response[:-1])
+    for wrong, words in (
+        (np.where(np.arange(350) == 3, 1.0, np.nan), 'known for 1 rows'),
+        (np.where(np.isnan(known), np.inf, known), 'not finite'),
+        (['left'] * 350, 'y is no array of real numbers'),
+        (response[:-1], 'each of the 350 rows'),
+    ):
+        with pytest.raises(InputError, match=words):
+            estimator.fit(points, wrong)
 
 
 def test_it_is_an_estimator(points: np.ndarray) -> None:
@@ -274,16 +267,14 @@ def views(rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
 def test_training_rows_are_embedded_as_they_were(estimator: TwoSubspacePCA, coupling: str) -> None:
     first, second = views()
     fitted = clone(estimator).set_params(coupling=coupling).fit(first, second)
-    assert fitted.embedding_.shape == fitted.second_embedding_.shape == (120, 2)
     np.testing.assert_allclose(fitted.embedding_.mean(axis=0), 0.0, atol=1e-9)
-    scale = np.abs(fitted.embedding_).max()
-    np.testing.assert_allclose(
-        fitted.transform(first[:9]), fitted.embedding_[:9], atol=1e-7 * scale
-    )
-    scale = np.abs(fitted.second_embedding_).max()
-    np.testing.assert_allclose(
-        fitted.transform_second(second[:9]), fitted.second_embedding_[:9], atol=1e-7 * scale
-    )
+    for found, transform, view in (
+        (fitted.embedding_, fitted.transform, first),
+        (fitted.second_embedding_, fitted.transform_second, second),
+    ):
+        assert found.shape == (120, 2)
+        atol = 1e-7 * np.abs(found).max()
+        np.testing.assert_allclose(transform(view[:9]), found[:9], atol=atol)
     assert np.array_equal(clone(fitted).fit_transform(first, second), fitted.embedding_)
 
 
@@ -308,26 +299,25 @@ def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
     first, second = views()
     spoilt = first.copy()
     spoilt[[7, 30], 2] = np.nan, np.inf
-    with pytest.raises(InputError, match='X has 120 rows and Y 119'):
-        clone(estimator).fit(first, second[1:])
-    with pytest.raises(InputError, match='Input X contains NaN'):
-        clone(estimator).fit(spoilt, second)
-    with pytest.raises(InputError, match='Input Y contains NaN'):
-        clone(estimator).fit(second, spoilt)
-    with pytest.raises(InputError, match=r'Y is no matrix .* Expected 2D array'):
-        clone(estimator).fit(first, second[:, 0])
-    with pytest.raises(InputError, match=r'X is no matrix .* 0 sample'):
-        clone(estimator).fit(first[:0], second[:0])
-    with pytest.raises(InputError, match="coupling named 'pls'"):
-        clone(estimator).set_params(coupling='pls').fit(first, second)
-    for unread in ([['a', 'b']], [[1.0], [1.0, 2.0]], first + 1j, csr_matrix(first)):
-        with pytest.raises(InputError, match='X is no matrix'):
-            clone(estimator).fit(unread, second)
-    with pytest.raises(InputError, match=r'n_components is 2\.5, but must be a whole number'):
-        clone(estimator).set_params(n_components=2.5).fit(first, second)
-    for count in (0, 30):
-        with pytest.raises(InputError, match=f'n_components is {count}, but X and Y share'):
-            clone(estimator).set_params(n_components=count).fit(first, second)
+    unread = ([['a', 'b']], [[1.0], [1.0, 2.0]], first + 1j, csr_matrix(first))
+    for x, y, words in (
+        (first, second[1:], 'X has 120 rows and Y 119'),
+        (spoilt, second, 'Input X contains NaN'),
+        (second, spoilt, 'Input Y contains NaN'),
+        (first, second[:, 0], r'Y is no matrix .* Expected 2D array'),
+        (first[:0], second[:0], r'X is no matrix .* 0 sample'),
+        *((each, second, 'X is no matrix') for each in unread),
+    ):
+        with pytest.raises(InputError, match=words):
+            clone(estimator).fit(x, y)
+    for parameter, words in (
+        ({'coupling': 'pls'}, "coupling named 'pls'"),
+        ({'n_components': 2.5}, r'n_components is 2\.5, but must be a whole number'),
+        ({'n_components': 0}, 'n_components is 0, but X and Y share'),
+        ({'n_components': 30}, 'n_components is 30, but X and Y share'),
+    ):
+        with pytest.raises(InputError, match=words):
+            clone(estimator).set_params(**parameter).fit(first, second)
     fitted = clone(estimator).fit(first, second)
     with pytest.raises(InputError, match='X has 3 columns, but 4 were fitted'):
         fitted.transform(second)
@@ -335,16 +325,25 @@ def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
         fitted.transform_second(first)
 
 
-def test_one_sample_is_too_few() -> None:
-    first, second = views()
-    with pytest.raises(InputError, match='1 points are too few'):
-        TwoSubspaceKernelPCA(1).fit(first[:1], second[:1])
-
-
-def test_views_that_share_nothing() -> None:
-    first, second = views()
-    with pytest.raises(InputError, match='share no direction, as if one'):
-        TwoSubspacePCA(1).fit(first, np.ones_like(second))
+@pytest.mark.parametrize(
+    ('estimator', 'rows', 'shared', 'words'),
+    [
+        (TwoSubspaceKernelPCA(1), 1, 1.0, '1 points are too few'),
+        (TwoSubspacePCA(1), 120, 0.0, 'share no direction, as if one'),
+        (
+            TwoSubspaceKernelPCA(kernel='rbf'),
+            120,
+            1.0,
+            "'rbf'; choose one of gaussian, polynomial, linear",
+        ),
+    ],
+)
+def test_what_cannot_be_coupled_is_refused(
+    estimator: TwoSubspacePCA, rows: int, shared: float, words: str
+) -> None:
+    first, second = views(rows)
+    with pytest.raises(InputError, match=words):
+        clone(estimator).fit(first, shared * second)
 
 
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'estimators.md'

@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals end a block at once, or leave their number."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
 from time import sleep
-from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.stopping import Stopping
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -51,15 +47,20 @@ def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(
     assert stop.signal == number
 
 
-def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
-    class Dying:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGTERM)
+class Dying:
+    """Does something when it is forgotten; what that raises goes nowhere."""
 
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+
+    def __del__(self) -> None:
+        self._act()
+
+
+def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
     done = []
     with Stopping() as stop:
-        # What is raised in it goes nowhere.
-        Dying()
+        Dying(lambda: signal.raise_signal(signal.SIGTERM))
         for _ in range(1000):
             sleep(0.01)
         done.append('went on')
@@ -68,15 +69,11 @@ def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
 
 
 def test_what_else_is_lost_is_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dying:
-        def __del__(self) -> None:
-            int('bad')
-
     lost: list[object] = []
     monkeypatch.setattr(sys, 'unraisablehook', lambda each: lost.append(each.exc_type))
     before = sys.unraisablehook
     with Stopping():
-        Dying()
+        Dying(lambda: int('bad'))
     assert lost == [ValueError]
     assert sys.unraisablehook is before
 
@@ -94,6 +91,7 @@ def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation() -> N
 
 
 def test_a_signal_waits_where_it_must_not_come_between() -> None:
+    """And after one, others are ignored to the end."""
     with Stopping() as stop:
         stop.at_once = False
         signal.raise_signal(signal.SIGTERM)
@@ -101,11 +99,6 @@ def test_a_signal_waits_where_it_must_not_come_between() -> None:
         done = True
     assert done
     assert stop.signal == signal.SIGTERM
-
-
-def test_after_a_signal_others_are_ignored_to_the_end() -> None:
-    with Stopping():
-        signal.raise_signal(signal.SIGTERM)
     assert [signal.getsignal(number) for number in ASKING] == [signal.SIG_IGN] * 3
 
 
@@ -114,12 +107,9 @@ def test_without_a_signal_all_is_as_before() -> None:
     with Stopping() as stop:
         assert signal.getsignal(signal.SIGTERM) not in before
     assert stop.signal == 0
-    assert [signal.getsignal(number) for number in ASKING] == before
-
-
-def test_errors_go_their_way() -> None:
     with pytest.raises(ValueError, match='bad'), Stopping():
         int('bad')
+    assert [signal.getsignal(number) for number in ASKING] == before
 
 
 def test_nohup_holds() -> None:

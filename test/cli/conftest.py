@@ -2,26 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bag, and a model trained from it, for the commands that need them."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from command_runs import Command
 import pytest
 
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import RouteModel
-
 
 @pytest.fixture
-def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Keep progress from being printed however busy the machine is."""
     monkeypatch.setattr('two_manifold_ros.cli.options.PATIENCE_S', 600.0)
+    return Command(capsys)
 
 
 @pytest.fixture(scope='session')

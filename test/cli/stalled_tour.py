@@ -2,20 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small demo on a machine that is too busy: the filter node stands still in the middle."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 import signal
+import subprocess
 import sys
 from threading import Timer
-from typing import TYPE_CHECKING
 
 from two_manifold_ros import demo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    import subprocess
 
 STALL_S = 1.5
 """At eight times real time, 12 s of samples: many more than the node has answers waiting."""

@@ -1,41 +1,36 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold compare`."""
+"""`two-manifold compare`, and its table."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from dataclasses import replace
 import json
+from pathlib import Path
 import subprocess
 import sys
-from typing import Any, TYPE_CHECKING
 
+from command_runs import Command, RUN
+from ellipse import drive, write_bag
 import pytest
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.cli.compare import print_comparison
 from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.comparing import compare, Failure
+from two_manifold_ros.comparison.outcome import Comparison, Result
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.evaluation.scores import ErrorSummary, Score
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 QUICK = ('--methods', 'mean,previous', '--window', '20', '--horizons', '0,5,20', '--jobs', '1')
 SIMPLE = ('--methods', 'mean,previous', '--jobs', '1')
 
 
 @pytest.fixture(scope='session')
-def ellipse_bags(
-    tmp_path_factory: pytest.TempPathFactory,
-    write_bag: Callable[..., Path],
-    drive: Callable[..., Any],
-) -> list[str]:
+def ellipse_bags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return bags of 48 s, 40 s and 32 s."""
     folder = tmp_path_factory.mktemp('ellipses')
     return [
@@ -43,67 +38,41 @@ def ellipse_bags(
     ]
 
 
-def compared(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(['compare', *arguments, '--json']) == 0
-    content: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return content
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(['compare', *arguments]) == 2
-    captured = capsys.readouterr()
-    assert not captured.out
-    line: str = captured.err.splitlines()[-1]
-    assert line.startswith('two-manifold: error: ')
-    return line
-
-
-def test_the_json_is_what_the_library_says(
-    ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    content = compared(capsys, ellipse_bags[0], *QUICK, '--share', '0.25')
+def test_the_json_is_what_the_library_says(ellipse_bags: list[str], command: Command) -> None:
+    content = command.json('compare', ellipse_bags[0], *QUICK, '--share', '0.25')
     settings = TrainingSettings(window=20, horizons=(0, 5, 20))
     plan = plan_share(read_recording(ellipse_bags[0]), settings, 0.25)
     assert content == compare(plan, methods_named(['mean', 'previous'])).to_json()
     assert content['followed'][0]['seconds'] == pytest.approx(12.0, abs=0.1)
 
 
-def test_of_several_bags_the_last_is_followed(
-    ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
+def test_the_last_bag_or_those_named_are_followed(
+    ellipse_bags: list[str], command: Command
 ) -> None:
-    content = compared(capsys, *ellipse_bags, *QUICK)
-    assert content['protocol'] == 'bags'
-    assert [each['recording'] for each in content['learned']] == ellipse_bags[:2]
-    assert [each['recording'] for each in content['followed']] == ellipse_bags[2:]
+    first, second, third = ellipse_bags
+    for bags, learned, followed in (
+        (ellipse_bags, [first, second], [third]),
+        ([second, '--test', third, first], [second], [third, first]),
+    ):
+        content = command.json('compare', *QUICK, *bags)
+        assert content['protocol'] == 'bags'
+        assert [each['recording'] for each in content['learned']] == learned
+        assert [each['recording'] for each in content['followed']] == followed
 
 
-def test_the_bags_to_follow_can_be_named(
-    ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    content = compared(capsys, ellipse_bags[1], *QUICK, '--test', ellipse_bags[2], ellipse_bags[0])
-    assert [each['recording'] for each in content['learned']] == [ellipse_bags[1]]
-    assert [each['recording'] for each in content['followed']] == [
-        ellipse_bags[2],
-        ellipse_bags[0],
-    ]
+def test_rate_window_and_horizons(ellipse_bags: list[str], command: Command) -> None:
+    for options, wanted in (
+        ('--rate 12.5 --window 30 --horizons 0,7', (12.5, 30, [0, 7])),
+        ('', (20.0, 60, [0, 10, 50, 100])),
+    ):
+        content = command.json('compare', ellipse_bags[0], *SIMPLE, *options.split())
+        assert (content['rate_hz'], content['window'], content['horizons']) == wanted
 
 
-def test_rate_window_and_horizons(
-    ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    content = compared(
-        capsys, ellipse_bags[0], *SIMPLE, '--rate', '12.5', '--window', '30', '--horizons', '0,7'
-    )
-    assert (content['rate_hz'], content['window'], content['horizons']) == (12.5, 30, [0, 7])
-    content = compared(capsys, ellipse_bags[0], *SIMPLE)
-    assert (content['rate_hz'], content['window']) == (20.0, 60)
-    assert content['horizons'] == [0, 10, 50, 100]
-
-
-def test_the_slot_car_of_the_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_slot_car_of_the_paper(tmp_path: Path, command: Command) -> None:
     bag = tmp_path / 'slot_car'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3050), bag)
-    content = compared(capsys, str(bag), *SIMPLE, '--protocol', 'slot-car')
+    content = command.json('compare', bag, *SIMPLE, '--protocol', 'slot-car')
     assert content['protocol'] == 'slot-car'
     assert content['scored'] == [251] * 101
     assert [len(method['scores']) for method in content['methods']] == [101, 101]
@@ -115,23 +84,22 @@ def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(
     pytest.importorskip('matplotlib')
     printed = set()
     for jobs in '12':
-        folder = str(tmp_path / jobs)
-        command = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *QUICK, '-o', folder]
-        command += ['--jobs', jobs]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        options = [*QUICK, '-o', str(tmp_path / jobs), '--jobs', jobs]
+        arguments = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *options]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
         assert 'Traceback' not in done.stderr
         printed.add(done.stdout)
-    names = ['comparison.json', 'errors.png', 'table.txt', 'tracks.png']
-    assert sorted(path.name for path in (tmp_path / '1').iterdir()) == names
-    for name in names:
-        assert (tmp_path / '1' / name).read_bytes() == (tmp_path / '2' / name).read_bytes(), name
-    assert printed == {(tmp_path / '1' / 'table.txt').read_text()}
-    json.loads((tmp_path / '1' / 'comparison.json').read_text())
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / jobs).iterdir()} for jobs in '12'
+    )
+    assert sorted(one) == ['comparison.json', 'errors.png', 'table.txt', 'tracks.png']
+    assert one == two
+    assert printed == {one['table.txt'].decode()}
+    json.loads(one['comparison.json'])
 
 
-def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['compare', '--help']) == 0
-    text = ' '.join(capsys.readouterr().out.split())
+def test_help_names_the_methods(command: Command) -> None:
+    text = command.words('compare', '--help')
     assert 'last 30 % are followed' in text
     assert ', '.join(NAMES) in text
 
@@ -139,94 +107,208 @@ def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ('options', 'words'),
     [
-        ('--methods mean,magic', 'there is no method magic'),
-        ('--jobs 0', '--jobs 0 must be at least 1'),
-        ('--share 1.5', 'between 0 and 1'),
-        ('--share 0.02', 'the part to follow has no stretch longer than a window'),
-        ('--horizons 5,10', 'must start with 0'),
-        ('--horizons now', 'must be whole numbers of ticks'),
-        ('--protocol slot-car --share 0.2 --rate 5', 'leave out --share, --rate'),
-        ('--protocol slot-car', 'needs 300 s'),
-        ('--protocol hamster', 'invalid choice'),
-        ('--test no_such_bag', 'no_such_bag does not exist'),
-        ('--position-topic /imu', '--position-topic'),
+        ('A --methods mean,magic', 'there is no method magic'),
+        ('A --jobs 0', '--jobs 0 must be at least 1'),
+        ('A --share 1.5', 'between 0 and 1'),
+        ('A --share 0.02', 'the part to follow has no stretch longer than a window'),
+        ('A --horizons 5,10', 'must start with 0'),
+        ('A --horizons now', 'must be whole numbers of ticks'),
+        ('A --protocol slot-car --share 0.2 --rate 5', 'leave out --share, --rate'),
+        ('A --protocol slot-car', 'needs 300 s'),
+        ('A --protocol hamster', 'invalid choice'),
+        ('A --test no_such_bag', 'no_such_bag does not exist'),
+        ('A --position-topic /imu', '--position-topic'),
+        ('A B --share 0.5', '--share cuts a single bag'),
+        ('A B --protocol slot-car', 'leave out more than one bag'),
+        ('A --test A', 'learned from and followed'),
     ],
 )
-def test_bad_options(
-    options: str, words: str, ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert words in refused(capsys, ellipse_bags[0], *SIMPLE, *options.split())
+def test_bad_options(options: str, words: str, ellipse_bags: list[str], command: Command) -> None:
+    bags = dict(zip('AB', ellipse_bags, strict=False))
+    given = [bags.get(each, each) for each in options.split()]
+    assert words in command.refused('compare', *SIMPLE, *given)
 
 
-def test_options_that_exclude_each_other(
-    ellipse_bags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert '--share cuts a single bag' in refused(
-        capsys, *ellipse_bags[:2], *SIMPLE, '--share', '0.5'
-    )
-    assert 'leave out more than one bag' in refused(
-        capsys, *ellipse_bags[:2], *SIMPLE, '--protocol', 'slot-car'
-    )
-    assert 'learned from and followed' in refused(
-        capsys, ellipse_bags[0], *SIMPLE, '--test', ellipse_bags[0]
-    )
-
-
-def test_a_file_where_the_folder_should_be_is_refused_before_anything_is_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip('matplotlib')
-    file = tmp_path / 'file'
-    file.write_text('kept')
-    assert f'{file}: no file' in refused(capsys, 'no_such_bag', *SIMPLE, '-o', str(file))
-    assert file.read_text() == 'kept'
-
-
-@pytest.mark.parametrize('folder', ['/proc/self', '/proc/self/new', 'FILE/new'])
+@pytest.mark.parametrize('folder', ['FILE', '/proc/self', '/proc/self/new', 'FILE/new'])
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_done(
-    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: str, tmp_path: Path, command: Command
 ) -> None:
     """In that of a process not even root can write."""
     pytest.importorskip('matplotlib')
     file = tmp_path / 'file'
-    file.touch()
+    file.write_text('kept')
     output = folder.replace('FILE', str(file))
-    line = refused(capsys, 'no_such_bag', *SIMPLE, '-o', output)
-    assert line.startswith(f'two-manifold: error: {output}: no file can be written there (')
+    line = command.refused('compare', 'no_such_bag', *SIMPLE, '-o', output)
+    assert line.startswith(f'{output}: no file can be written there (')
     assert line.endswith('); choose another folder')
+    assert file.read_text() == 'kept'
 
 
 def test_no_method_that_works_is_an_error(
-    ellipse_bags: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    ellipse_bags: list[str], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip('matplotlib')
-
-    def failing(*_: object) -> Failure:
-        return Failure('it is too short.')
-
-    monkeypatch.setattr(comparing, 'try_method', failing)
-    line = refused(capsys, ellipse_bags[0], *QUICK, '-o', str(tmp_path / 'folder'))
+    monkeypatch.setattr(comparing, 'try_method', lambda *_: Failure('it is too short.'))
+    line = command.refused('compare', ellipse_bags[0], *QUICK, '-o', tmp_path / 'folder')
     assert line.endswith(
         'no method worked, so there is nothing to compare (mean, previous: it is too short)'
     )
     assert not list((tmp_path / 'folder').iterdir())
 
 
-def test_late_positions_are_reported_of_and_corrected(
-    write_bag: Callable[..., Path],
-    drive: Callable[..., Any],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_late_positions_are_reported_of_and_corrected(tmp_path: Path, command: Command) -> None:
     bag = write_bag(tmp_path / 'late', drive(60.0, late_s=0.5))
-    assert main(['compare', str(bag), *QUICK]) == 0
-    said = capsys.readouterr()
+    said = command('compare', bag, *QUICK)
     assert 'two-manifold: warning: ' in said.err
     assert '--position-lag' in said.err
-    assert main(['compare', str(bag), *QUICK, '--position-lag', '0.5']) == 0
-    corrected = capsys.readouterr()
+    corrected = command('compare', bag, *QUICK, '--position-lag', '0.5')
     assert 'two-manifold: note: ' in corrected.err
     assert corrected.out != said.out
+
+
+def score_of(*errors: float, along: float | None = None, cross: float | None = None,
+             share: float | None = None, published_m: float | None = None) -> Score:  # fmt: skip
+    """Return a score from RMSE, median and 95th percentile over all ticks, and what is given."""
+    rmse_m, median_m, p95_m = errors or (None, None, None)
+    every = ErrorSummary(rmse_m, median_m, p95_m, p95_m, None, None, 9)
+    kept = replace(every, rmse_m=published_m)
+    return Score(
+        **vars(kept), all=every, published_share=share, along_rmse_m=along, cross_rmse_m=cross
+    )
+
+
+def comparison(horizons: tuple[int, ...], *results: Result) -> Comparison:
+    return Comparison(
+        protocol='share',
+        rate_hz=20.0,
+        window=60,
+        horizons=horizons,
+        learned=(('a bag', 40.0), ('another', 2.0)),
+        followed=(('a test', 12.25),),
+        scored=tuple(100 - horizon for horizon in horizons),
+        notes=('a note to know',),
+        tracks=(),
+        results=results,
+    )
+
+
+def result(name: str, *rmse: float | None, sees_positions: bool = False) -> Result:
+    scores = tuple(
+        score_of() if each is None else score_of(each, each / 2, each * 2) for each in rmse
+    )
+    chosen = {'window': 5, 'ridge': 1 / 3, 'score_m': None, 'rates': [[1 / 3, 2], 'x']}
+    return Result(name, f'the {name}', sees_positions, chosen=chosen, scores=scores)
+
+
+Lines = Callable[[Comparison], list[str]]
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Lines:
+    """Return a function that prints a comparison and returns its lines."""
+
+    def printed(of: Comparison) -> list[str]:
+        print_comparison(of)
+        return [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+    return printed
+
+
+def row(name: str, found: list[str]) -> list[str]:
+    (line,) = [line for line in found if line.startswith(name)][:1]
+    return line.removeprefix(name).split()
+
+
+def test_the_least_error_of_those_not_reported_has_a_star(lines: Lines) -> None:
+    found = lines(
+        comparison(
+            (0, 50),
+            result('cheat', 0.0, 0.125, sees_positions=True),
+            result('good', 0.25, None),
+            result('bad', 0.5, 1.0),
+            replace(result('bare', 1.5, 1.5), chosen={'weights': [1.0]}),
+            Result('broken', 'the broken', sees_positions=False, failure='it is too short'),
+        )
+    )
+    assert row('the cheat', found) == ['0.000', '0.000', '0.000', '0.125', '0.062', '0.250']
+    assert row('the good', found) == ['0.250*', '0.125', '0.500', '-']
+    assert row('the bad', found) == ['0.500', '0.250', '1.000', '1.000*', '0.500', '2.000']
+    assert row('the broken', found) == ['failed', 'failed']
+    assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
+    for line in (
+        'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
+        'every method is scored on the same 100, 50 predictions, published or not',
+        '* least RMSE of those not given positions',
+        'given true positions on the way: the cheat',
+        'a note to know',
+        'broken: the broken, failed: it is too short',
+        'good: the good; window 5, ridge 0.333',
+        'bare: the bare',
+    ):
+        assert line in found
+    assert not any(line.startswith('no star') for line in found)
+
+
+def test_what_is_withheld_is_shown_and_the_star_is_over_all(lines: Lines) -> None:
+    shy = replace(
+        result('shy'),
+        scores=(
+            score_of(0.5, 0.25, 1.0, along=0.4, cross=0.3, share=0.9, published_m=0.1),
+            score_of(0.6, 0.25, 1.0, share=0.5),
+        ),
+    )
+    sure = replace(
+        result('sure'),
+        scores=(score_of(0.7, 0.7, 0.7, share=1.0, published_m=0.7),) * 2,
+    )
+    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)))
+    assert row('method', found)[0] == 'published'
+    shown = ['90.0', '%', '0.500', '0.250', '1.000', '0.600*', '0.250', '1.000']
+    assert row('the shy', found) == shown
+    assert row('the sure', found)[:3] == ['100', '%', '0.700']
+    assert row('the open', found)[:2] == ['-', '0.400*']
+    later = found[found.index(next(line for line in found if 'across it' in line)) :]
+    assert row('method', later)[0] == '0'
+    assert row('the shy', later) == ['0.400', '/', '0.300', '-']
+    (withheld,) = [line for line in found if 'would withhold' in line]
+    assert withheld == (
+        'the shy would withhold 10.0 % of the present positions; RMSE of what it would publish: '
+        '0.100, -'
+    )
+
+
+def test_of_many_horizons_some_are_shown(lines: Lines) -> None:
+    errors = [0.01 * horizon for horizon in range(101)]
+    found = lines(comparison(tuple(range(101)), result('good', *errors)))
+    assert row('method', found)[::3] == ['0', '33', '67', '100']
+    assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000']
+    assert (
+        'every method is scored on the same 100, 67, 33, 0 predictions, published or not' in found
+    )
+    assert '* least RMSE' in found
+
+
+@pytest.mark.parametrize(('count', 'starred'), [(20, True), (19, False), (0, False)])
+def test_a_star_takes_twenty_predictions(count: int, starred: bool, lines: Lines) -> None:
+    few = replace(comparison((0,), result('good', 1.0)), scored=(count,))
+    found = lines(few)
+    assert row('the good', found)[0] == ('1.000*' if starred else '1.000')
+    assert ('* least RMSE' in found) == starred
+    assert ('no star where fewer than 20 predictions count' in found) == (count == 19)
+
+
+def test_without_a_star_nothing_is_said_of_one_and_many_recordings_are_counted(
+    lines: Lines,
+) -> None:
+    cheat = comparison((0,), result('cheat', 1.0, sees_positions=True))
+    found = lines(replace(cheat, learned=(('a bag', 10.0),) * 3))
+    assert not any('star' in line or '*' in line for line in found)
+    assert 'given true positions on the way: the cheat' in found
+    assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in found
+
+
+def test_large_errors_do_not_break_lines(lines: Lines) -> None:
+    methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
+    found = lines(comparison((0, 10, 50, 80), *methods))
+    wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'
+    assert ' '.join(row('the good', found)) == wanted

@@ -1,38 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold evaluate`."""
+"""`two-manifold evaluate`, of a model and online."""
 
-from __future__ import annotations
-
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from dataclasses import replace
 import json
+from pathlib import Path
 import subprocess
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from command_runs import Command, RUN
+from ellipse import write_bag
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.cli.evaluate import seconds_or_share, some_learners
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-
-pytestmark = pytest.mark.usefixtures('no_progress')
-
-
-RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
-
-
-def scores(model_file: Path, bags: list[Path], *options: str) -> list[str]:
-    return ['evaluate', str(model_file), *map(str, bags), *options]
+from two_manifold_ros.recordings.recording import Recording
 
 
 def untimed(content: dict[str, Any]) -> dict[str, Any]:
@@ -40,74 +29,48 @@ def untimed(content: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in content.items() if 'seconds' not in name}
 
 
-def evaluated(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - passed on
-    assert main(scores(*arguments, '--json')) == 0
-    captured = capsys.readouterr()
-    assert not captured.err
-    content: dict[str, Any] = json.loads(captured.out)
-    return content
-
-
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(arguments) == 2
-    captured = capsys.readouterr()
-    assert not captured.out
-    line: str = captured.err.splitlines()[-1]
-    assert line.startswith(('two-manifold: error: ', 'two-manifold evaluate: error: '))
-    return line
+@pytest.fixture
+def scores(command: Command, model_file: Path, slot_car_bag: Path) -> Command:
+    """Return the evaluation of the model on the bag."""
+    return command.with_arguments('evaluate', model_file, slot_car_bag)
 
 
 def test_the_json_is_what_the_library_says(
-    model_file: Path,
-    slot_car_model: RouteModel,
-    slot_car_bag: Path,
-    capsys: pytest.CaptureFixture[str],
+    model_file: Path, slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
 ) -> None:
-    content = evaluated(capsys, model_file, [slot_car_bag])
+    content = scores.json()
     wanted = evaluate(slot_car_model, [read_recording(str(slot_car_bag))]).to_json()
-    assert set(content) == {'model', 'bags', *wanted}
-    assert content['model'] == str(model_file)
-    assert content['bags'] == [str(slot_car_bag)]
-    assert untimed(content) == untimed(wanted) | {
-        'model': str(model_file), 'bags': [str(slot_car_bag)]
-    }  # fmt: skip
+    files = {'model': str(model_file), 'bags': [str(slot_car_bag)]}
+    assert untimed(content) == untimed(wanted) | files
+    assert set(content) == {*files, *wanted}
     assert list(content['horizons']) == ['0', '5', '20']
     assert content['horizons']['5']['rmse_m'] < 0.5 * content['horizons']['5']['mean']['rmse_m']
 
 
 def test_from_and_until_are_seconds_from_the_first_imu_stamp(
-    model_file: Path,
-    slot_car_model: RouteModel,
-    slot_car_bag: Path,
-    capsys: pytest.CaptureFixture[str],
+    slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
 ) -> None:
     """Nothing outside is seen: neither samples, to fill the window, nor positions."""
-    content = evaluated(capsys, model_file, [slot_car_bag], '--from', '10', '--until', '30')
+    content = scores.json('--from', '10', '--until', '30')
     part = read_recording(str(slot_car_bag)).between(10.0, 30.0)
-    assert len(part.imu.stamps) == 200
-    assert content['samples']['received'] == 200
+    assert content['samples']['received'] == len(part.imu.stamps) == 200
     assert content['ticks'] == 199
     assert [each['n'] for each in content['horizons'].values()] == [180, 175, 160]
-    assert untimed(content)['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
+    assert content['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
 
 
-def test_two_bags_are_filtered_each_from_a_cold_start(
-    model_file: Path, slot_car_bag: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one = evaluated(capsys, model_file, [slot_car_bag], '--until', '20')
-    two = evaluated(capsys, model_file, [slot_car_bag, slot_car_bag], '--until', '20')
+def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag: Path, scores: Command) -> None:
+    one = scores.json('--until', '20')
+    two = scores.json(slot_car_bag, '--until', '20')
     assert two['valid_ticks'] == 2 * one['valid_ticks']
     assert two['horizons']['5']['n'] == 2 * one['horizons']['5']['n']
     assert two['horizons']['5']['rmse_m'] == pytest.approx(one['horizons']['5']['rmse_m'])
 
 
-def test_a_table_and_a_figure_for_people(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_and_a_figure_for_people(tmp_path: Path, scores: Command) -> None:
     pytest.importorskip('matplotlib')
     figure = tmp_path / 'figure.png'
-    assert main(scores(model_file, [slot_car_bag], '--figure', str(figure))) == 0
-    text = capsys.readouterr().out
+    text = scores('--figure', figure).out
     for words in (
         'error in metres', 'RMSE', 'median', 'along', 'cross', 'published', 'mean:', 'previous:',
         'after the first window', 'us a tick',
@@ -117,12 +80,10 @@ def test_a_table_and_a_figure_for_people(
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
-def test_a_table_where_a_horizon_has_no_truth(
-    model_file: Path, slot_car_bag: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(scores(model_file, [slot_car_bag], '--until', '3')) == 0
-    last = [line.split() for line in capsys.readouterr().out.splitlines() if ' 20 ' in line][-1]
-    assert last == ['20', '(2', 's)', '0', *['-'] * 10]
+def test_a_table_where_a_horizon_has_no_truth(scores: Command) -> None:
+    text = scores('--until', '3').out
+    assert cells(text, '20') == ['0', *['-'] * 10]
+    assert ' 20 (2 s) ' in text
 
 
 def cells(text: str, horizon: str) -> list[str]:
@@ -133,9 +94,7 @@ def cells(text: str, horizon: str) -> list[str]:
 
 @pytest.fixture(scope='session')
 def novel_bag(
-    slot_car_laps: tuple[Recording, Recording],
-    write_bag: Callable[..., Path],
-    tmp_path_factory: pytest.TempPathFactory,
+    slot_car_laps: tuple[Recording, Recording], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Return a bag of which the IMU is turned over from 10 s to 18 s."""
     test = slot_car_laps[1]
@@ -147,12 +106,10 @@ def novel_bag(
 
 
 def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
-    model_file: Path, novel_bag: Path, capsys: pytest.CaptureFixture[str]
+    model_file: Path, novel_bag: Path, command: Command
 ) -> None:
-    assert main(scores(model_file, [novel_bag], '--json')) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert main(scores(model_file, [novel_bag])) == 0
-    text = capsys.readouterr().out
+    content = json.loads(command('evaluate', model_file, novel_bag, '--json').out)
+    text = command('evaluate', model_file, novel_bag).out
     for horizon, each in content['horizons'].items():
         every = each['all']
         metres = [
@@ -175,12 +132,11 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
-    model_file: Path, novel_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_file: Path, novel_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     figure = tmp_path / 'figure.svg'
-    options = ('--from', '10.2', '--until', '17.8', '--figure', str(figure))
-    assert main(scores(model_file, [novel_bag], *options)) == 0
-    captured = capsys.readouterr()
+    options = ('--from', '10.2', '--until', '17.8', '--figure', figure)
+    captured = command('evaluate', model_file, novel_bag, *options)
     found = cells(captured.out, '0')
     assert float(found[1]) > 0.0
     assert found[-3:] == ['0%', '-', '-']
@@ -192,20 +148,15 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
 
 
 def test_estimates_without_a_position_are_counted(
-    model_file: Path,
-    slot_car_bag: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    scores: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         'two_manifold_ros.evaluation.evaluate.usable_places',
         lambda places: np.arange(len(places)) % 100 > 0,
     )
-    content = evaluated(capsys, model_file, [slot_car_bag], '--until', '20')
-    count = content['samples']['unusable_positions']
+    count = scores.json('--until', '20')['samples']['unusable_positions']
     assert count == -(-180 * 3 // 100)
-    assert main(scores(model_file, [slot_car_bag], '--until', '20')) == 0
-    assert f'{count} estimates had no usable position' in capsys.readouterr().out
+    assert f'{count} estimates had no usable position' in scores('--until', '20').out
 
 
 @pytest.mark.parametrize(
@@ -224,56 +175,46 @@ def test_estimates_without_a_position_are_counted(
         ('--imu-topic /reference', '--imu-topic'),
     ],
 )
-def test_bad_options(
-    options: str,
-    words: str,
-    model_file: Path,
-    slot_car_bag: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert words in refused(scores(model_file, [slot_car_bag], *options.split()), capsys)
+def test_bad_options(options: str, words: str, scores: Command) -> None:
+    assert words in scores.refused(*options.split())
 
 
 def test_bad_files_are_named(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_file: Path, slot_car_bag: Path, tmp_path: Path, command: Command
 ) -> None:
-    missing = tmp_path / 'none'
-    assert f'{missing}: there is no such model file' in refused(
-        scores(missing, [slot_car_bag]), capsys
-    )
-    assert f'{missing} does not exist' in refused(scores(model_file, [missing]), capsys)
-    metadata = slot_car_bag / 'metadata.yaml'
-    assert f'{metadata}: the model is refused' in refused(scores(metadata, [slot_car_bag]), capsys)
+    missing, metadata = tmp_path / 'none', slot_car_bag / 'metadata.yaml'
+    for model, bag, words in (
+        (missing, slot_car_bag, f'{missing}: there is no such model file'),
+        (model_file, missing, f'{missing} does not exist'),
+        (metadata, slot_car_bag, f'{metadata}: the model is refused'),
+    ):
+        assert words in command.refused('evaluate', model, bag)
 
 
 def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
     """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
-    program = [sys.executable, '-c', RUN]
-    arguments = scores(model_file, [slot_car_bag], '--until', '10', '--json')
-    good = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+    good, bad = (
+        subprocess.run(
+            [sys.executable, '-c', RUN, 'evaluate', model, slot_car_bag, '--until=10', '--json'],
+            capture_output=True, text=True, check=False,
+        )
+        for model in (model_file, slot_car_bag)
+    )  # fmt: skip
     assert good.returncode == 0, good.stderr
     assert json.loads(good.stdout)['samples']['received'] == 100
-    bad = subprocess.run(
-        [*program, *scores(slot_car_bag, [slot_car_bag])],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert bad.returncode == 2
-    assert not bad.stdout
+    assert (bad.returncode, bad.stdout) == (2, '')
     assert len(bad.stderr.splitlines()) == 1
 
 
 @pytest.fixture
-def doubts(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
+def doubts(slot_car_bag: Path, tmp_path: Path, command: Command) -> Callable[..., str]:
     """Return a function that says what is warned of when a model is evaluated."""
 
     def doubted(model: Model, *options: str) -> str:
         save_model(model, tmp_path / 'doubted.npz')
-        assert main(scores(tmp_path / 'doubted.npz', [slot_car_bag], *options)) == 0
-        captured = capsys.readouterr()
-        assert 'position error' in captured.out
-        return captured.err
+        said = command('evaluate', tmp_path / 'doubted.npz', slot_car_bag, *options)
+        assert 'position error' in said.out
+        return said.err
 
     return doubted
 
@@ -299,30 +240,82 @@ def test_it_says_that_the_mean_is_better(
 
 
 def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, command: Command
 ) -> None:
     for figure in (tmp_path / 'none' / 'error.png', tmp_path / 'error.docx'):
-        said = refused(scores(tmp_path / 'none', [slot_car_bag], '--figure', str(figure)), capsys)
-        assert str(figure) in said
+        arguments = 'evaluate', tmp_path / 'none', slot_car_bag, '--figure', figure
+        assert str(figure) in command.refused(*arguments)
 
 
 def test_a_lag_is_said_and_undone_if_so_wished(
-    model_file: Path,
-    slot_car_laps: tuple[Recording, Recording],
-    write_bag: Callable[..., Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    model_file: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path, command: Command
 ) -> None:
     test = slot_car_laps[1]
-    bags = [write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))]
-    bags.append(write_bag(tmp_path / 'right', test))
-    contents = []
-    for bag, options in ((0, []), (0, ['--position-lag', 'auto']), (1, [])):
-        assert main(scores(model_file, [bags[bag]], *options, '--json')) == 0
-        captured = capsys.readouterr()
-        contents.append(json.loads(captured.out)['horizons']['0']['rmse_m'])
-        assert ('--position-lag auto' in captured.err) == (bag == 0 and not options)
-        assert ('positions made 0.2' in captured.err) == bool(options)
-    late, corrected, right = contents
-    assert corrected == pytest.approx(right, rel=0.2)
-    assert late > 2 * right
+    late = write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))
+    right = write_bag(tmp_path / 'right', test)
+    errors = []
+    for bag, options in ((late, []), (late, ['--position-lag', 'auto']), (right, [])):
+        said = command('evaluate', model_file, bag, *options, '--json')
+        errors.append(json.loads(said.out)['horizons']['0']['rmse_m'])
+        assert ('--position-lag auto' in said.err) == (bag == late and not options)
+        assert ('positions made 0.2' in said.err) == bool(options)
+    assert errors[1] == pytest.approx(errors[2], rel=0.2)
+    assert errors[0] > 2 * errors[2]
+
+
+def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
+    slot_car_bag: Path, tmp_path: Path, command: Command
+) -> None:
+    """Of both learners, beside the model trained of the same laps."""
+    pytest.importorskip('matplotlib')
+    figure = tmp_path / 'curve.png'
+    arguments = ['evaluate', '--online', slot_car_bag, '--positions-until', '80%']
+    text = command(*arguments, '--until', '20', '--figure', figure).out
+    for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
+        assert words in text
+    assert str(figure) in text
+    assert figure.read_bytes().startswith(b'\x89PNG')
+    content = command.json(*arguments, '--learners', 'map')
+    assert content['bags'] == [str(slot_car_bag)]
+    assert content['known_s'] == pytest.approx(0.8 * 46.0, abs=0.5)
+    alone = {row['name']: row for row in content['rows'] if row['lap'] == 0}
+    assert set(alone) == {'map', 'offline', 'mean'}
+    assert alone['map']['rmse_m'] < 0.25 * alone['mean']['rmse_m']
+
+
+@pytest.mark.parametrize(
+    ('text', 'wanted'),
+    [('120', (120.0, False)), ('70%', (0.7, True)), ('0.5', (0.5, False)), ('100 %', (1.0, True))],
+)
+def test_a_number_of_seconds_or_a_share(text: str, wanted: tuple[float, bool]) -> None:
+    assert seconds_or_share(text) == wanted
+
+
+@pytest.mark.parametrize('text', ['', '%', '0', '-3', '0%', '101%', 'nan', 'inf', '7 laps'])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match='neither a number of seconds'):
+        seconds_or_share(text)
+
+
+def test_names_of_learners() -> None:
+    assert some_learners('tpsr, map,tpsr') == ('tpsr', 'map')
+    with pytest.raises(ArgumentTypeError, match="no learner named 'hmm'; choose among map, tpsr"):
+        some_learners('map,hmm')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        ('--online BAG --from 1000', 'it lasts 46.5 s'),
+        ('--online BAG --figure curve.txt', 'use a name in .png, .pdf, .svg'),
+        ('--online BAG --figure /no/such/folder/x.png', 'does not exist'),
+        ('--online BAG --positions-until 5000', 'the drive ends after'),
+        ('--online missing_bag', 'missing_bag'),
+        ('model.npz', 'Name the bags'),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    arguments: str, words: str, slot_car_bag: Path, command: Command
+) -> None:
+    given = arguments.replace('BAG', str(slot_car_bag)).split()
+    assert words in command.refused('evaluate', *given)

@@ -2,42 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold info`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from command_runs import Command
 import pytest
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from two_manifold_ros.model.model import Model, RouteModel
+@pytest.fixture
+def words_of(tmp_path: Path, command: Command) -> Callable[[Model], str]:
+    """Return a function that returns the words of the table of a model."""
+
+    def words(model: Model) -> str:
+        save_model(model, tmp_path / 'm')
+        return command.words('info', tmp_path / 'm')
+
+    return words
 
 
-def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the table of a model, spaces squeezed."""
-    save_model(model, path)
-    assert main(['info', str(path)]) == 0
-    return ' '.join(capsys.readouterr().out.split())
-
-
-def test_the_json_is_the_header(model_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['info', str(model_file), '--json']) == 0
-    captured = capsys.readouterr()
-    assert not captured.err
-    assert json.loads(captured.out) == header_of(model_file)
+def test_the_json_is_the_header(model_file: Path, command: Command) -> None:
+    assert command.json('info', model_file) == header_of(model_file)
 
 
 def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
-    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, words_of: Callable[[Model], str]
 ) -> None:
-    text = text_of(slot_car_model, tmp_path / 'm', capsys)
+    text = words_of(slot_car_model)
     for words in (
         'slot car with seed 1',
         '10 Hz, windows of 20',
@@ -58,10 +53,9 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
 
 
 def test_what_was_chosen_of_the_spectral_filter(
-    spectral_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spectral_model: Model, words_of: Callable[[Model], str]
 ) -> None:
-    text = text_of(spectral_model, tmp_path / 'm', capsys)
-    chosen = spectral_model.summary['chosen']
+    text, chosen = words_of(spectral_model), spectral_model.summary['chosen']
     for words in (
         'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
         'bandwidth (medians) neighbours observation states mean error (m)',
@@ -72,7 +66,7 @@ def test_what_was_chosen_of_the_spectral_filter(
 
 
 def test_notes_origin_and_no_validation(
-    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, words_of: Callable[[Model], str]
 ) -> None:
     other = replace(
         slot_car_model,
@@ -80,20 +74,22 @@ def test_notes_origin_and_no_validation(
         origin=GeodeticOrigin(49.5, 8.25, 110.0),
         summary=slot_car_model.summary | {'validation': None, 'notes': ['one thing', 'another']},
     )
-    text = text_of(other, tmp_path / 'm', capsys)
+    text = words_of(other)
     assert 'note: one thing note: another' in text
     assert 'origin 49.5000000, 8.2500000 deg' in text
     assert 'frame (not named)' in text
     assert 'held-out' not in text
 
 
-def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_model_and_an_unreadable_summary_are_refused(
+    slot_car_model: RouteModel, tmp_path: Path, command: Command
+) -> None:
     for options in ([], ['--json']):
-        assert main(['info', str(tmp_path / 'none'), *options]) == 2
-        captured = capsys.readouterr()
-        assert not captured.out
-        assert captured.err.startswith(f'two-manifold: error: {tmp_path / "none"}: there is no')
-        assert len(captured.err.splitlines()) == 1
+        line = command.refused('info', tmp_path / 'none', *options)
+        assert line.startswith(f'{tmp_path / "none"}: there is no')
+    save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
+    assert 'its notes on the training cannot be read' in command.refused('info', tmp_path / 'm')
+    command.json('info', tmp_path / 'm')
 
 
 @pytest.mark.parametrize(
@@ -115,19 +111,9 @@ def test_the_lag_of_the_bags_and_what_was_undone(
     rows: list[tuple[float | None, float | None, float]],
     words: str,
     slot_car_model: RouteModel,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    words_of: Callable[[Model], str],
 ) -> None:
     names = ('found_s', 'uncertainty_s', 'corrected_s')
     lags = [{'recording': 'bag', **dict(zip(names, row, strict=True))} for row in rows]
-    model = replace(slot_car_model, summary=slot_car_model.summary | {'position_lag': lags})
-    assert words in text_of(model, tmp_path / 'm', capsys)
-
-
-def test_an_unreadable_summary_is_no_traceback(
-    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
-    assert main(['info', str(tmp_path / 'm')]) == 2
-    assert 'its notes on the training cannot be read' in capsys.readouterr().err
-    assert main(['info', '--json', str(tmp_path / 'm')]) == 0
+    summary = slot_car_model.summary | {'position_lag': lags}
+    assert words in words_of(replace(slot_car_model, summary=summary))

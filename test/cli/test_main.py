@@ -2,20 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit statuses, and what stays out of the way of what."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from importlib.util import find_spec
 import os
 import subprocess
 import sys
 from types import ModuleType
 
+from command_runs import Command, RUN
 import pytest
 
 from two_manifold_ros.cli.main import COMMANDS, main
 from two_manifold_ros.errors import InputError
-
-RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 
 
 @pytest.fixture
@@ -29,19 +27,24 @@ def info(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_a_command_gets_its_arguments(
-    info: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(['info', 'model.npz']) == 0
-    assert capsys.readouterr().out == 'model.npz\n'
-    assert main(['info', '--help']) == 0
-    assert info.HELP in capsys.readouterr().out
+def test_a_command_gets_its_arguments(info: ModuleType, command: Command) -> None:
+    assert command('info', 'model.npz').out == 'model.npz\n'
+    assert info.HELP in command('info', '--help').out
 
 
 @pytest.mark.parametrize('name', COMMANDS)
-def test_every_command_has_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, '--help']) == 0
-    assert '--json' in capsys.readouterr().out
+def test_every_command_has_a_module_and_json(name: str, command: Command) -> None:
+    assert find_spec(f'two_manifold_ros.cli.{name}') is not None
+    assert '--json' in command(name, '--help').out
+
+
+def failing(error: BaseException) -> Callable[[object], int]:
+    """Return what a command runs that ends with an error."""
+
+    def run(_: object) -> int:
+        raise error
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -54,20 +57,21 @@ def test_every_command_has_json(name: str, capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_errors_become_one_line_and_a_status(
-    info: ModuleType,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    status: int,
-    line: str,
+    info: ModuleType, command: Command, error: BaseException, status: int, line: str
 ) -> None:
-    def run(_: object) -> int:
-        raise error
-
-    info.run = run
-    assert main(['info', 'model.npz']) == status
-    output = capsys.readouterr().err
+    info.run = failing(error)
+    output = command('info', 'model.npz', status=status).err
     assert output.endswith(line)
     assert output.count('\n') == len(output.splitlines()) == bool(line)
+
+
+@pytest.mark.parametrize(
+    'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
+)
+def test_bugs_are_not_hidden(info: ModuleType, error: Exception) -> None:
+    info.run = failing(error)
+    with pytest.raises(type(error)):
+        main(['info', 'model.npz'])
 
 
 @pytest.mark.parametrize(('name', 'status'), [('SIGINT', 130), ('SIGTERM', 143), ('SIGHUP', 129)])
@@ -87,36 +91,11 @@ def test_signals_end_a_command_after_cleaning_up(name: str, status: int) -> None
     assert (done.returncode, done.stdout, done.stderr) == (status, b'cleaned up\n', b'')
 
 
-@pytest.mark.parametrize(
-    'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
-)
-def test_bugs_are_not_hidden(info: ModuleType, error: Exception) -> None:
-    def run(_: object) -> int:
-        raise error
-
-    info.run = run
-    with pytest.raises(type(error)):
-        main(['info', 'model.npz'])
-
-
 @pytest.mark.usefixtures('info')
-@pytest.mark.parametrize('arguments', [[], ['none'], ['info'], ['info', 'a', '--none']])
-def test_wrong_arguments_are_status_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith('two-manifold: error: ')
-    assert line.endswith('--help')
-
-
-@pytest.mark.usefixtures('info')
-@pytest.mark.parametrize('arguments', [['info', 'a', '--none'], ['info', 'a', 'b', 'c'], ['info']])
-def test_wrong_arguments_of_a_command_point_to_its_own_help(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    assert capsys.readouterr().err.endswith('see two-manifold info --help\n')
+@pytest.mark.parametrize('arguments', ['', 'none', 'info', 'info a --none', 'info a b c'])
+def test_wrong_arguments_point_to_the_help(arguments: str, command: Command) -> None:
+    own = ' info' if 'info' in arguments else ''
+    assert command.refused(*arguments.split()).endswith(f'see two-manifold{own} --help')
 
 
 def test_help_lists_the_commands_and_imports_none_of_them() -> None:
@@ -127,11 +106,6 @@ def test_help_lists_the_commands_and_imports_none_of_them() -> None:
     assert all(name in output and summary[:20] in output for name, summary in COMMANDS.items())
     assert "'numpy'" not in output
     assert "'two_manifold_ros.errors'" in output
-
-
-@pytest.mark.parametrize('name', COMMANDS)
-def test_every_command_has_a_module(name: str) -> None:
-    assert find_spec(f'two_manifold_ros.cli.{name}') is not None
 
 
 @pytest.mark.parametrize('length', [1, 1_000_000])

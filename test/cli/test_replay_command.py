@@ -2,36 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold replay`."""
 
-from __future__ import annotations
+from pathlib import Path
 
-import json
-from typing import TYPE_CHECKING
-
+from command_runs import Command
 import pytest
 
-from two_manifold_ros.cli.main import main
 from two_manifold_ros.recordings import reading
 from two_manifold_ros.recordings.reading import read_recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures('no_progress')
+@pytest.fixture
+def replay(command: Command, model_file: Path, tmp_path: Path) -> Command:
+    """Return the command that writes what the model says of a bag."""
+    return command.with_arguments('replay', model_file, '-o', tmp_path / 'bag')
 
 
 def test_the_bag_holds_what_the_json_counts(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, replay: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output = tmp_path / 'replayed'
-    arguments = [str(model_file), str(slot_car_bag), '-o', str(output)]
-    assert main(['replay', *arguments, '--json']) == 0
-    captured = capsys.readouterr()
-    assert not captured.err
-    content = json.loads(captured.out)
-    assert content['bag'] == str(output)
+    output = tmp_path / 'bag'
     samples = len(read_recording(str(slot_car_bag)).imu.stamps)
+    # Positions are not read.
+    monkeypatch.setattr(reading, 'position_decoder', None)
+    content = replay.json(slot_car_bag)
+    assert content['bag'] == str(output)
     assert content['messages']['position'] == samples - 1 - 19
     with highlevel.AnyReader([output]) as reader:
         counts = {each.topic.strip('/'): each.msgcount for each in reader.connections}
@@ -44,50 +40,19 @@ def test_the_bag_holds_what_the_json_counts(
     assert 'TRANSIENT_LOCAL' not in durable['/position']
 
 
-def test_positions_are_not_read(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_table_for_people_and_an_existing_bag_is_kept(
+    slot_car_bag: Path, tmp_path: Path, replay: Command
 ) -> None:
-    monkeypatch.setattr(reading, 'position_decoder', None)
-    arguments = [str(model_file), str(slot_car_bag), '-o', str(tmp_path / 'bag')]
-    assert main(['replay', *arguments, '--json']) == 0
-
-
-def test_a_table_for_people(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(['replay', str(model_file), str(slot_car_bag), '-o', str(tmp_path / 'bag')]) == 0
-    text = capsys.readouterr().out
+    text = replay(slot_car_bag).out
     for words in ('/position', 'geometry_msgs/msg/PoseWithCovarianceStamped', '/diagnostics'):
         assert words in text
-
-
-def test_an_existing_bag_is_kept(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / 'bag').mkdir()
-    arguments = ['replay', str(model_file), str(slot_car_bag), '-o', str(tmp_path / 'bag')]
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert 'exists already' in error
-    assert len(error.splitlines()) == 1
+    before = {path: path.read_bytes() for path in (tmp_path / 'bag').iterdir()}
+    assert 'exists already' in replay.refused(slot_car_bag)
+    assert {path: path.read_bytes() for path in (tmp_path / 'bag').iterdir()} == before
     assert list(tmp_path.iterdir()) == [tmp_path / 'bag']
 
 
-@pytest.mark.parametrize(
-    ('options', 'words'), [(['--imu-topic', '/reference'], '--imu-topic'), ([], 'does not exist')]
-)
-def test_bad_input_leaves_no_bag(
-    options: list[str],
-    words: str,
-    model_file: Path,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    bag = slot_car_bag if options else tmp_path / 'none'
-    arguments = ['replay', str(model_file), str(bag), '-o', str(tmp_path / 'bag'), *options]
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert len(error.splitlines()) == 1
+def test_bad_input_leaves_no_bag(slot_car_bag: Path, tmp_path: Path, replay: Command) -> None:
+    assert 'does not exist' in replay.refused(tmp_path / 'none')
+    assert '--imu-topic' in replay.refused(slot_car_bag, '--imu-topic', '/reference')
     assert not list(tmp_path.iterdir())

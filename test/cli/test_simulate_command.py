@@ -2,23 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold simulate`."""
 
-import json
 from pathlib import Path
 
+from command_runs import Command
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.main import main
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 
 
-def test_bag_and_json_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bag_and_json_summary(tmp_path: Path, command: Command) -> None:
     path = str(tmp_path / 'bag')
-    options = '--laps 1 --seed 3 --rate 60 --noise 0.5 --speed-wander 2 --json'
-    assert main(['simulate', '-o', path, *options.split()]) == 0
-    summary = json.loads(capsys.readouterr().out)
+    options = '--laps 1 --seed 3 --rate 60 --noise 0.5 --speed-wander 2'
+    summary = command.json('simulate', '-o', path, *options.split())
     expected = simulate(SlotCarSettings(3, 60.0, 0.5, 2.0), laps=1)
     recording = read_recording(path)
     np.testing.assert_array_equal(recording.imu.samples, expected.imu)
@@ -34,34 +32,17 @@ def test_bag_and_json_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ]
 
 
-def test_readable_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['simulate', '-o', str(tmp_path / 'bag'), '--laps', '1']) == 0
-    text = capsys.readouterr().out
+def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path: Path, command: Command) -> None:
+    text = command('simulate', '-o', tmp_path / 'bag', '--laps', '1').out
     for word in ('1 laps', 'm/s', '/imu', '/reference', 'rate (Hz)'):
         assert word in text
+    assert 'exists' in command.refused('simulate', '-o', tmp_path / 'bag')
 
 
-@pytest.mark.parametrize(
-    ('options', 'word'),
-    [
-        (['--laps', '0'], 'laps'),
-        (['--noise', '-1'], 'noise'),
-        (['--rate', 'inf'], 'rate'),
-        (['--seed', '-1'], 'seed'),
-    ],
-)
-def test_bad_values_leave_no_bag(
-    options: list[str], word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(['simulate', '-o', str(tmp_path / 'bag'), *options]) == 2
-    error = capsys.readouterr().err
-    assert word in error
+@pytest.mark.parametrize('option', ['--laps 0', '--noise -1', '--rate inf', '--seed -1'])
+def test_bad_values_leave_no_bag(option: str, tmp_path: Path, command: Command) -> None:
+    name, value = option.split()
+    error = command.refused('simulate', '-o', tmp_path / 'bag', name, value)
+    assert name.removeprefix('--') in error
     assert 'None' not in error
-    assert len(error.splitlines()) == 1
     assert not list(tmp_path.iterdir())
-
-
-def test_an_existing_bag_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / 'bag').mkdir()
-    assert main(['simulate', '-o', str(tmp_path / 'bag')]) == 2
-    assert 'exists' in capsys.readouterr().err

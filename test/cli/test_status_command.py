@@ -2,64 +2,63 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching nodes, with stand-ins for them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 import json
 import sys
 from types import ModuleType
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from command_runs import Command
 import pytest
 
-from two_manifold_ros.cli.main import main
 from two_manifold_ros.cli.status import StatusTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODULE = 'two_manifold_ros.nodes.bag_session'
 LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
 
+Play = Callable[..., list[float | None]]
 
-def play(
-    monkeypatch: pytest.MonkeyPatch, *words: tuple[int, str, dict[str, str]], nodes: int = 1
-) -> list[float | None]:
-    """Let nodes of one name say these words; return the seconds that are asked for."""
-    asked: list[float | None] = []
 
-    def listen(hear: Callable[..., Any], look: Callable[[], Any], seconds: float | None) -> None:
-        asked.append(seconds)
-        look()
-        for level, why, values in words:
-            hear('filter_node', level, why, values, nodes)
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
+    """Return a function that lets a node say words, and returns the seconds asked for."""
+
+    def played(*words: tuple[int, str, dict[str, str]], nodes: int = 1) -> list[float | None]:
+        asked: list[float | None] = []
+
+        def listen(
+            hear: Callable[..., Any], look: Callable[[], Any], seconds: float | None
+        ) -> None:
+            asked.append(seconds)
             look()
+            for level, why, values in words:
+                hear('filter_node', level, why, values, nodes)
+                look()
 
-    module = ModuleType(MODULE)
-    module.listen = listen  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, MODULE, module)
-    return asked
+        module = ModuleType(MODULE)
+        module.listen = listen  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, MODULE, module)
+        return asked
+
+    return played
 
 
-def test_a_line_for_each_change_goes_into_a_pipe(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = play(monkeypatch, (2, 'lost: a', LOST), (2, 'lost: b', LOST), (0, 'tracking', WELL))
-    assert main(['status', '--seconds', '3']) == 0
+def test_a_line_for_each_change_goes_into_a_pipe(play: Play, command: Command) -> None:
+    asked = play((2, 'lost: a', LOST), (2, 'lost: b', LOST), (0, 'tracking', WELL))
+    lines = command('status', '--seconds', '3').out.splitlines()
     assert asked == [3.0]
-    lines = capsys.readouterr().out.splitlines()
     assert [line.split('  ')[-1] for line in lines] == ['lost: a', 'tracking']
 
 
 def test_lines_stay_in_place_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    play: Play, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
     monkeypatch.setenv('COLUMNS', '60')
-    asked = play(monkeypatch, (2, 'lost: ' + 'a' * 99, LOST))
-    assert main(['status']) == 0
+    asked = play((2, 'lost: ' + 'a' * 99, LOST))
+    first, second = command('status').out.splitlines()
     assert asked == [None]
-    first, second = capsys.readouterr().out.splitlines()
     assert first == 'no node was heard yet'
     back, line = second.split('\x1b[J')
     assert back == '\x1b[1F'
@@ -67,79 +66,53 @@ def test_lines_stay_in_place_on_a_terminal(
     assert line.startswith('filter_node  ERROR')
 
 
-def test_no_node_is_heard(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    play(monkeypatch)
-    assert main(['status']) == 1
-    said = capsys.readouterr()
+def test_no_node_is_heard(play: Play, command: Command) -> None:
+    asked = play()
+    said = command('status', status=1)
     assert said.out == ''
     assert 'no filter or updater node was heard' in said.err
+    assert json.loads(command('status', '--json', '--seconds', '2', status=1).out) == {'nodes': {}}
+    assert asked == [None, 2.0]
 
 
-def test_json_is_what_each_node_said_last(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_is_what_each_node_said_last(play: Play, command: Command) -> None:
     rates = {'input_rate_hz': '99.5', 'estimate_rate_hz': 'unknown'}
-    asked = play(monkeypatch, (0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
-    assert main(['status', '--json']) == 0
-    assert asked[0] is not None
+    asked = play((0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
+    ((name, node),) = command.json('status')['nodes'].items()
     assert asked[0] > 0.0
-    ((name, node),) = json.loads(capsys.readouterr().out)['nodes'].items()
     assert name == 'filter_node'
     assert node.pop('silent_s') < 60.0
-    assert node == {
+    assert node == LOST | {
         'level': 'ERROR',
-        'status': 'lost',
-        'cause': 'diverged',
         'why': 'lost: a',
         'input_rate_hz': 99.5,
         'estimate_rate_hz': None,
         'nodes': 1,
         'gone': False,
     }
-    asked = play(monkeypatch)
-    assert main(['status', '--json', '--seconds', '2']) == 1
-    assert asked == [2.0]
-    assert json.loads(capsys.readouterr().out) == {'nodes': {}}
 
 
-def test_two_nodes_of_one_name_are_no_single_node(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    play(monkeypatch, (0, 'tracking', WELL), nodes=2)
-    assert main(['status']) == 0
-    assert '2 nodes of this name' in capsys.readouterr().out
-    assert main(['status', '--json']) == 0
-    assert json.loads(capsys.readouterr().out)['nodes']['filter_node']['nodes'] == 2
+def test_two_nodes_of_one_name_are_no_single_node(play: Play, command: Command) -> None:
+    play((0, 'tracking', WELL), nodes=2)
+    assert '2 nodes of this name' in command('status').out
+    assert command.json('status')['nodes']['filter_node']['nodes'] == 2
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])
-def test_no_number_of_seconds_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: str
-) -> None:
-    asked = play(monkeypatch, (0, 'tracking', WELL))
-    assert main(['status', '--seconds', number]) == 2
+def test_no_number_of_seconds_is_refused(play: Play, command: Command, number: str) -> None:
+    asked = play((0, 'tracking', WELL))
+    command.refused('status', '--seconds', number)
     assert asked == []
-    said = capsys.readouterr()
-    assert said.out == ''
-    assert len(said.err.splitlines()) == 1
 
 
 def test_without_ros_one_sentence_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, MODULE, None)
-    assert main(['status']) == 2
-    assert 'listens to nodes and needs ROS 2' in capsys.readouterr().err
+    assert 'listens to nodes and needs ROS 2' in command.refused('status')
 
 
-NEWEST = {
-    'status': 'tracking',
-    'cause': '',
-    'input_rate_hz': '99.97',
-    'estimate_rate_hz': '20.01',
-}
+NEWEST = WELL | {'input_rate_hz': '99.97', 'estimate_rate_hz': '20.01'}
 
 
 def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:

@@ -1,139 +1,104 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold train`."""
-
-from __future__ import annotations
+"""`two-manifold train`, with and without tuning."""
 
 from dataclasses import replace
 import json
-import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+from command_runs import Command
+from ellipse import drive, write_bag
 import numpy as np
 import pytest
 
 from two_manifold_ros.cli import train
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, train_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.training.tuning import Failure, Outcome, Trial
 
 SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
 OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 QUICK = [*OPTIONS, '--method', 'spectral']
 
 
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the last line of what is said about bad input."""
-    assert main(['train', *arguments]) == 2
-    captured = capsys.readouterr()
-    assert not captured.out
-    line: str = captured.err.splitlines()[-1]
-    assert line.startswith(('two-manifold: error: ', 'two-manifold train: error: '))
-    return line.partition('error: ')[2]
+@pytest.fixture
+def training(command: Command, slot_car_bag: Path, tmp_path: Path) -> Command:
+    """Return a training of the bag, which writes ``m``."""
+    return command.with_arguments('train', '-o', tmp_path / 'm', slot_car_bag)
 
 
 def test_the_model_is_the_one_that_the_library_trains(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, training: Command
 ) -> None:
-    path = tmp_path / 'model.npz'
-    arguments = [str(slot_car_bag), '-o', str(path), '--until', '30', *OPTIONS, '--json']
-    assert main(['train', *arguments]) == 0
-    content = json.loads(capsys.readouterr().out)
+    content = training.json('--until', '30', *OPTIONS)
     wanted = train_model([read_recording(str(slot_car_bag)).between(None, 30.0)], SETTINGS)
     save_model(wanted, tmp_path / 'wanted.npz')
-    assert path.read_bytes() == (tmp_path / 'wanted.npz').read_bytes()
-    assert content['model'] == str(path)
-    assert content['rate_hz'] == 10.0
-    assert content['window'] == 20
-    assert content['states'] == 9
-    assert content['horizons'] == [0, 5]
-    assert content['method'] == 'route'
-    assert content['kernel'] == 'laplacian-eigenmap'
-    assert content['recordings'] == [str(slot_car_bag)]
+    assert (tmp_path / 'm').read_bytes() == (tmp_path / 'wanted.npz').read_bytes()
+    expected = {
+        'model': str(tmp_path / 'm'), 'rate_hz': 10.0, 'window': 20, 'states': 9,
+        'horizons': [0, 5], 'method': 'route', 'kernel': 'laplacian-eigenmap',
+        'recordings': [str(slot_car_bag)],
+    }  # fmt: skip
+    assert {name: content[name] for name in expected} == expected
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
     assert set(content['validation']) == {'ticks', 'compared'}
 
 
 def test_two_bags_and_a_table_for_people(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, training: Command
 ) -> None:
-    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), tmp_path / 'other')
-    bags = [str(slot_car_bag), str(tmp_path / 'other')]
-    assert main(['train', *bags, '-o', str(tmp_path / 'm'), '--until', '15', *OPTIONS]) == 0
-    text = ' '.join(capsys.readouterr().out.split())
+    other = tmp_path / 'other'
+    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), other)
+    text = training.words(other, '--until', '15', *OPTIONS)
     for words in ('trained in', f'written to {tmp_path / "m"}', '10 Hz, windows of 20',
                   '/imu -> /reference', 'laplacian-eigenmap', 'states 9'):  # fmt: skip
         assert words in text
-    assert load_model(tmp_path / 'm').summary['recordings'] == bags
+    recordings = load_model(tmp_path / 'm').summary['recordings']
+    assert recordings == [str(slot_car_bag), str(other)]
 
 
 @pytest.mark.parametrize(
     ('options', 'settings'),
     [
-        ('', TrainingSettings()),
-        ('--rate 5 --window 33 --states 12', TrainingSettings(5.0, 33, 12)),
-        ('--kernel gaussian --neighbours 7', TrainingSettings(kernel='gaussian', neighbours=7)),
-        ('--dimension 30', TrainingSettings(dimension=30)),
-        ('--coupling gram-product', TrainingSettings(coupling='gram-product')),
-        ('--method spectral', TrainingSettings(method='spectral')),
-        (
-            '--method spectral --observation ridge',
-            TrainingSettings(method='spectral', observation='ridge'),
-        ),
-        (
-            '--method spectral --readout ridge',
-            TrainingSettings(method='spectral', readout='ridge'),
-        ),
-        (
-            '--method spectral --clock time',
-            TrainingSettings(method='spectral', clock='time'),
-        ),
-        ('--readout mkdr', TrainingSettings(readout='mkdr')),
-        ('--sharpness .3 --persistence .7', TrainingSettings(sharpness=0.3, persistence=0.7)),
-        ('--method paper --rate 5', TrainingSettings(5.0, **PAPER)),
-        ('--method paper --window 30', TrainingSettings(window=30, **PAPER)),
-        ('--horizons 0,3,9', TrainingSettings(horizons=(0, 3, 9))),
+        ('', {}),
+        ('--rate 5 --window 33 --states 12', {'rate_hz': 5.0, 'window': 33, 'states': 12}),
+        ('--kernel gaussian --neighbours 7', {'kernel': 'gaussian', 'neighbours': 7}),
+        ('--dimension 30', {'dimension': 30}),
+        ('--coupling gram-product', {'coupling': 'gram-product'}),
+        ('--method spectral', {'method': 'spectral'}),
+        ('--method spectral --observation ridge', {'method': 'spectral', 'observation': 'ridge'}),
+        ('--method spectral --readout ridge', {'method': 'spectral', 'readout': 'ridge'}),
+        ('--method spectral --clock time', {'method': 'spectral', 'clock': 'time'}),
+        ('--readout mkdr', {'readout': 'mkdr'}),
+        ('--sharpness .3 --persistence .7', {'sharpness': 0.3, 'persistence': 0.7}),
+        ('--method paper --rate 5', {'rate_hz': 5.0, **PAPER}),
+        ('--method paper --window 30', {'window': 30, **PAPER}),
+        ('--horizons 0,3,9', {'horizons': (0, 3, 9)}),
     ],
 )
 def test_what_is_asked_for_is_passed_on(
-    options: str,
-    settings: TrainingSettings,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    options: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
         assert len(recordings) == 1
-        assert given == settings
+        assert given == TrainingSettings(**settings)
         msg = 'far enough'
         raise InputError(msg)
 
     monkeypatch.setattr(train, 'train_model', stop)
-    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'm'), *options.split()]
-    assert refused(arguments, capsys) == 'far enough'
-
-
-def test_the_topics_asked_for_are_read(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'm')]
-    assert '/wheel' in refused([*arguments, '--imu-topic', '/wheel'], capsys)
-    assert '/gps' in refused([*arguments, '--position-topic', '/gps'], capsys)
+    assert training.refused(*options.split()) == 'far enough'
 
 
 @pytest.mark.parametrize(
@@ -170,85 +135,60 @@ def test_the_topics_asked_for_are_read(
         ('--sharpness 0', 'sharpness is 0.0, but must be above 0'),
         ('--method best', "argument --method: invalid choice: 'best'"),
         ('--states 1', 'states is 1, but must be at least 2'),
+        ('--imu-topic /wheel', '/wheel'),
+        ('--position-topic /gps', '/gps'),
     ],
 )
 def test_bad_options_leave_no_model(
-    options: str,
-    words: str,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    options: str, words: str, tmp_path: Path, training: Command
 ) -> None:
-    path = tmp_path / 'model.npz'
-    assert words in refused([str(slot_car_bag), '-o', str(path), *options.split()], capsys)
+    assert words in training.refused(*options.split())
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_bags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing = tmp_path / 'none'
-    assert str(missing) in refused([str(missing), '-o', str(tmp_path / 'm')], capsys)
-    text = tmp_path / 'notes.txt'
+def test_bad_bags(tmp_path: Path, command: Command) -> None:
+    missing, text = tmp_path / 'none', tmp_path / 'notes.txt'
     text.write_text('no bag')
-    assert str(text) in refused([str(text), '-o', str(tmp_path / 'm')], capsys)
-
-
-def test_a_bag_without_positions(
-    write_bag: Callable[..., Path],
-    drive: Callable[..., Recording],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     bare = write_bag(tmp_path / 'bare', replace(drive(4.0), positions=None))
-    message = refused([str(bare), '-o', str(tmp_path / 'm')], capsys)
-    assert str(bare) in message
-    assert 'holds no position topic' in message
+    for bag, words in ((missing, ''), (text, ''), (bare, 'holds no position topic')):
+        line = command.refused('train', bag, '-o', tmp_path / 'm')
+        assert str(bag) in line
+        assert words in line
     assert not (tmp_path / 'm').exists()
 
 
 @pytest.mark.parametrize(
-    ('place', 'words'), [('none/m.npz', 'does not exist: make it before'), ('.', 'is a folder')]
+    ('place', 'words'),
+    [
+        ('none/m.npz', 'does not exist: make it before'),
+        ('.', 'is a folder'),
+        ('notes.txt', 'exists and is no model'),
+    ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_training(
-    place: str,
-    words: str,
-    slot_car_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    place: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
+    (tmp_path / 'notes.txt').write_text('mine')
     monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
-    assert words in refused([str(slot_car_bag), '-o', str(tmp_path / place)], capsys)
+    assert words in training.refused('-o', tmp_path / place)
+    assert (tmp_path / 'notes.txt').read_text() == 'mine'
 
 
-def test_an_old_model_survives_a_training_that_fails(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / 'model.npz'
-    path.write_bytes(b'old')
-    refused([str(slot_car_bag), '-o', str(path), '--window', '400'], capsys)
-    assert path.read_bytes() == b'old'
+def test_an_old_model_survives_a_training_that_fails(tmp_path: Path, training: Command) -> None:
+    (tmp_path / 'm').write_bytes(b'old')
+    training.refused('--window', '400')
+    assert (tmp_path / 'm').read_bytes() == b'old'
 
 
 def test_wrong_units_are_warned_of_on_standard_error(
-    slot_car_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     """A training on g and deg/s may be intended, but hardly is."""
     recording = read_recording(str(slot_car_bag)).between(None, 15.0)
-    scale = np.array([1 / 9.81] * 3 + [180 / np.pi] * 3)
-    in_g = type(recording)(
-        recording.name,
-        type(recording.imu)(
-            recording.imu.topic, recording.imu.frame_id, recording.imu.stamps,
-            recording.imu.samples * scale, recording.imu.receive_stamps,
-        ),
-        recording.positions,
-    )  # fmt: skip
+    samples = recording.imu.samples * ([1 / 9.81] * 3 + [180 / np.pi] * 3)
+    in_g = replace(recording, imu=replace(recording.imu, samples=samples))
     monkeypatch.setattr(train, 'recordings_of', lambda _: [in_g])
-    assert main(['train', 'bag', '-o', str(tmp_path / 'm'), *OPTIONS, '--json']) == 0
-    captured = capsys.readouterr()
+    captured = training(*OPTIONS, '--json')
     json.loads(captured.out)
     warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
     assert any('m/s' in line for line in warnings)
@@ -265,55 +205,26 @@ def test_rare_positions_are_said_to_be_estimable(
     published: bool,
     slot_car_bag: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    training: Command,
 ) -> None:
     whole = read_recording(str(slot_car_bag))
-    assert whole.positions is not None
     some = np.arange(len(whole.positions.stamps)) % every == 0
     rare = replace(whole, positions=whole.positions.select(some))
     monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
-    assert main(['train', 'bag', '-o', 'm', '--rate', '50', '--window', '9999', *options]) == 2
-    assert ('--readout mkdr estimates' in capsys.readouterr().err) == published
+    said = training('--rate', '50', '--window', '9999', *options, status=2).err
+    assert ('--readout mkdr estimates' in said) == published
 
 
-def test_progress_is_reported_while_inspecting(
-    slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[bool] = []
-
-    def inspected(recording: Recording) -> Report:
-        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        return inspect_recording(recording)
-
-    monkeypatch.setattr(train, 'inspect_recording', inspected)
-    assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *QUICK, '--json']) == 0
-    assert seen == [True]
-
-
-def test_a_file_that_is_no_model_is_not_overwritten(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notes = tmp_path / 'notes.txt'
-    notes.write_text('mine')
-    assert 'exists and is no model' in refused([str(slot_car_bag), '-o', str(notes)], capsys)
-    assert notes.read_text() == 'mine'
-
-
-def test_a_part_that_is_the_whole_is_warned_of(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_that_is_the_whole_is_warned_of(training: Command) -> None:
     for until, warned in (('9999', True), ('30', False)):
-        target = str(tmp_path / until)
-        assert main(['train', str(slot_car_bag), '-o', target, '--until', until, *QUICK]) == 0
-        assert ('nothing of it is left to evaluate' in capsys.readouterr().err) == warned
+        said = training('--until', until, *QUICK)
+        assert ('nothing of it is left to evaluate' in said.err) == warned
 
 
 @pytest.fixture(scope='module')
 def late_bag(
-    tmp_path_factory: pytest.TempPathFactory,
-    write_bag: Callable[..., Path],
-    slot_car_laps: tuple[Recording, Recording],
+    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
 ) -> Path:
     """Return four laps of the slot car with positions that are 0.2 s late."""
     folder = tmp_path_factory.mktemp('late')
@@ -334,50 +245,197 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     said: str,
     late_bag: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: Command,
 ) -> None:
-    path = str(tmp_path / 'm')
-    assert main(['train', str(late_bag), '-o', path, *QUICK, *options, '--json']) == 0
-    captured = capsys.readouterr()
+    captured = command('train', late_bag, '-o', tmp_path / 'm', *QUICK, *options, '--json')
     (row,) = json.loads(captured.out)['position_lag']
     assert row['found_s'] == pytest.approx(0.2, abs=0.03)
     assert row['corrected_s'] == pytest.approx(corrected_s, abs=0.03)
     assert said in captured.err
     assert ('--position-lag auto' in captured.err) == (not options)
-    assert main(['info', path]) == 0
-    text = ' '.join(capsys.readouterr().out.split())
+    text = command.words('info', tmp_path / 'm')
     assert 'position lag found 0.2' in text
     assert ('corrected by 0.2' in text) == bool(options)
     assert ('not corrected' in text) != bool(options)
 
 
 def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
-    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, training: Command
 ) -> None:
     rates: list[float | None] = []
     monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
-    refused([str(slot_car_bag), '-o', 'm', '--rate', '5', '--window', '999'], capsys)
+    training.refused('--rate', '5', '--window', '999')
     assert rates == [5.0]
 
 
-def test_the_help_gives_the_sharpness_that_a_training_takes(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(['train', '--help']) == 0
-    words = ' '.join(capsys.readouterr().out.split())
-    taken = usual_tuning(TrainingSettings()).sharpness
+def test_the_help_gives_the_sharpness_that_a_training_takes(command: Command) -> None:
+    words, taken = command.words('train', '--help'), usual_tuning(TrainingSettings()).sharpness
     assert f'likelihood of an observation, for method route (default: {taken:g})' in words
 
 
 def test_a_route_is_trained_shown_and_run(
-    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_bag: Path, tmp_path: Path, command: Command, training: Command
 ) -> None:
-    path = str(tmp_path / 'route.npz')
     options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--sharpness', '0.3']
-    assert main(['train', str(slot_car_bag), '-o', path, *options]) == 0
-    assert 'places' in capsys.readouterr().out
-    assert main(['info', path, '--json']) == 0
-    summary = json.loads(capsys.readouterr().out)['summary']
+    assert 'places' in training(*options).out
+    summary = command.json('info', tmp_path / 'm')['summary']
     assert (summary['method'], summary['chosen']['sharpness']) == ('route', 0.3)
-    assert main(['evaluate', path, str(slot_car_bag), '--json']) == 0
-    assert json.loads(capsys.readouterr().out)['horizons']['0']['rmse_m'] < 0.1
+    content = json.loads(command('evaluate', tmp_path / 'm', slot_car_bag, '--json').out)
+    assert content['horizons']['0']['rmse_m'] < 0.1
+
+
+TO_TUNE = ['--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rate', '5']
+"""So that sharpness and persistence of a route are left."""
+
+
+@pytest.fixture(scope='module')
+def long_bag(
+    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
+) -> Path:
+    """Return twelve laps of the slot car, hardly more than a tuning needs."""
+    laps = slot_car_laps[0].between(None, 115.0)
+    return write_bag(tmp_path_factory.mktemp('long') / 'bag', laps)
+
+
+class Trials:
+    """Made-up errors, lower with less persistence; a trial is interrupted on request."""
+
+    def __init__(self) -> None:
+        self.tried: list[TrainingSettings] = []
+        self.interrupt_at = -1
+
+    def __call__(self, settings: TrainingSettings) -> Outcome:
+        if len(self.tried) == self.interrupt_at:
+            raise KeyboardInterrupt
+        self.tried.append(settings)
+        if settings.sharpness == 0.1:
+            return Failure('not now')
+        error_m = 0.4 * (settings.persistence or 0.0)
+        return Trial(error_m, ((0.99 * error_m, error_m), (error_m, 1.01 * error_m)))
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
+    """Return what is run in the place of real trials."""
+    made_up = Trials()
+    monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: made_up)
+    # What would be fitted without a tuning is then what is usual.
+    fold = SimpleNamespace(passes=SimpleNamespace(persistence=0.5))
+    monkeypatch.setattr(tune_module, 'RouteFold', lambda *_: fold)
+    return made_up
+
+
+def test_the_model_is_trained_with_what_was_found(
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
+) -> None:
+    path = tmp_path / 'm.npz'
+    said = command.words('train', long_bag, '-o', path, '--tune', *TO_TUNE)
+    sentence = 'tuning: persistence 0.5 -> 0.05: held-out error 0.200 -> 0.020 m (90 % less)'
+    for words in (
+        sentence,
+        '-> persistence 0.05 4 of 4 0.020',
+        '(untuned) 0.200',
+        'failed: sharpness 0.1: not',
+    ):
+        assert words in said
+    model = load_model(path)
+    assert model.summary['chosen']['persistence'] == 0.05
+    assert len(model.summary['validation']['compared']) == 1
+    assert len(model.summary['tuning']['trials']) == len(trials.tried) == 9
+    assert sentence in command.words('info', path)
+
+
+def test_what_was_given_is_not_tuned_and_trials_are_counted(
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
+) -> None:
+    options = ['--tune', '--trials', '3', '--sharpness', '0.3', *TO_TUNE]
+    content = command.json('train', long_bag, '-o', tmp_path / 'm', *options)
+    assert len(content['tuning']['trials']) == len(trials.tried) == 3
+    for each in trials.tried:
+        assert (each.sharpness, each.kernel, each.rate_hz) == (0.3, 'gaussian', 5.0)
+
+
+def test_interrupted_it_goes_on_where_it_was(
+    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
+) -> None:
+    path = tmp_path / 'm'
+    arguments = ['train', long_bag, '-o', path, '--tune', '--trials', '5', *TO_TUNE]
+    trials.interrupt_at = 0
+    assert 'stopped' not in command(*arguments, status=130).err
+    assert not list(tmp_path.iterdir())
+    trials.interrupt_at = 2
+    journal = f'{path}.tuning.json'
+    said = command(*arguments, status=130).err
+    assert f'stopped: 2 trials are kept in {journal}, from which the' in said
+    assert not path.exists()
+    trials.interrupt_at = -1
+    command(*arguments)
+    assert len(trials.tried) == len(set(trials.tried)) == 5
+    resumed = path.read_bytes()
+    command(*arguments, '--no-resume')
+    assert len(trials.tried) == 10
+    assert path.read_bytes() == resumed
+
+
+def test_too_short_a_recording_says_so_and_is_trained_on(
+    slot_car_bag: Path, tmp_path: Path, command: Command
+) -> None:
+    path = tmp_path / 'm'
+    options = ['--tune', '--window', '20', '--horizons', '0,5', '--until', '30']
+    said = command('train', slot_car_bag, '-o', path, *options).out
+    assert 'note: nothing was tuned: the recording is too short to choose settings: ' in said
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ('--trials 9', '--trials is about tuning: add --tune, or leave it out'),
+        ('--no-resume', '--no-resume is about tuning: add --tune, or leave it out'),
+        ('--tune --trials 0', '--trials 0 must be at least 1'),
+        ('--tune --method paper', '--method paper settles everything itself: leave out --tune'),
+    ],
+)
+def test_options_that_make_no_sense(
+    options: str, words: str, tmp_path: Path, command: Command
+) -> None:
+    assert words in command.refused('train', 'bag', '-o', tmp_path / 'm', *options.split())
+
+
+def test_a_file_in_the_place_of_the_journal(
+    long_bag: Path, tmp_path: Path, command: Command
+) -> None:
+    notes = tmp_path / 'm.tuning.json'
+    notes.write_text('mine')
+    line = command.refused('train', long_bag, '-o', tmp_path / 'm', '--tune', *TO_TUNE)
+    assert f'{notes} exists and is no journal of a tuning' in line
+    assert notes.read_text() == 'mine'
+
+
+def summary_of(changed: dict[str, Any], rows: int) -> dict[str, Any]:
+    trials = [
+        {'changed': {'window': 60 + row}, 'score_m': 1.0 - 0.01 * row, 'laps_won': [1, 2]}
+        for row in range(rows)
+    ]
+    return {
+        'note': None, 'laps': 4.0, 'untuned_m': 1.0, 'tuned_m': 0.8, 'trials': trials,
+        'untuned': dict.fromkeys(changed, 1), 'changed': changed,
+    }  # fmt: skip
+
+
+def test_the_ten_best_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_tuning(summary_of({'window': 71}, 12))
+    said = capsys.readouterr().out
+    shown = [line.split()[-1] for line in said.splitlines() if ' 1 of 2 ' in line]
+    assert shown == [f'{1.0 - 0.01 * row:.3f}' for row in reversed(range(2, 12))]
+    assert 'best of 12 trials over 4.0 held-out laps' in said
+
+
+def test_changes_in_words() -> None:
+    changed = {'refined': False, 'horizons': [0, 5], 'kernel': 'gaussian', 'sharpness': 0.25}
+    assert in_a_sentence(summary_of(changed, 0)) == (
+        'tuning: refined 1 -> no, horizons 1 -> 0,5, kernel 1 -> gaussian, sharpness 1 -> 0.25: '
+        'held-out error 1.000 -> 0.800 m (20 % less)'
+    )
+    nothing = in_a_sentence(summary_of({}, 0))
+    assert nothing == 'tuning: nothing is better by more than chance than the settings without it'

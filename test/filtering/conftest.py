@@ -1,17 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of samples that the model was not trained on."""
+"""A stream of samples that the model was not trained on, and a filter for them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from filter_runs import feed, Stream
 import pytest
 
-if TYPE_CHECKING:
-    from filter_runs import Stream
-
-    from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')
@@ -19,3 +16,15 @@ def stream(slot_car_laps: tuple[Recording, Recording]) -> Stream:
     """Return 25 s of the laps to test on: 250 samples, one a tick."""
     imu = slot_car_laps[1].imu
     return list(zip(imu.stamps[:250].tolist(), imu.samples[:250], strict=True))
+
+
+@pytest.fixture
+def live(slot_car_model: RouteModel) -> Filter:
+    """Return a new filter."""
+    return Filter(slot_car_model)
+
+
+@pytest.fixture(scope='session')
+def usual(slot_car_model: RouteModel, stream: Stream) -> list[Estimate]:
+    """Return what a new filter says about the stream."""
+    return feed(Filter(slot_car_model), stream)

@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Valid numbers, the reach of an ellipse, and the modes of a position."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-from filter_runs import bits, feed
+from filter_runs import Adding, bits, feed, Stream
 import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import (
+    Estimate,
     half_axis,
     is_valid_gaussian,
     limits_of,
@@ -24,12 +23,8 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
 from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.ticks.segments import Channels
-
-if TYPE_CHECKING:
-    from filter_runs import Stream
-
-    from two_manifold_ros.model.model import Model, RouteModel
 
 
 def numbers() -> list[Any]:
@@ -74,48 +69,47 @@ def test_every_covariance_has_to_be_one(bad: list[list[float]]) -> None:
     assert not is_valid_gaussian(state, means, covariances)
 
 
-TRACK = np.array([[0.0, 0.0], [0.04, 0.02], [10.0, 4.0], [np.nan, 1.0], [9.97, 4.03], [5.0, 0.0]])
+TRACK = [[0.0, 0.0], [0.04, 0.02], [10.0, 4.0], [np.nan, 1.0], [9.97, 4.03], [5.0, 0.0]]
+LINE = np.column_stack([np.arange(100.0), np.zeros(100)])
+LESS_AND_LESS = np.geomspace(1.0, 1e-2, 100) / np.geomspace(1.0, 1e-2, 100).sum()
 
 
-def test_passes_of_one_place_are_one_place() -> None:
-    found = PositionModes(TRACK).read(np.array([0.1, 0.3, 0.2, 0.15, 0.05, 0.2]))
-    # Squares of 0.1 m; the tick that was nowhere keeps its share to itself.
-    wanted = [[0.03, 0.015, 0.4], [9.994, 4.006, 0.25], [5.0, 0.0, 0.2]]
-    np.testing.assert_allclose(found, wanted)
-
-
-def test_the_second_place_is_not_hidden_by_many_ticks_at_the_first() -> None:
-    positions = np.concatenate([np.zeros((500, 2)), [[8.0, 3.0]]])
-    weights = np.append(np.full(500, 0.9 / 500), 0.1)
-    np.testing.assert_allclose(PositionModes(positions).read(weights), [[0, 0, 0.9], [8, 3, 0.1]])
-
-
-def test_only_the_likeliest_and_none_that_are_faint() -> None:
-    positions = np.column_stack([np.arange(100.0), np.zeros(100)])
-    weights = np.geomspace(1.0, 1e-2, 100)
-    found = PositionModes(positions).read(weights / weights.sum())
-    assert len(found) == 50
-    np.testing.assert_allclose(found[:, 0], np.arange(50))
-    weights = np.full(100, 0.0005)
-    weights[7] = 1.0 - weights[1:].sum()
-    np.testing.assert_allclose(PositionModes(positions).read(weights), [[7.0, 0.0, weights[7]]])
-
-
-def test_a_vehicle_that_never_moved() -> None:
+@pytest.mark.parametrize(
+    ('positions', 'weights', 'wanted'),
+    [
+        # Squares of 0.1 m; the tick that was nowhere keeps its share to itself.
+        (
+            TRACK,
+            [0.1, 0.3, 0.2, 0.15, 0.05, 0.2],
+            [[0.03, 0.015, 0.4], [9.994, 4.006, 0.25], [5.0, 0.0, 0.2]],
+        ),
+        # Many ticks at the first place do not hide the second.
+        ([[0, 0]] * 500 + [[8, 3]], [0.9 / 500] * 500 + [0.1], [[0, 0, 0.9], [8, 3, 0.1]]),
+        # Only the likeliest are given, and none that are faint.
+        (LINE, LESS_AND_LESS, np.column_stack([LINE, LESS_AND_LESS])[:50]),
+        (LINE, [0.9505, *[0.0005] * 99], [[0.0, 0.0, 0.9505]]),
+        # A vehicle that never moved.
+        ([[2, 2]] * 3, [1 / 3] * 3, [[2, 2, 1]]),
+    ],
+    ids=['passes', 'hidden', 'many', 'faint', 'parked'],
+)
+def test_passes_of_one_place_are_one_place(
+    positions: list[list[float]], weights: list[float], wanted: list[list[float]]
+) -> None:
     with np.errstate(all='raise'):
-        found = PositionModes(np.full((3, 2), 2.0)).read(np.full(3, 1 / 3))
-    np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]])
+        found = PositionModes(np.array(positions, dtype=float)).read(np.array(weights))
+    np.testing.assert_allclose(found, wanted)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
 def test_they_are_reported_as_often_as_asked(
-    places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream
+    places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream, usual: list[Estimate]
 ) -> None:
     found = feed(Filter(slot_car_model, places_hz), stream)
     published = [each.tick for each in found if each.places is not None]
     assert published == list(range(0, len(found), every))
-    assert bits(found) == bits(feed(Filter(slot_car_model), stream))
+    assert bits(found) == bits(usual)
 
 
 def test_they_are_where_the_position_is_once_it_is_found(
@@ -124,11 +118,9 @@ def test_they_are_where_the_position_is_once_it_is_found(
     # Not where the drives started, which says where it is before anything is observed.
     found = feed(Filter(slot_car_model, 5.0), stream[65:])
     first, later = found[0].places, [each for each in found[40:] if each.places is not None]
-    assert first is not None
     assert len(first) > 10
     assert first[:, 2].max() < 0.5
     for each in later:
-        assert each.places is not None
         chances = each.places[:, 2]
         assert 0.9 < chances.sum() <= 1.0 + 1e-12
         assert (np.diff(chances) <= 0.0).all()
@@ -137,13 +129,10 @@ def test_they_are_where_the_position_is_once_it_is_found(
 
 
 def test_they_are_not_reported_unasked_nor_by_the_spectral_filter(
-    slot_car_model: RouteModel, spectral_model: Model, stream: Stream
+    usual: list[Estimate], spectral_model: Model, stream: Stream
 ) -> None:
-    for live in (Filter(slot_car_model), Filter(spectral_model, 5.0)):
-        assert all(each.places is None for each in feed(live, stream[:60]))
-
-
-WINDOW = 3
+    for each in usual, feed(Filter(spectral_model, 5.0), stream[:60]):
+        assert all(estimate.places is None for estimate in each)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,30 +144,9 @@ class OtherModel(ModelHead):
         return 2
 
 
-class Adding:
-    """Has the sum of the pixels for its state, and the newest one for a position."""
-
-    def __init__(self) -> None:
-        self.state = np.zeros(2)
-        self.seen = 0
-
-    def start(self) -> None:
-        self.__init__()
-
-    def coast(self, ticks: int) -> None:
-        self.state[1] += ticks
-        self.seen = 0
-
-    def update(self, values: np.ndarray) -> UpdateResult:
-        self.state[0] = values.sum()
-        self.seen += 1
-        return UpdateResult(1.0, True, 1.0, False)
-
-    def read(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.full((2, 2), self.state[0]), np.stack([0.01 * np.eye(2)] * 2)
-
-    def places(self) -> np.ndarray:
-        return np.array([[1.0, 2.0, 1.0]])
+def pushed(live: Filter, *ticks: int) -> list[Estimate]:
+    """Push a sample at each of some ticks, every pixel of which is the number of the tick."""
+    return feed(live, [(tick * 100_000_000, np.full(10, float(tick))) for tick in ticks])
 
 
 @pytest.fixture
@@ -192,7 +160,7 @@ def pixels(slot_car_model: RouteModel) -> OtherModel:
         tuple(f'pixel.{number}' for number in range(10)),
     )
     shared = {name: getattr(slot_car_model, name) for name in ModelHead.__dataclass_fields__}
-    return OtherModel(**shared | {'window': WINDOW, 'horizons': (0,), 'channels': channels})
+    return OtherModel(**shared | {'window': 3, 'horizons': (0,), 'channels': channels})
 
 
 def test_any_number_of_channels(pixels: OtherModel) -> None:
@@ -200,11 +168,7 @@ def test_any_number_of_channels(pixels: OtherModel) -> None:
     live = Filter(pixels, 10.0, tick_filter=adding)
     live.warm_up()
     assert adding.seen == 0
-    found = [
-        estimate
-        for tick in range(1, 7)
-        for estimate in live.push(tick * pixels.period_ns, np.full(10, tick))
-    ]
+    found = pushed(live, *range(1, 7))
     assert [each.state[0] for each in found] == [10.0, 20.0, 30.0, 40.0, 50.0]
     assert [each.status for each in found][1:3] == [Status.FILLING, Status.TRACKING]
     np.testing.assert_array_equal(found[-1].positions, [[50.0, 50.0]])
@@ -214,11 +178,8 @@ def test_any_number_of_channels(pixels: OtherModel) -> None:
 
 
 def test_a_gap_reaches_the_tick_filter(pixels: OtherModel) -> None:
-    model = replace(pixels, max_gap_ns=pixels.period_ns)
-    live = Filter(model, tick_filter=Adding())
-    for tick in (1, 2, 5, 6):
-        found = live.push(tick * model.period_ns, np.full(10, tick))
-    assert found[0].state[1] == 3.0
+    live = Filter(replace(pixels, max_gap_ns=pixels.period_ns), tick_filter=Adding())
+    assert pushed(live, 1, 2, 5, 6)[-1].state[1] == 3.0
     live.reset('a test')
     assert live.why == 'reset: a test'
 
@@ -229,16 +190,14 @@ def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
 ) -> None:
     adding = Adding()
     live = Filter(pixels, tick_filter=adding)
-    for tick in range(1, 7):
-        found = live.push(tick * pixels.period_ns, np.full(10, tick))
-    assert found[0].valid
+    assert pushed(live, *range(1, 7))[-1].valid
     means, covariances = adding.read()
     broken = {'state': adding.state, 'means': means, 'covariances': covariances}
     broken[part].flat[-1] = np.nan
     monkeypatch.setattr(adding, 'read', lambda: (means, covariances))
-    found = live.push(7 * pixels.period_ns, np.full(10, 7))
-    assert (found[0].status, found[0].cause) == (Status.LOST, 'numerics')
-    assert np.isnan(found[0].ellipse_m)
+    (found,) = pushed(live, 7)
+    assert (found.status, found.cause) == (Status.LOST, 'numerics')
+    assert np.isnan(found.ellipse_m)
 
 
 def test_ticks_at_rest_are_neither_rejected_nor_restarts(
@@ -249,8 +208,7 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(
     for standing in (True, False):
         result = UpdateResult(0.0, False, 1.0, True, standing=standing)
         monkeypatch.setattr(adding, 'update', lambda _, result=result: result)
-        for tick in range(1, 4):
-            live.push(tick * pixels.period_ns, np.zeros(10))
+        pushed(live, 1, 2, 3)
         assert live.counters['rejected_observations'] == (0 if standing else 2)
         assert live.counters['restarts'] == (0 if standing else 2)
         live.reset('a test')
@@ -261,18 +219,13 @@ def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
         make_tick_filter(pixels)
 
 
-KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')
-
-
-@pytest.mark.parametrize('kind', KINDS)
 def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
-    kind: str, stream: Stream, request: pytest.FixtureRequest
+    each_model: Model, stream: Stream
 ) -> None:
-    model = request.getfixturevalue(kind)
-    limits = limits_of(model)
-    assert half_axis(make_tick_filter(model).read()[1][0]) > limits.error_m > limits.warn_m
-    assert limits.error_m < half_axis(np.cov(model.track.T))
-    full = feed(Filter(model), stream)[model.window :]
+    limits = limits_of(each_model)
+    assert half_axis(make_tick_filter(each_model).read()[1][0]) > limits.error_m > limits.warn_m
+    assert limits.error_m < half_axis(np.cov(each_model.track.T))
+    full = feed(Filter(each_model), stream)[each_model.window :]
     assert all(each.ellipse_m < limits.warn_m for each in full)
 
 
@@ -281,8 +234,7 @@ def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> Non
     assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
     assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)
     assert limits_of(slot_car_model, 5.0, 7.0) == EllipseLimits(5.0, 7.0)
-    strict = Filter(slot_car_model, limits=limits_of(slot_car_model, 1e-4, 2e-4))
-    found = feed(strict, stream)
+    found = feed(Filter(slot_car_model, limits=limits_of(slot_car_model, 1e-4, 2e-4)), stream)
     assert {each.status for each in found} == {Status.FILLING, Status.LOCALISING}
     assert found[-1].why.startswith('localising: the 95 % ellipse reaches 0.')
 
@@ -295,7 +247,5 @@ def test_limits_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(InputError, match='set both so that the first is above 0'):
         limits_of(slot_car_model, *given)
-
-
-def test_of_a_stream_of_which_nothing_was_learned_there_are_none() -> None:
+    # Of a stream of which nothing was learned there are none.
     assert limits_of(make_head()) == EllipseLimits(math.inf, math.inf)

@@ -2,42 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the filter does with samples: which it uses, and what its estimates are made of."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 import itertools
 import os
 from pathlib import Path
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
-from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
+from filter_runs import Adding, bits, CAUSES, feed, numbers, set_aside, shifted, stamps, Stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from filter_runs import Stream
-
-    from two_manifold_ros.model.model import Model, RouteModel
-    from two_manifold_ros.typing import Floats
-
-    Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
-
-
+Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
 SECOND = 1_000_000_000
 
 
@@ -79,35 +69,30 @@ def test_shifting_all_stamps_changes_the_stamps_only(
     slot_car_model: RouteModel, stream: Stream, shift: int
 ) -> None:
     here, there = Filter(slot_car_model), Filter(slot_car_model)
-    usual = feed(here, stream)
-    moved = feed(there, shifted(stream, shift))
+    usual, moved = feed(here, stream), feed(there, shifted(stream, shift))
     assert bits(moved) == bits(usual)
     assert stamps(moved) == [stamp + shift for stamp in stamps(usual)]
     assert there.counters == here.counters
 
 
-@pytest.mark.parametrize('kind', ['list', 'array', 'float32 array'])
+@pytest.mark.parametrize('convert', [np.ndarray.tolist, np.float64, np.asarray])
 def test_samples_come_in_any_sequence(
-    kind: str, slot_car_model: RouteModel, stream: Stream
+    convert: Callable[[Floats], object], slot_car_model: RouteModel, stream: Stream
 ) -> None:
     single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
-    wanted = feed(
-        Filter(slot_car_model), [(stamp, sample.astype(float)) for stamp, sample in single]
+    wanted, found = (
+        feed(Filter(slot_car_model), [(stamp, make(sample)) for stamp, sample in single])
+        for make in (lambda sample: sample.astype(float), convert)
     )
-    live = Filter(slot_car_model)
-    convert = {'list': np.ndarray.tolist, 'array': np.float64, 'float32 array': np.asarray}[kind]
-    found = [each for stamp, sample in single for each in live.push(stamp, convert(sample))]
     assert bits(found) == bits(wanted)
 
 
 @pytest.mark.parametrize('cause', CAUSES)
 def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause: str, slot_car_model: RouteModel, stream: Stream
+    cause: str, slot_car_model: RouteModel, live: Filter, stream: Stream
 ) -> None:
-    clean, live = Filter(slot_car_model), Filter(slot_car_model)
+    clean, found, count = Filter(slot_car_model), [], 0
     wanted = feed(clean, stream)
-    found = []
-    count = 0
     for index, (stamp, sample) in enumerate(stream):
         found += live.push(stamp, sample)
         if index % 7 == 3:
@@ -119,8 +104,7 @@ def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     assert live.counters == clean.counters + Counter({'received': count, cause: count})
 
 
-def test_the_limit_itself_is_in_range(slot_car_model: RouteModel) -> None:
-    live = Filter(slot_car_model)
+def test_the_limit_itself_is_in_range(slot_car_model: RouteModel, live: Filter) -> None:
     channels = slot_car_model.channels
     live.push(SECOND, channels.mean + (1.0 - 1e-12) * channels.limit)
     assert live.counters['used'] == 1
@@ -207,156 +191,106 @@ def mixed(stream: Stream) -> Stream:
     return [stream[row] for row in order.tolist()]
 
 
+@pytest.fixture
+def sorting(slot_car_model: RouteModel) -> Filter:
+    """Return a filter that sorts its samples."""
+    return Filter(slot_car_model, reorder_ns=SPAN)
+
+
 @pytest.mark.long
 def test_disorder_within_the_span_changes_no_bit(
-    slot_car_model: RouteModel, stream: Stream
+    sorting: Filter, live: Filter, stream: Stream, usual: list[Estimate]
 ) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    disorder = mixed(stream)
+    """It costs the span, and nothing ends a tick before it is said."""
+    disorder, found = mixed(stream), []
     assert disorder != stream
-    found = feed(live, disorder)
-    wanted = feed(Filter(slot_car_model), stream)
-    assert len(wanted) - 3 <= len(found) < len(wanted)
-    assert bits(found) == bits(wanted[: len(found)])
-    assert stamps(found) == stamps(wanted[: len(found)])
-    assert set_aside(live.counters) == 0
-    assert live.counters['received'] == live.counters['used'] + live.waiting
-    without = Filter(slot_car_model)
-    feed(without, disorder)
-    assert without.counters['out_of_order'] > 50
-
-
-def test_it_costs_the_span_and_nothing_ends_a_tick_before_it_is_said(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    for stamp, sample in mixed(stream):
-        ends = live.tick_ends
-        for estimate in live.push(stamp, sample):
+    for stamp, sample in disorder:
+        ends = sorting.tick_ends
+        for estimate in sorting.push(stamp, sample):
             assert stamp - estimate.stamp_ns >= SPAN
             assert ends <= stamp
+            found.append(estimate)
+    assert len(usual) - 3 <= len(found) < len(usual)
+    assert bits(found) == bits(usual[: len(found)])
+    assert stamps(found) == stamps(usual[: len(found)])
+    assert set_aside(sorting.counters) == 0
+    assert sorting.counters['received'] == sorting.counters['used'] + sorting.waiting
+    feed(live, disorder)
+    assert live.counters['out_of_order'] > 50
 
 
 def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
-    slot_car_model: RouteModel, stream: Stream
+    sorting: Filter, live: Filter, stream: Stream
 ) -> None:
-    live = Filter(slot_car_model, reorder_ns=SPAN)
-    feed(live, mixed(stream[:50]))
-    live.push(stream[50][0] + 9 * SECOND, stream[50][1])
-    assert live.waiting > 2
-    live.reset('a test')
-    assert live.waiting == 0
-    assert live.counters['wild_stamp'] == 1
-    assert live.counters['received'] == 51 == live.counters['used'] + 1
-    again = [(stamp - SECOND, sample) for stamp, sample in stream[:80]]
-    found = feed(live, again)
-    assert bits(found) == bits(feed(Filter(slot_car_model), again)[: len(found)])
+    feed(sorting, mixed(stream[:50]))
+    sorting.push(stream[50][0] + 9 * SECOND, stream[50][1])
+    assert sorting.waiting > 2
+    sorting.reset('a test')
+    assert sorting.waiting == 0
+    assert sorting.counters['wild_stamp'] == 1
+    assert sorting.counters['received'] == 51 == sorting.counters['used'] + 1
+    again = shifted(stream[:80], -SECOND)
+    found = feed(sorting, again)
+    assert bits(found) == bits(feed(live, again)[: len(found)])
 
 
-def test_any_sample_may_end_a_tick_while_a_jump_waits(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    live = Filter(slot_car_model)
+def test_any_sample_may_end_a_tick_while_a_jump_waits(live: Filter, stream: Stream) -> None:
     feed(live, stream[:50])
     assert live.tick_ends > 0
     live.push(stream[50][0] - 9 * SECOND, stream[50][1])
     assert live.tick_ends == 0
 
 
-NOW = 1_700_000_000_000_000_000
 MS = 1_000_000
-PERIOD = 50 * MS
-MAX_GAP = 200 * MS
-LATE_NS = 40 * MS
-
-
 STEPS = st.lists(
     st.integers(1, 20)
     | st.sampled_from([0, -1, -30, -499, -500, -501, 200, 201, 800, -3000, 3_600_000]),
     max_size=80,
 )
-
-
 WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2, 7]), max_size=80)
-
-
-class Live:
-    """Samples through a gate into ticks, as the filter does it."""
-
-    def __init__(self, reorder_ns: int = 0) -> None:
-        self.gate: StampGate[float] = StampGate(MAX_GAP, reorder_ns=reorder_ns)
-        self.counters: Counter[str] = Counter()
-        self.used: list[tuple[Verdict, int, float]] = []
-        self.stretches: list[list[tuple[int, float]]] = []
-        self._averager = TickAverager(1, PERIOD, MAX_GAP)
-
-    def push(self, stamp: int, value: float) -> None:
-        for judged in self.gate.push(stamp, value):
-            self._use(*judged)
-
-    def end(self) -> None:
-        for judged in self.gate.drain():
-            self._use(*judged)
-
-    def _use(self, verdict: Verdict, stamp: int, value: float) -> None:
-        if verdict not in USED:
-            self.counters[verdict.value] += 1
-            return
-        self.used.append((verdict, stamp, value))
-        sample = np.array([value])
-        if verdict is not Verdict.ACCEPT:
-            self._averager.start(stamp, sample)
-            self.stretches.append([])
-            return
-        count, ends, means = self._averager.push(stamp, sample)
-        self.stretches[-1] += zip(ends[:count].tolist(), means[:count, 0].tolist(), strict=True)
 
 
 def stamps_of(steps: list[int], wild: list[int]) -> list[int]:
     """Return a course in milliseconds as stamps, some of them far from where they belong."""
     course = itertools.accumulate(steps)
     away = itertools.chain(wild, itertools.repeat(0))
-    return [max(0, NOW + (step + off) * MS) for step, off in zip(course, away, strict=False)]
+    now = 1_700_000_000_000
+    return [max(0, now + step + off) * MS for step, off in zip(course, away, strict=False)]
 
 
-@given(STEPS, WILD)
+@pytest.fixture(scope='session')
+def summing(slot_car_model: RouteModel) -> RouteModel:
+    """Return a model of ticks of 50 ms and gaps from 200 ms on, in the range of which all is."""
+    channels = replace(slot_car_model.channels, mean=np.zeros(6), limit=np.full(6, 1e3))
+    return replace(slot_car_model, channels=channels, period_ns=50 * MS, max_gap_ns=200 * MS)
+
+
+@given(STEPS, WILD, st.sampled_from([0, 40 * MS]))
 def test_a_live_stream_and_a_recording_give_the_same_ticks(
-    steps: list[int], wild: list[int]
+    summing: RouteModel, steps: list[int], wild: list[int], reorder_ns: int
 ) -> None:
+    """And every sample is used, refused or waiting."""
     stamps = stamps_of(steps, wild)
-    live = Live()
-    for index, stamp in enumerate(stamps):
-        live.push(stamp, float(index))
-    live.end()
     samples = np.tile(np.arange(float(len(stamps)))[:, None], (1, 6))
+    live, found = Filter(summing, tick_filter=Adding(), reorder_ns=reorder_ns), []
+    for count, (stamp, sample) in enumerate(zip(stamps, samples, strict=True), start=1):
+        found += [(each.stamp_ns, each.state[0]) for each in live.push(stamp, sample)]
+        assert count == live.counters['used'] + set_aside(live.counters) + live.waiting
+    live.reset('the end')
+    assert live.waiting == 0
+    if reorder_ns:
+        return
     array = np.array(stamps, dtype=np.int64)
     recording = Recording('any', ImuStream('/imu', '', array, samples, array), None)
-    segments, counts = cut_segments(recording, PERIOD, MAX_GAP)
-    found = [each for each in live.stretches if each]
+    segments, counts = cut_segments(recording, summing.period_ns, summing.max_gap_ns)
     wanted = [
-        list(zip(each.stamps.tolist(), each.values[:, 0].tolist(), strict=True))
+        (stamp, values.sum())
         for each in segments
+        for stamp, values in zip(each.stamps.tolist(), each.values, strict=True)
     ]
     assert found == wanted
-    assert len(live.used) == counts['used']
-    for cause in ('zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
+    for cause in ('used', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
         assert live.counters[cause] == counts[cause]
-
-
-@given(STEPS, WILD, st.sampled_from([0, LATE_NS]))
-def test_every_sample_is_used_refused_or_waiting(
-    steps: list[int], wild: list[int], reorder_ns: int
-) -> None:
-    live = Live(reorder_ns)
-    for index, stamp in enumerate(stamps_of(steps, wild), start=1):
-        live.push(stamp, 0.0)
-        assert index == len(live.used) + live.counters.total() + live.gate.waiting
-    live.end()
-    assert live.gate.waiting == 0
-    for stretch in live.stretches:
-        assert all(
-            after - before == PERIOD for (before, _), (after, _) in itertools.pairwise(stretch)
-        )
 
 
 RUN = """

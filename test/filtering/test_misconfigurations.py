@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each misconfiguration is undone by its correction, and is listed once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
-from misconfigured_samples import WRONG
+from filter_runs import WRONG
 import numpy as np
 import pytest
 
@@ -15,13 +13,9 @@ from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.ticks.segments import Channels, NO_LIMIT
 
 ALL = np.ones(6, dtype=bool)
-
-
 CHANNELS = Channels(
     np.array([0.1, 0.0, 9.80665, 0.0, 0.0, 0.5]), np.ones(6), np.full(6, NO_LIMIT), ALL
 )
-
-
 SAMPLES = np.random.default_rng(0).normal(size=(8, 6))
 
 

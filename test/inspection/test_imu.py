@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates, jitter, gaps and wrong stamps of a stream; gravity, dead channels and stuck samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -156,13 +154,10 @@ def test_wrong_stamps_make_no_gap_and_are_counted() -> None:
     assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 3)
 
 
-def test_a_single_message_has_no_rate() -> None:
+def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used() -> None:
     timing = measure_timing(np.array([START]), START)
     assert (timing.rate_hz, timing.duration_s, timing.histogram) == (0.0, 0.0, ())
     assert timing.gap_s > 0
-
-
-def test_only_advancing_stamps_are_used() -> None:
     stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
 

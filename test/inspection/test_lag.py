@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lag of the positions where it is known, and its correction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
 
+from ellipse import drive
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
@@ -23,17 +22,9 @@ from two_manifold_ros.inspection.lag import (
     put_in_step,
 )
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
-
-    Drive: TypeAlias = Callable[..., Recording]
-
 
 STEP_S = 0.05
 WINDOW = 12
@@ -180,9 +171,7 @@ def test_where_the_sensors_disagree_the_truth_is_between() -> None:
 
 
 @pytest.mark.parametrize(('lap_s', 'late_s'), [(2.0, -0.7), (3.5, 0.1), (4.0, 0.25), (2.0, 0.8)])
-def test_on_a_short_oval_a_lag_is_right_or_not_reported(
-    drive: Drive, lap_s: float, late_s: float
-) -> None:
+def test_on_a_short_oval_a_lag_is_right_or_not_reported(lap_s: float, late_s: float) -> None:
     """Half a lap later everything looks the same again."""
     lag = estimate_lag(drive(lap_s=lap_s, late_s=late_s))
     assert lag.seconds is None or lag.seconds == pytest.approx(late_s, abs=lag.uncertainty_s)
@@ -195,16 +184,13 @@ def test_noise_and_a_silent_imu_show_no_lag() -> None:
         lag = estimate_lag(with_imu(recording, samples))
         assert (lag.seconds, lag.witnesses) == (None, ())
         assert not lag.exceeds(0.0)
+    # Nor are rare and uneven positions an alarm.
+    for seed in range(2):
+        kept = np.random.default_rng(seed).random(len(recording.positions.stamps)) < 0.05
+        assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_rare_and_uneven_positions_are_no_alarm(seed: int) -> None:
-    recording = slot_car(5, 20.0)
-    kept = np.random.default_rng(seed).random(len(recording.positions.stamps)) < 0.05
-    assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
-
-
-def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented(drive: Drive) -> None:
+def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented() -> None:
     recording = slot_car(5, 20.0)
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
@@ -221,19 +207,14 @@ def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented(drive: Dr
         assert estimate_lag(each).seconds is None
 
 
-def test_lags_that_agree_are_one_and_serve_recordings_without() -> None:
-    lags = [Lag(0.04, 0.02, ()), Lag(0.05, 0.04, ()), Lag(None, np.inf, ())]
-    agreed = agreed_lags(lags)
+def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are() -> None:
+    unknown = Lag(None, np.inf, ())
+    agreed = agreed_lags([Lag(0.04, 0.02, ()), Lag(0.05, 0.04, ()), unknown])
     assert len(set(agreed)) == 1
     assert agreed[0].seconds == pytest.approx((0.04 / 4 + 0.05 / 16) / (1 / 4 + 1 / 16))
     assert agreed[0].uncertainty_s == 0.02
-
-
-def test_lags_that_differ_stay_what_they_are() -> None:
-    lags = [Lag(0.04, 0.02, ()), Lag(0.2, 0.02, ()), Lag(None, np.inf, ())]
-    assert agreed_lags(lags) == lags
-    assert agreed_lags(lags[2:]) == lags[2:]
-    assert agreed_lags([]) == []
+    for lags in ([Lag(0.04, 0.02, ()), Lag(0.2, 0.02, ()), unknown], [unknown], []):
+        assert agreed_lags(lags) == lags
 
 
 def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
@@ -244,14 +225,10 @@ def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
     assert len(set(agreed_lags(lags))) == 1
 
 
-def earlier_s(recording: Recording) -> float:
-    return recording.positions.earlier_s
-
-
 @pytest.mark.parametrize(
     ('wanted', 'words'), [('0.2', '0.200 s earlier'), ('-1', '1.000 s later')]
 )
-def test_seconds_are_taken_as_they_are(drive: Drive, wanted: str, words: str) -> None:
+def test_seconds_are_taken_as_they_are(wanted: str, words: str) -> None:
     recording = replace(drive(), notes=('old',))
     (moved,) = put_in_step([recording], wanted)
     steps = recording.positions.stamps - moved.positions.stamps
@@ -260,39 +237,40 @@ def test_seconds_are_taken_as_they_are(drive: Drive, wanted: str, words: str) ->
 
 
 @pytest.mark.parametrize('late_s', [0.3, -0.15])
-def test_the_lag_that_is_found_is_undone(drive: Drive, late_s: float) -> None:
+def test_the_lag_that_is_found_is_undone(late_s: float) -> None:
     (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
-    assert earlier_s(moved) == pytest.approx(late_s, abs=0.003)
+    assert moved.positions.earlier_s == pytest.approx(late_s, abs=0.003)
     left = estimate_lag(moved)
     assert left.seconds == pytest.approx(0.0, abs=0.002)
     assert 'as found (+- 0.01' in moved.notes[0]
 
 
-def test_what_may_be_no_lag_or_is_unknown_is_left(drive: Drive) -> None:
+def test_what_may_be_no_lag_or_is_unknown_is_left() -> None:
     silent = with_imu(drive(late_s=0.2), np.zeros_like(drive().imu.samples))
     for recording, words in (
         (drive(late_s=0.005), 'which may be none: left as they are'),
         (silent, 'the lag of the positions is not known: left as they are'),
     ):
         (same,) = put_in_step([recording], 'auto')
-        assert earlier_s(same) == 0.0
+        assert same.positions.earlier_s == 0.0
         assert words in same.notes[0]
 
 
-def test_recordings_of_one_setup_move_together(drive: Drive) -> None:
+def test_recordings_of_one_setup_move_together() -> None:
     late = drive(late_s=0.2)
-    silent = replace(late, imu=replace(late.imu, samples=np.zeros_like(late.imu.samples)))
+    silent = with_imu(late, np.zeros_like(late.imu.samples))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
-    assert len({earlier_s(each) for each in moved}) == 1
-    assert earlier_s(moved[2]) == pytest.approx(0.2025, abs=0.003)
+    assert len({each.positions.earlier_s for each in moved}) == 1
+    assert moved[2].positions.earlier_s == pytest.approx(0.2025, abs=0.003)
     assert len({each.notes for each in moved}) == 1
     apart = put_in_step([late, drive(late_s=0.5)], 'auto')
-    assert [earlier_s(each) for each in apart] == pytest.approx([0.2, 0.5], abs=0.005)
+    found = [each.positions.earlier_s for each in apart]
+    assert found == pytest.approx([0.2, 0.5], abs=0.005)
     assert all(each.notes[0].startswith('ellipse: positions made') for each in apart)
 
 
 @pytest.mark.parametrize('text', ['soon', 'nan', 'inf', 'AUTO'])
-def test_anything_else_is_refused(drive: Drive, text: str) -> None:
+def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
         parse_position_lag(text)
     with pytest.raises(InputError, match='neither'):

@@ -2,25 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motion, jumps and laps from positions, and the gyroscope against them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
 
+from ellipse import drive
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.motion import count_laps, find_jumps, measure_motion
-from two_manifold_ros.inspection.positions import measure_positions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.inspection.motion import Laps
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import Recording
-
-    Drive: TypeAlias = Callable[..., Recording]
+from two_manifold_ros.inspection.motion import count_laps, find_jumps, Laps, measure_motion
+from two_manifold_ros.inspection.positions import measure_positions, PositionReport
+from two_manifold_ros.recordings.recording import Recording
 
 GAP_S = 0.25
 
@@ -31,8 +21,7 @@ def ellipse(seconds: np.ndarray, lap_s: float = 8.0) -> np.ndarray:
 
 
 def laps_of(seconds: np.ndarray, positions: np.ndarray) -> Laps | None:
-    motion = measure_motion(seconds, positions, GAP_S)
-    return count_laps(motion)
+    return count_laps(measure_motion(seconds, positions, GAP_S))
 
 
 def measured(recording: Recording) -> PositionReport:
@@ -154,7 +143,7 @@ def test_a_long_hole_is_none_of_the_laps(away_s: float) -> None:
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
-def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s: float) -> None:
+def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s: float) -> None:
     yaw = measured(drive(late_s=late_s)).yaw
     assert yaw.channel == 'angular_velocity.z'
     assert yaw.correlation > 0.98
@@ -162,7 +151,7 @@ def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s:
 
 
 @pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
-def test_unit_sign_and_axis_of_the_gyroscope(drive: Drive, axis: int, factor: float) -> None:
+def test_unit_sign_and_axis_of_the_gyroscope(axis: int, factor: float) -> None:
     recording = drive()
     samples = recording.imu.samples.copy()
     samples[:, axis] = factor * recording.imu.samples[:, 5]
@@ -173,7 +162,7 @@ def test_unit_sign_and_axis_of_the_gyroscope(drive: Drive, axis: int, factor: fl
     assert yaw.slope == pytest.approx(factor, rel=0.1)
 
 
-def test_coverage_is_the_share_of_imu_samples_between_positions(drive: Drive) -> None:
+def test_coverage_is_the_share_of_imu_samples_between_positions() -> None:
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))

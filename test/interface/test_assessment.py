@@ -12,6 +12,7 @@ from two_manifold_ros.filtering.status import Finding, Status
 from two_manifold_ros.interface.assessment import (
     assess,
     format_duration,
+    InputHealth,
     InputLimits,
     Interruption,
     Level,
@@ -21,8 +22,6 @@ from two_manifold_ros.interface.assessment import (
 )
 
 IMU = 'sensor_msgs/msg/Imu'
-
-
 STRINGS = (Publisher('std_msgs/msg/String'),)
 DRIVER = (Publisher(IMU, '/driver'),)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
@@ -34,92 +33,64 @@ FILLS: dict[str, Any] = {
 LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
+UNHEARD, DRIVEN = {'received': False}, {'publishers': DRIVER}
+SILENT = DRIVEN | {'silence_s': 3.0}
+SLOW = {'usable_rate_hz': 7.9, 'rate_hz': 10.0}
+IN_G = {'finding': Finding('in_g', 'wrong units', True)}
+IN_A_ROW, UNUSED_S = InputLimits.most_in_a_row, InputHealth().unused_s
+
+
+def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
+    return {'rejected': rejected, 'unused_s': unused_s}
+
+
+def interrupted(cause: str, seconds: float) -> dict[str, Any]:
+    return {'interruption': Interruption(cause, seconds)}
+
+
 OK, WARN, ERROR = Level
 CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'unconfigured': (ERROR, None, {'trouble': 'No model'}),
     'inactive': (WARN, None, {'active': False, 'managed': True}),
     'disabled': (WARN, None, {'enabled': False}),
-    'waiting': (WARN, Status.WAITING, {'received': False}),
-    'no_publisher': (ERROR, Status.WAITING, {'received': False, 'silence_s': 3.0}),
-    'silent': (ERROR, Status.NO_DATA, {'silence_s': 3.0, 'publishers': DRIVER}),
-    'wrong_type': (ERROR, Status.WAITING, {'received': False, 'publishers': STRINGS}),
-    'incompatible': (
-        ERROR,
-        Status.WAITING,
-        {'received': False, 'publishers': DRIVER, 'incompatible': 'durability'},
-    ),
-    'clock_stands': (
-        ERROR,
-        Status.NO_DATA,
-        {'silence_s': 3.0, 'publishers': DRIVER, 'clock': 'clock_stands'},
-    ),
-    'zero_stamp': (
-        ERROR,
-        Status.REFUSED,
-        {'rejected': {'zero_stamp': InputLimits.most_in_a_row}, 'unused_s': 0.2, **TRACKS},
-    ),
-    'non_finite': (
-        ERROR,
-        Status.REFUSED,
-        {'rejected': {'zero_stamp': 1, 'non_finite': 2}, 'unused_s': 1.1, **TRACKS},
-    ),
-    'malformed': (
-        ERROR,
-        Status.REFUSED,
-        {'rejected': {'malformed': 99}, 'finding': Finding('in_g', 'wrong units', True)},
-    ),
-    'in_g': (
-        ERROR,
-        Status.REFUSED,
-        {'rejected': {'out_of_range': 99}, 'finding': Finding('in_g', 'wrong units', True)},
-    ),
+    'waiting': (WARN, Status.WAITING, UNHEARD),
+    'no_publisher': (ERROR, Status.WAITING, UNHEARD | {'silence_s': 3.0}),
+    'silent': (ERROR, Status.NO_DATA, SILENT),
+    'wrong_type': (ERROR, Status.WAITING, UNHEARD | {'publishers': STRINGS}),
+    'incompatible': (ERROR, Status.WAITING, UNHEARD | DRIVEN | {'incompatible': 'durability'}),
+    'clock_stands': (ERROR, Status.NO_DATA, SILENT | {'clock': 'clock_stands'}),
+    'zero_stamp': (ERROR, Status.REFUSED, TRACKS | refused(0.2, zero_stamp=IN_A_ROW)),
+    'non_finite': (ERROR, Status.REFUSED, TRACKS | refused(1.1, zero_stamp=1, non_finite=2)),
+    'malformed': (ERROR, Status.REFUSED, IN_G | refused(malformed=99)),
+    'in_g': (ERROR, Status.REFUSED, IN_G | refused(out_of_range=99)),
     'several_publishers': (
-        WARN,
-        Status.UNSURE,
-        {'publishers': (*DRIVER, Publisher(IMU)), **TRACKS},
+        WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, Publisher(IMU))},
     ),
-    'too_slow': (ERROR, Status.LOST, {'usable_rate_hz': 7.9, 'rate_hz': 10.0, **LOST}),
+    'too_slow': (ERROR, Status.LOST, LOST | SLOW),
     'frame_changed': (
-        WARN,
-        Status.FILLING,
-        {'complaints': {'frame_changed': 'other axes'}, **FILLS},
+        WARN, Status.FILLING, FILLS | {'complaints': {'frame_changed': 'other axes'}},
     ),
-    'frame': (WARN, Status.TRACKING, {'complaints': {'frame': 'other axes'}, **TRACKS}),
+    'frame': (WARN, Status.TRACKING, TRACKS | {'complaints': {'frame': 'other axes'}}),
     'shared_output': (
-        WARN,
-        Status.TRACKING,
-        {'shared_outputs': {'/position': ('/other',), '/status': ('/other',)}, **TRACKS},
+        WARN, Status.TRACKING,
+        TRACKS | {'shared_outputs': {'/position': ('/other',), '/status': ('/other',)}},
     ),
     'duplicate_stamp': (
-        WARN,
-        Status.TRACKING,
-        {'rejected_share': 0.1, 'rejected_most': 'duplicate_stamp', **TRACKS},
+        WARN, Status.TRACKING,
+        TRACKS | {'rejected_share': 0.1, 'rejected_most': 'duplicate_stamp'},
     ),
-    'no_clock': (WARN, Status.TRACKING, {'clock': 'no_clock', **TRACKS}),
-    'stepped_ahead': (
-        WARN,
-        Status.FILLING,
-        {'interruption': Interruption('stepped_ahead', 30.0), **FILLS},
-    ),
+    'no_clock': (WARN, Status.TRACKING, TRACKS | {'clock': 'no_clock'}),
+    'stepped_ahead': (WARN, Status.FILLING, FILLS | interrupted('stepped_ahead', 30.0)),
     'stepped_back': (
-        WARN,
-        Status.UNSURE,
-        {
-            'interruption': Interruption('stepped_back', 0.75),
-            'status': Status.UNSURE,
-            'cause': 'gap',
-        },
+        WARN, Status.UNSURE,
+        interrupted('stepped_back', 0.75) | {'status': Status.UNSURE, 'cause': 'gap'},
     ),
-    'gap': (WARN, Status.FILLING, {'interruption': Interruption('gap', 61.0), **FILLS}),
+    'gap': (WARN, Status.FILLING, FILLS | interrupted('gap', 61.0)),
     'filling': (WARN, Status.FILLING, FILLS),
     'diverged': (ERROR, Status.LOST, LOST),
-    'reversed': (ERROR, Status.REFUSED, {'usable_rate_hz': 7.9, 'rate_hz': 10.0, **TURNED}),
-    '': (
-        OK,
-        Status.TRACKING,
-        {'usable_rate_hz': 8.1, 'rate_hz': 10.0, 'publishers': DRIVER, **TRACKS},
-    ),
-}
+    'reversed': (ERROR, Status.REFUSED, TURNED | SLOW),
+    '': (OK, Status.TRACKING, TRACKS | DRIVEN | {'usable_rate_hz': 8.1, 'rate_hz': 10.0}),
+}  # fmt: skip
 WORDS = {
     'waiting': 'waiting for the first IMU message on /imu',
     'no_publisher': 'no IMU message on /imu for 3.0 s: it has no publisher; remap imu',
@@ -158,8 +129,7 @@ def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
     own: dict[str, Any],
 ) -> None:
     finding = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
-    gap = Interruption('gap', 2.6)
-    assessment = assess(snapshot(finding=finding, interruption=gap, **own))
+    assessment = assess(snapshot(finding=finding, **interrupted('gap', 2.6), **own))
     assert assessment[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
     assert assessment.why == 'input rejected: the rates look like deg/s'
     mixed = assess(snapshot(finding=finding, publishers=DRIVER * 2, **own))
@@ -173,26 +143,23 @@ def test_every_status_has_a_level() -> None:
     assert set(LEVELS) == set(Status)
 
 
-def test_a_silence_after_tracking_outweighs_what_the_filter_says() -> None:
-    assert assess(snapshot(silence_s=2.0, timeout_s=1.0, **TRACKS)).status is Status.NO_DATA
-
-
 def test_one_message_after_a_silence_does_not_make_old_words_true() -> None:
     assessment = assess(snapshot(unused_s=3600.0, **TRACKS))
     assert assessment[:3] == (Level.ERROR, Status.NO_DATA, 'silent')
     assert 'no IMU message on /imu for 3600.0 s until now' in assessment.why
-    assert assess(snapshot(unused_s=3600.0, **FILLS)).status is Status.FILLING
-    assert assess(snapshot(unused_s=3600.0, **LOST)).status is Status.LOST
-    assert assess(snapshot(unused_s=1.0, timeout_s=1.0, **TRACKS)).status is Status.TRACKING
+    for known, status in (
+        (FILLS | {'unused_s': 3600.0}, Status.FILLING),
+        (LOST | {'unused_s': 3600.0}, Status.LOST),
+        (TRACKS | {'unused_s': 1.0, 'timeout_s': 1.0}, Status.TRACKING),
+        (TRACKS | {'silence_s': 2.0, 'timeout_s': 1.0}, Status.NO_DATA),
+    ):
+        assert assess(snapshot(**known)).status is status
 
 
-def test_a_message_now_and_then_that_is_not_used_is_no_reason() -> None:
-    known = snapshot(rejected={'non_finite': 3}, unused_s=0.3, rejected_share=0.02, **TRACKS)
-    assert assess(known).cause == ''
-
-
-def test_an_interruption_is_no_reason_once_it_tracks_again() -> None:
-    assert assess(snapshot(interruption=Interruption('gap', 2.0), **TRACKS)).cause == ''
+def test_what_is_over_or_rare_is_no_reason_once_it_tracks() -> None:
+    rare = refused(0.3, non_finite=3) | {'rejected_share': 0.02}
+    for known in (rare, interrupted('gap', 2.0)):
+        assert assess(snapshot(**known, **TRACKS)).cause == ''
 
 
 def test_a_remapping_that_was_forgotten_is_reported() -> None:
@@ -223,14 +190,10 @@ def test_all_that_is_odd_is_reported_at_once() -> None:
 
 
 def test_a_camera_is_called_a_camera() -> None:
-    camera: dict[str, Any] = {
-        'sensor': 'image',
-        'msgtype': 'sensor_msgs/msg/Image',
-        'topic': '/image',
-    }
-    silent = assess(snapshot(received=False, silence_s=3.0, **camera))
+    camera = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
+    silent = assess(snapshot(**UNHEARD, silence_s=3.0, **camera))
     assert 'no image message on /image for 3.0 s: it has no publisher; remap image' in silent.why
-    wrong = assess(snapshot(received=False, publishers=DRIVER, **camera))
+    wrong = assess(snapshot(**UNHEARD, **DRIVEN, **camera))
     assert wrong.cause == 'wrong_type'
     assert 'not as sensor_msgs/msg/Image' in wrong.why
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images to samples: encodings, padding, byte orders, sizes, and what is refused."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from image_message import make_image
@@ -64,9 +62,6 @@ def test_boxes_take_every_pixel_once() -> None:
         shares = overlaps(pixels, boxes)
         np.testing.assert_allclose(shares.sum(axis=1), 1.0)
         np.testing.assert_allclose(shares.sum(axis=0), boxes / pixels)
-
-
-def test_one_name_for_each_value() -> None:
     names = channel_names(3, 2)
     assert len(set(names)) == 6
     assert names[1] == 'pixel.0.1'
@@ -75,13 +70,11 @@ def test_one_name_for_each_value() -> None:
 def test_what_cannot_be_read_is_refused_in_words() -> None:
     pixels = np.zeros((4, 6, 1), np.uint8)
     good = make_image(pixels, 'mono8')
-    cases = {
-        'encoded as': make_image(pixels, 'yuv422'),
-        'cannot be in 23 bytes': SimpleNamespace(**{**vars(good), 'data': good.data[:-1]}),
-        'cannot be in 0 bytes': make_image(pixels[:, :0], 'mono8'),
-    }
-    for words, image in cases.items():
+    for words, image, grid in (
+        ('encoded as', make_image(pixels, 'yuv422'), (2, 2)),
+        ('in 23 bytes', SimpleNamespace(**{**vars(good), 'data': good.data[:-1]}), (2, 2)),
+        ('cannot be in 0 bytes', make_image(pixels[:, :0], 'mono8'), (2, 2)),
+        ('smaller than the grid of 16 x 12', good, (16, 12)),
+    ):
         with pytest.raises(InputError, match=words):
-            ImageValues(2, 2).decode(image)
-    with pytest.raises(InputError, match='smaller than the grid of 16 x 12'):
-        ImageValues(16, 12).decode(good)
+            ImageValues(*grid).decode(image)

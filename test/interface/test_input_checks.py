@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rate, clock, stamps and headers of live input."""
 
-from __future__ import annotations
-
 from collections import Counter
 import math
 from time import perf_counter_ns
@@ -16,6 +14,7 @@ from two_manifold_ros.interface.assessment import InputHealth
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.session import Arrivals
 
+NAN = math.nan
 SECOND = 1_000_000_000
 MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
 
@@ -27,29 +26,39 @@ def health(
     return monitor.health(heard, Counter(counts), arrivals or Arrivals(), now_ns, {})
 
 
-def test_what_was_rejected_since_the_last_that_was_used() -> None:
-    monitor = InputMonitor('IMU', '/imu')
-    health(monitor, received=5, used=3, malformed=2)
-    found = health(monitor, received=9, used=3, malformed=5, zero_stamp=1)
-    assert found.rejected == {'malformed': 3, 'zero_stamp': 1}
+@pytest.fixture
+def monitor() -> InputMonitor:
+    return InputMonitor('IMU', '/imu')
 
 
-def test_nothing_was_used_since_the_last_that_was_or_since_it_waits() -> None:
-    monitor, arrivals = InputMonitor('IMU', '/imu'), Arrivals()
+@pytest.mark.parametrize(
+    ('counts', 'rejected'),
+    [
+        ([(5, 3, 2, 0), (9, 3, 5, 1)], {'malformed': 3, 'zero_stamp': 1}),
+        # Another session counts again.
+        ([(90, 3, 87, 0), (30, 0, 30, 0)], {}),
+        ([(90, 3, 87, 0), (30, 0, 30, 0), (31, 0, 31, 0)], {'malformed': 1}),
+    ],
+)
+def test_what_was_rejected_since_the_last_that_was_used(
+    counts: list[tuple[int, ...]], rejected: dict[str, int], monitor: InputMonitor
+) -> None:
+    names = 'received', 'used', 'malformed', 'zero_stamp'
+    found = [health(monitor, **dict(zip(names, each, strict=True))) for each in counts]
+    assert found[-1].rejected == rejected
+
+
+def test_nothing_was_used_since_the_last_that_was_or_since_it_waits(
+    monitor: InputMonitor,
+) -> None:
+    arrivals = Arrivals()
     assert health(monitor, arrivals).unused_s == 9.0
     arrivals.take(SECOND, 'imu', perf_counter_ns() - 2 * SECOND, used=True, broke=False)
     assert 2.0 <= health(monitor, arrivals).unused_s < 9.0
 
 
-def test_another_session_counts_again() -> None:
-    monitor = InputMonitor('IMU', '/imu')
-    health(monitor, received=90, used=3, malformed=87)
-    assert health(monitor, received=30, malformed=30).rejected == {}
-    assert health(monitor, received=31, malformed=31).rejected == {'malformed': 1}
-
-
-def test_what_happened_in_the_last_second_is_reported_once() -> None:
-    monitor, arrivals = InputMonitor('IMU', '/imu'), Arrivals()
+def test_what_happened_in_the_last_second_is_reported_once(monitor: InputMonitor) -> None:
+    arrivals = Arrivals()
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)
     fresh = Counter(received=4, used=1, malformed=3)
@@ -66,35 +75,29 @@ def test_what_happened_in_the_last_second_is_reported_once() -> None:
     assert health(monitor, arrivals).clock == 'clock_stands'
 
 
-def rate_hz(monitor: InputMonitor, used: int, arrived_s: float, stamp_ns: int) -> float:
-    """Return the rate after a second in which the newest message came so."""
-    arrivals = Arrivals()
-    arrivals.newest_ns = stamp_ns
-    monitor.update(Counter(used=used), arrivals, arrived_s, (0, 0.0), simulated=False)
-    return health(monitor, arrivals).usable_rate_hz
-
-
-def test_whole_intervals_are_counted() -> None:
-    monitor = InputMonitor('IMU', '/imu')
-    assert math.isnan(rate_hz(monitor, 3, 0.9, 9 * SECOND // 10))
-    assert rate_hz(monitor, 4, 1.7, 17 * SECOND // 10) == 5.0
-
-
-def test_after_silence_the_rate_is_unknown() -> None:
-    monitor = InputMonitor('IMU', '/imu')
-    rate_hz(monitor, 5, 1.0, SECOND)
-    assert math.isnan(rate_hz(monitor, 0, 1.0, SECOND))
-    assert math.isnan(rate_hz(monitor, 5, 10.0, 10 * SECOND))
-    assert rate_hz(monitor, 5, 11.0, 11 * SECOND) == 5.0
-
-
 @pytest.mark.parametrize(
-    ('stamp_ns', 'rate'), [(SECOND + SECOND // 10, 50.0), (1000 * SECOND, 5.0), (SECOND, 5.0)]
+    'seconds',
+    [
+        # Whole intervals are counted.
+        [(3, 0.9, 0.9, NAN), (4, 1.7, 1.7, 5.0)],
+        # After silence the rate is unknown.
+        [(5, 1, 1, NAN), (0, 1, 1, NAN), (5, 10, 10, NAN), (5, 11, 11, 5.0)],
+        # Slow bags and jumping stamps do not make it slow.
+        [(5, 1, 1, NAN), (5, 2, 1.1, 50.0)],
+        [(5, 1, 1, NAN), (5, 2, 1e3, 5.0)],
+        [(5, 1, 1, NAN), (5, 2, 1, 5.0)],
+    ],
 )
-def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate: float) -> None:
-    monitor = InputMonitor('IMU', '/imu')
-    rate_hz(monitor, 5, 1.0, SECOND)
-    assert rate_hz(monitor, 5, 2.0, stamp_ns) == rate
+def test_the_rate_of_usable_messages(
+    seconds: list[tuple[int, float, float, float]], monitor: InputMonitor
+) -> None:
+    """After each second of so many, the newest of which arrived and is stamped then."""
+    for used, arrived_s, stamp_s, rate_hz in seconds:
+        arrivals = Arrivals()
+        arrivals.newest_ns = round(stamp_s * SECOND)
+        monitor.update(Counter(used=used), arrivals, arrived_s, (0, 0.0), simulated=False)
+        found = health(monitor, arrivals).usable_rate_hz
+        assert found == pytest.approx(rate_hz, abs=0.0, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +116,12 @@ def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate: f
     ],
 )
 def test_trouble_and_steps_of_the_ros_clock(
-    *, simulated: bool, times: tuple[float, ...], trouble: str, set_by: str
+    simulated: bool,
+    times: tuple[float, ...],
+    trouble: str,
+    set_by: str,
+    monitor: InputMonitor,
 ) -> None:
-    monitor, events = InputMonitor('IMU', '/imu'), {}
     for second, shown in enumerate(times):
         clocks = round(shown * SECOND), float(second)
         events = monitor.update(Counter(), Arrivals(), 0.0, clocks, simulated=simulated)

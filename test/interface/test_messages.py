@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics, and everything that is published for one estimate."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import math
 import struct
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     BUILDERS,
@@ -20,6 +20,7 @@ from two_manifold_ros.interface.messages import (
     ellipse95,
     labelled_array,
     learning_message,
+    Message,
     messages_of,
     PUBLISHED,
     Scene,
@@ -27,15 +28,7 @@ from two_manifold_ros.interface.messages import (
     UNKNOWN_VARIANCE,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import SimpleNamespace
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message
-
-    Build = Callable[..., Message]
-
+Build = Callable[..., Message]
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
 SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
 
@@ -82,10 +75,10 @@ def test_nothing_is_published_that_is_not_valid(estimate: Estimate, scene: Scene
 
 
 def test_messages_fit_their_types(estimate: Estimate, scene: Scene) -> None:
-    building = pytest.importorskip('rosbags') and pytest.importorskip(
-        'two_manifold_ros.recordings.message_building'
-    )
-    builder = building.MessageBuilder()
+    pytest.importorskip('rosbags')
+    from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
+
+    builder = MessageBuilder()
     for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):
         assert len(builder.serialise(msgtype, message)) > 0
 
@@ -110,12 +103,10 @@ def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -
     # Across a course along y only the x velocity matters: 0.16 / 2^2.
     assert covariance[5, 5] == pytest.approx(0.04)
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
-
-
-@pytest.mark.parametrize('speed', [0.0, 1e-200, 1e-3])
-def test_standstill_has_the_variance_of_any_angle(build: Build, speed: float) -> None:
-    slow = build('position', velocity=np.array([speed, 0.0]))
-    assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
+    # Standstill has the variance of any angle.
+    for speed in (0.0, 1e-200, 1e-3):
+        slow = build('position', velocity=np.array([speed, 0.0]))
+        assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
 
 
 def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build: Build) -> None:
@@ -150,28 +141,21 @@ def test_the_path_lies_in_the_future_and_faces_the_next_pose(
     np.testing.assert_allclose(yaws(still), [math.pi / 2] * 3)
 
 
-def test_stamp_and_numbers_have_their_names_in_the_label() -> None:
-    stamp_ns = 1_700_000_000_123_456_789
-    message = labelled_array(stamp_ns, {'used': 3, 'level': math.nan})
-    seconds, nanoseconds, used, level = message['data']
-    assert int(seconds) * 10**9 + int(nanoseconds) == stamp_ns
-    assert used == 3.0
-    assert isinstance(used, float)
-    assert math.isnan(level)
-    (dimension,) = message['layout']['dim']
-    assert dimension == {'label': 'sec,nanosec,used,level', 'size': 4, 'stride': 4}
-
-
 def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) -> None:
-    message = build('latent_state')
-    assert message['data'][2:] == estimate.state.tolist()
+    state = np.array([3, math.nan, 0.125])
+    message = build('latent_state', state=state)
+    seconds, nanoseconds, *numbers = message['data']
+    assert int(seconds) * 10**9 + int(nanoseconds) == estimate.stamp_ns
+    assert all(isinstance(number, float) for number in message['data'])
+    np.testing.assert_array_equal(numbers, state)
     (dimension,) = message['layout']['dim']
-    assert dimension['label'] == 'sec,nanosec,state_0,state_1,state_2'
+    label = 'sec,nanosec,state_0,state_1,state_2'
+    assert dimension == {'label': label, 'size': 5, 'stride': 5}
+    assert isinstance(labelled_array(0, {'used': 3})['data'][2], float)
 
 
 def test_learning_is_not_reported_unless_all_of_it_is_finite() -> None:
     message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
-    assert message is not None
     assert message['data'] == [7.0, 0.0, 12.5, 2.0]
     for number in (math.nan, math.inf):
         assert learning_message(7 * 10**9, {'error_m': number}) is None
@@ -208,21 +192,15 @@ def test_rclpy_takes_particles(build: Build) -> None:
     assert {each.datatype for each in heard.fields} == {constants.FLOAT32}
 
 
-def test_axes_of_a_turned_covariance() -> None:
+def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples() -> None:
     angle = 0.7
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    long, short, yaw = ellipse95(turn @ np.diag([4.0, 1.0]) @ turn.T)
+    covariance = turn @ np.diag([4.0, 1.0]) @ turn.T
+    long, short, yaw = ellipse95(covariance)
     assert (long, short) == pytest.approx((4 * 2.4477468, 2 * 2.4477468))
     assert yaw % math.pi == pytest.approx(angle)
-
-
-def test_the_ellipse_holds_95_percent_of_samples() -> None:
     random = np.random.default_rng(3)
-    covariance = np.array([[0.5, 0.3], [0.3, 0.4]])
-    samples = random.multivariate_normal([0, 0], covariance, size=20_000)
-    long, short, yaw = ellipse95(covariance)
-    along = samples @ [math.cos(yaw), math.sin(yaw)]
-    across = samples @ [-math.sin(yaw), math.cos(yaw)]
+    along, across = turn.T @ random.multivariate_normal([0, 0], covariance, size=20_000).T
     inside = (2 * along / long) ** 2 + (2 * across / short) ** 2 <= 1
     assert inside.mean() == pytest.approx(0.95, abs=0.005)
 
@@ -245,14 +223,6 @@ def test_many_laps_are_thinned_but_keep_their_ends_and_shape() -> None:
         np.testing.assert_allclose(np.hypot(*run.T), 1.0)
 
 
-def test_tracks_without_points_or_without_size_can_be_drawn() -> None:
-    nowhere = DrawnTrack(np.full((3, 2), np.nan))
-    assert nowhere.runs == []
-    assert nowhere.size > 0
-    (run,) = DrawnTrack(np.ones((5, 2))).runs
-    assert np.isfinite(run).all()
-
-
 def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is() -> None:
     angle = np.linspace(0, 2 * np.pi, 1000)
     track = np.column_stack([30.0 * np.cos(angle), 10.0 * np.sin(angle)])
@@ -261,6 +231,12 @@ def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is() -> None:
     assert there.size == pytest.approx(here.size) == pytest.approx(60.0, rel=1e-3)
     (one,), (other,) = here.runs, there.runs
     np.testing.assert_allclose(other - shift, one, atol=1e-8)
+    # And without points or without size.
+    nowhere = DrawnTrack(np.full((3, 2), np.nan))
+    assert nowhere.runs == []
+    assert nowhere.size > 0
+    (run,) = DrawnTrack(np.ones((5, 2))).runs
+    assert np.isfinite(run).all()
 
 
 def by_namespace(message: Message) -> dict[str, list[Message]]:
@@ -270,7 +246,7 @@ def by_namespace(message: Message) -> dict[str, list[Message]]:
     return found
 
 
-def test_markers_of_position_path_and_growing_ellipses(build: Build) -> None:
+def test_markers_of_position_path_and_growing_ellipses(build: Build, estimate: Estimate) -> None:
     found = by_namespace(build('markers'))
     assert sorted(found) == ['ellipse', 'position', 'predicted_path']
     assert found['position'][0]['type'] == SPHERE
@@ -281,6 +257,9 @@ def test_markers_of_position_path_and_growing_ellipses(build: Build) -> None:
     assert [marker['id'] for marker in ellipses] == [0, 1, 2]
     assert {marker['type'] for marker in ellipses} == {CYLINDER}
     assert np.all(np.diff([marker['scale']['x'] for marker in ellipses]) > 0)
+    # One horizon has no path to draw.
+    one = {name: getattr(estimate, name)[:1] for name in ('positions', 'covariances')}
+    assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']
 
 
 def test_the_track_comes_once_a_second_as_one_strip_per_run(build: Build) -> None:
@@ -299,10 +278,3 @@ def test_markers_vanish_unless_renewed(build: Build) -> None:
             seconds = marker['lifetime']['sec'] + marker['lifetime']['nanosec'] / 1e9
             assert 1 <= seconds <= 3, name
             assert (marker['header']['frame_id'], marker['action']) == ('arena', 0)
-
-
-def test_one_horizon_has_no_path_to_draw(build: Build, estimate: Estimate) -> None:
-    single = build(
-        'markers', positions=estimate.positions[:1], covariances=estimate.covariances[:1]
-    )
-    assert 'predicted_path' not in by_namespace(single)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model takes over from another between two messages."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 import re
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from other_models import small_tpsr, tolerant
@@ -26,16 +26,10 @@ from two_manifold_ros.interface.model_swap import (
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.simulation.slot_car_run import run_to_recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, SlotCarRun
 
 PERIOD_NS = 100_000_000
 IMU_PERIOD_NS = 20_000_000
@@ -49,7 +43,7 @@ class Bench:
         self.session = Session(load_model(path), kept=kept)
         self.said: list[str] = []
         self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
-        self.published: list[Estimate] = []
+        self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
 
@@ -63,13 +57,24 @@ class Bench:
     def advance(self, *, idle: bool = False) -> None:
         self.said += filter(None, [self.swap.advance(idle=idle)])
 
-    def join(self) -> None:
-        """Wait until the thread has ended, while no message comes."""
-        assert self.session.successor is not None
-        self.session.successor._thread.join()
+    def load(self, path: Path | None, before: int = 0) -> Successor:
+        """Load a model, or the first one again, while no message comes after so many."""
+        self.go(before)
+        assert (self.swap.start(str(path)) if path else self.swap.take_back()) == ''
+        successor = self.session.successor
+        assert successor is not None
+        successor._thread.join()
+        return successor
 
     def gaps(self) -> np.ndarray:
         return np.diff([each.stamp_ns for each in self.published]) / PERIOD_NS
+
+    def assert_failed(self, words: str) -> None:
+        """The other model is not waited for, and nobody noticed."""
+        assert self.swap.state == 'failed'
+        assert re.search(words, self.swap.trouble)
+        assert (self.swap.swaps, self.session.successor) == (0, None)
+        assert self.gaps().max() == 1.0
 
 
 @pytest.fixture(scope='module')
@@ -79,17 +84,26 @@ def other(drive: SlotCarRun) -> Model:
 
 
 @pytest.fixture(scope='module')
-def other_path(other: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('other') / 'other.npz'
-    save_model(other, path)
-    return path
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Model], Path]:
+    """Return a function that saves a model."""
+    folder = tmp_path_factory.mktemp('models')
+
+    def save(model: Model) -> Path:
+        path = folder / f'{len(list(folder.iterdir()))}.npz'
+        save_model(model, path)
+        return path
+
+    return save
 
 
 @pytest.fixture(scope='module')
-def slower_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('slower') / 'slower.npz'
-    save_model(tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), path)
-    return path
+def other_path(other: Model, saved: Callable[[Model], Path]) -> Path:
+    return saved(other)
+
+
+@pytest.fixture(scope='module')
+def slower_path(drive: SlotCarRun, saved: Callable[[Model], Path]) -> Path:
+    return saved(tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)))
 
 
 @pytest.fixture
@@ -100,10 +114,8 @@ def bench(drive: SlotCarRun, model_path: Path) -> Bench:
 def test_the_other_model_takes_over_without_a_gap(
     bench: Bench, other: Model, other_path: Path, drive: SlotCarRun
 ) -> None:
-    bench.go(400)
+    bench.load(other_path, before=400)
     before = bench.session.counts()
-    assert bench.swap.start(str(other_path)) == ''
-    bench.join()
     bench.go(100)
     kinds = [len(each.positions) for each in bench.published]
     assert kinds == sorted(kinds)
@@ -131,12 +143,9 @@ def test_what_comes_while_it_loads_is_not_missed(
     bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loading = Event()
-
-    def slow(path: str) -> object:
-        loading.wait(10.0)
-        return load_model(path)
-
-    monkeypatch.setattr(model_swap, 'load_model', slow)
+    monkeypatch.setattr(
+        model_swap, 'load_model', lambda path: loading.wait(10.0) and load_model(path)
+    )
     bench.go(400)
     bench.swap.start(str(other_path))
     bench.go(20)
@@ -145,7 +154,7 @@ def test_what_comes_while_it_loads_is_not_missed(
     assert 'swap in progress' in bench.swap.take_back()
     bench.go(30)
     loading.set()
-    bench.join()
+    bench.session.successor._thread.join()
     bench.go(50)
     assert bench.swap.swaps == 1
     assert len(bench.published[-1].positions) == 4
@@ -153,9 +162,7 @@ def test_what_comes_while_it_loads_is_not_missed(
 
 
 def test_it_waits_until_the_other_one_has_seen_a_window(bench: Bench, slower_path: Path) -> None:
-    bench.go(150)
-    bench.swap.start(str(slower_path))
-    bench.join()
+    bench.load(slower_path, before=150)
     bench.go(100)
     assert bench.swap.state == 'waiting'
     bench.go(70)
@@ -169,19 +176,14 @@ def test_the_first_one_is_taken_back_once(
     bench: Bench, model_path: Path, other_path: Path
 ) -> None:
     assert 'no earlier model' in bench.swap.take_back()
-    bench.go(300)
-    bench.swap.start(str(other_path))
-    bench.join()
-    bench.go(100)
-    assert bench.swap.take_back() == ''
-    bench.join()
+    bench.load(other_path, before=300)
+    bench.load(None, before=100)
     bench.go(100)
     assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
     assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
     assert bench.gaps().max() < 2.0
     counts = bench.session.counts()
-    assert counts['received'] == 500
-    assert counts['resets'] == 0
+    assert (counts['received'], counts['resets']) == (500, 0)
     # A caller that did not hear the answer asks again.
     assert 'no earlier model' in bench.swap.take_back()
     assert any('runs again in place of' in each for each in bench.said)
@@ -194,24 +196,19 @@ def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
     save_model(other, path)
     link.symlink_to(path)
     assert 'this model runs already' in bench.swap.start(str(model_path))
-    bench.go(200)
-    assert bench.swap.start(str(path)) == ''
-    bench.join()
+    bench.load(path, before=200)
     bench.go(1)
     for same in (path, link):
         assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
-    assert bench.swap.take_back() == ''
-    bench.join()
+    bench.load(None)
     bench.go(1)
     assert bench.swap.path == str(model_path)
     assert 'this model runs already' in bench.swap.start(str(model_path))
-    assert bench.swap.start(str(path)) == ''
-    bench.join()
+    bench.load(path)
     bench.go(1)
     assert bench.swap.path == str(path)
     save_model(other, path)
-    assert bench.swap.start(str(path)) == ''
-    bench.join()
+    bench.load(path)
 
 
 def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -> None:
@@ -222,28 +219,27 @@ def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -
     )
     bench.go(200)
     for path in (broken, tmp_path / 'none.npz'):
-        assert bench.swap.start(str(path)) == ''
-        bench.join()
+        bench.load(path)
         bench.go(20)
-        assert bench.swap.state == 'failed'
-        assert bench.swap.trouble.startswith(f'{path}: ')
+        bench.assert_failed(f'^{path}: ')
         assert bench.said[-1] == bench.swap.trouble
-    assert (bench.swap.swaps, bench.session.successor) == (0, None)
-    assert bench.gaps().max() == 1.0
 
 
-def test_a_bug_in_loading_is_reported_with_its_traceback(
-    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
+def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize('running', [False, True])
+def test_a_bug_is_reported_with_its_traceback_and_does_not_stop_the_one_in_use(
+    running: bool, bench: Bench, slower_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: str) -> object:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(model_swap, 'load_model', fail)
-    bench.go(10)
-    bench.swap.start(str(other_path))
-    bench.join()
-    bench.advance()
-    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
+    if not running:
+        monkeypatch.setattr(model_swap, 'load_model', divide_by_zero)
+    successor = bench.load(slower_path, before=150)
+    if running:
+        monkeypatch.setattr(successor.filter, 'push', divide_by_zero)
+    bench.go(50)
+    bench.assert_failed('^ZeroDivisionError, please report it')
     assert '\n' not in bench.swap.trouble
     assert 'Traceback' in bench.said[-1]
 
@@ -251,11 +247,7 @@ def test_a_bug_in_loading_is_reported_with_its_traceback(
 def test_what_comes_when_the_thread_ends_is_not_lost(
     bench: Bench, other_path: Path, drive: SlotCarRun
 ) -> None:
-    bench.go(400)
-    bench.swap.start(str(other_path))
-    bench.join()
-    successor = bench.session.successor
-    assert successor is not None
+    successor = bench.load(other_path, before=400)
     # As if the thread had ended between their coming and the question whether it has.
     late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
     for stamp_ns, values in late:
@@ -265,73 +257,40 @@ def test_what_comes_when_the_thread_ends_is_not_lost(
     assert bench.session.filter.tick_ends > late[-1][0]
 
 
-def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
-    bench: Bench, slower_path: Path, monkeypatch: pytest.MonkeyPatch
+# To the first everything is novel, and no sample is in the range of the second.
+@pytest.mark.parametrize(
+    ('part', 'changes', 'state'),
+    [
+        ('novelty', {'own': -20.0, 'other': -19.0}, 'lost: the input is unlike'),
+        ('channels', {'limit': np.full(6, 1e-9)}, r'samples rejected: out_of_range \(\d+\)'),
+    ],
+)
+def test_a_model_that_is_silent_is_not_taken_from_one_that_tracks(
+    part: str,
+    changes: dict[str, object],
+    state: str,
+    bench: Bench,
+    other: Model,
+    saved: Callable[[Model], Path],
 ) -> None:
-    bench.go(150)
-    bench.swap.start(str(slower_path))
-    bench.join()
-    successor = bench.session.successor
-    assert successor is not None
-
-    def fail(*_: object) -> list[Estimate]:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(successor.filter, 'push', fail)
-    bench.go(50)
-    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
-    assert 'Traceback' in bench.said[-1]
-    assert (bench.swap.swaps, bench.session.successor) == (0, None)
-    assert bench.gaps().max() == 1.0
-
-
-def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
-    bench: Bench, other: Model, tmp_path: Path
-) -> None:
-    # To this one everything is novel.
-    novel = replace(other, novelty=replace(other.novelty, own=-20.0, other=-19.0))
-    save_model(novel, tmp_path / 'novel.npz')
-    bench.go(300)
-    bench.swap.start(str(tmp_path / 'novel.npz'))
-    bench.join()
+    path = saved(replace(other, **{part: replace(getattr(other, part), **changes)}))
+    bench.load(path, before=300)
     bench.go(5 * 39)
     assert bench.swap.state == 'waiting'
     bench.go(15)
-    assert bench.swap.state == 'failed'
-    assert 'is tracking its state is: lost: the input is unlike' in bench.swap.trouble
-    assert bench.gaps().max() == 1.0
+    bench.assert_failed(f'is tracking its state is: {state}')
     # Without one that tracks there is nothing to lose.
     bench.session.reset('a test')
-    bench.swap.start(str(tmp_path / 'novel.npz'))
-    bench.join()
+    bench.load(path)
     bench.go(1)
     assert bench.swap.swaps == 1
-
-
-def test_a_model_that_never_sees_a_window_is_not_waited_for_for_ever(
-    bench: Bench, other: Model, tmp_path: Path
-) -> None:
-    # No sample is in the range of this one.
-    channels = replace(other.channels, limit=np.full(6, 1e-9))
-    save_model(replace(other, channels=channels), tmp_path / 'narrow.npz')
-    bench.go(300)
-    bench.swap.start(str(tmp_path / 'narrow.npz'))
-    bench.join()
-    bench.go(5 * 39)
-    assert bench.swap.state == 'waiting'
-    bench.go(15)
-    assert bench.swap.state == 'failed'
-    assert re.search(
-        r'tracking its state is: samples rejected: out_of_range \(\d+\)', bench.swap.trouble
-    )
-    assert bench.gaps().max() == 1.0
 
 
 def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Path) -> None:
     bench.go(300)
     bench.swap.start(str(other_path))
     bench.session.reset('a test')
-    bench.join()
+    bench.session.successor._thread.join()
     bench.go(1)
     # Neither of the two tracks.
     assert bench.swap.swaps == 1
@@ -347,9 +306,7 @@ def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Pa
 def test_without_messages_there_is_nothing_to_wait_for(bench: Bench, other_path: Path) -> None:
     bench.go(120)
     bench.session.reset('a test')
-    bench.go(10)
-    bench.swap.start(str(other_path))
-    bench.join()
+    bench.load(other_path, before=10)
     bench.advance(idle=True)
     assert bench.swap.swaps == 1
 

@@ -2,19 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Headers and arrays of models, as they are and changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import copy
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model, RouteModel
 
 Content: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 Refusal: TypeAlias = Callable[..., str]

@@ -2,18 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A container is written whole or not at all, and read only if nothing in it is wrong."""
 
-from __future__ import annotations
-
 import errno
 import io
 import itertools
 import json
 import os
+from pathlib import Path
 import re
 import stat
 import struct
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 import zipfile
 
 import numpy as np
@@ -22,9 +21,6 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model import container
 from two_manifold_ros.model.container import read_container, write_container
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER: dict[str, Any] = {'name': 'thing', 'numbers': [1, 2.5, None], 'nested': {'yes': True}}
 ARRAYS: dict[str, Any] = {
@@ -141,7 +137,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 ) -> None:
     before = path.read_bytes()
 
-    def fail(file: Any, _: object) -> None:  # noqa: ANN401 - an open file
+    def fail(file: io.BufferedWriter, _: object) -> None:
         file.write(b'half of it')
         raise error
 

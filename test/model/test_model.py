@@ -1,28 +1,28 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Spectral models that would make a filter diverge are refused."""
+"""Models that would make a filter diverge are refused; coordinates by a trained embedding."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, MemberAffinity
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import Embedding
 from two_manifold_ros.model.container import UnfitError
+from two_manifold_ros.model.model import eigenmap_features, EigenmapFeatures, Model
 from two_manifold_ros.model.model_file import model_from
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Content, Refusal
-
-    from two_manifold_ros.model.model import Model
+from two_manifold_ros.ticks.windows import WindowSet
 
 NAN = float('nan')
+Content = tuple[dict[str, Any], dict[str, Any]]
+Refusal = Callable[..., str]
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,35 @@ NAN = float('nan')
             for gone in (NAN, [[NAN], [1.0], [1.0], [1.0]], [[1.0], [1.0], [NAN], [1.0]])
         ),
         ('readout.factors', lambda array: 0.0 * array, 'readout.factors holds 0'),
+        # What no filter can take.
+        ('rate_hz', 0.0, 'rate_hz holds 0, which is not within'),
+        ('rate_hz', 20.0, 'its rate and the length of its tick disagree'),
+        ('period_ns', 10**13, 'period_ns holds 1e+13, which is not within'),
+        ('max_gap_ns', -1, 'max_gap_ns holds -1, which is not within'),
+        ('max_gap_ns', 10**17, 'max_gap_ns would take'),
+        ('window', 0, 'window holds 0, which is not within'),
+        ('window', 10**6, 'starts holds'),
+        ('window', 10**9, 'window would take'),
+        ('horizons', [], 'its horizons do not start with 0 and increase'),
+        ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
+        ('horizons', [5, 9], 'its horizons do not start with 0 and increase'),
+        ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
+        ('horizons', [0, 5], 'readout.targets has the shape'),
+        ('channels.names', ['x'] * 5, 'channel'),
+        ('channels.scale', np.zeros_like, 'channels.scale holds 0'),
+        ('channels.scale', lambda array: 1e-200 * array, 'channels.scale holds'),
+        ('channels.limit', lambda array: array[1:], 'channels.limit has the shape'),
+        ('mean_position', lambda array: array[1:], 'mean_position has the shape'),
+        ('track', lambda array: array[:, :1], 'track has the shape'),
+        ('series', lambda array: array[1:], 'series has the shape'),
+        ('series', lambda array: 1e200 * array, 'series holds numbers beyond 1e+100'),
+        ('starts', lambda array: array[:0], 'it has no windows'),
+        ('starts', lambda array: array - 1, 'starts holds -1, which is not within'),
+        ('starts', lambda array: array + 10**6, 'starts holds'),
     ],
 )
 def test_what_would_make_a_filter_diverge(
-    name: str,
-    value: Any,  # noqa: ANN401 - of any kind
-    words: str,
-    refusal: Refusal,
+    name: str, value: object, words: str, refusal: Refusal
 ) -> None:
     assert words in refusal('spectral', name, value)
 
@@ -88,45 +110,35 @@ def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
 @pytest.mark.parametrize(
     ('name', 'index', 'value', 'words'),
     [
-        ('route.likelihood.gains', 0, 0.0, 'gains holds 0'),
-        ('route.likelihood.noise', 3, 0.0, 'noise holds 0'),
-        ('route.readout.factors', 1, 0.0, 'factors holds 0'),
-        (
-            'route.readout.states',
-            (2, 0),
-            0.5,
-            'the states of its route do not start with the constant',
-        ),
-        (
-            'route.readout.targets',
-            (2, 0, 1),
-            float('nan'),
-            'targets holds numbers that are not finite',
-        ),
-        ('route.readout.covariances', (2, 1), -np.eye(2), 'covariances are no covariances'),
-        ('route.geometry.begins', 1, 0, 'begins does not count the ways of each place'),
-        ('route.geometry.begins', -1, 7, 'begins does not count the ways of each place'),
-        ('route.geometry.targets_of', 3, 10**6, 'targets_of holds'),
-        ('route.geometry.steps_of', 3, 10**6, 'steps_of holds'),
-        ('route.geometry.steps_of', slice(4), 0, 'shares_of lead more than everything on'),
-        ('route.geometry.shares_of', 3, -0.1, 'shares_of holds -0.1'),
-        ('route.motion.rates', 0, 0.0, 'rates holds 0'),
-        ('route.motion.tick_lengths', 0, 1e4, 'tick_lengths holds 10000'),
-        ('route.motion.fastest', 0, 0.5, 'fastest holds 0.5'),
-        ('route.motion.forward', 0, -1e4, 'forward holds -10000'),
-        ('route.likelihood.shifts', 1, -0.1, 'shifts holds -0.1'),
-        ('route.motion.moves', (0, 0), 0.9, 'moves are no chances that sum to one'),
-        ('route.switching.beginnings', (0, 0), 0.9, 'beginnings are no chances that sum to one'),
-        ('route.switching.stops', (0, 3), -0.1, 'stops holds -0.1'),
-        ('route.switching.exchanges', (0, 1), -0.1, 'exchanges and jumps are no chances'),
-        ('route.switching.exchanges', (6, 1), 0.1, 'lead from elsewhere to a place'),
-        ('route.likelihood.sharpness', ..., 1e-300, 'sharpness holds 1e-300'),
-        ('route.likelihood.persistence', ..., -1.0, 'persistence holds -1'),
-        ('route.motion.ratio_spread', ..., 0.0, 'ratio_spread holds 0'),
-        ('route.likelihood.new_level', ..., 1e9, 'new_level holds 1e+09'),
-        ('route.likelihood.rest.level', ..., -1e9, 'rest.level holds -1e+09'),
-        ('route.likelihood.slow.tail', ..., 0.0, 'slow.tail holds 0'),
-        ('route.motion.trust', ..., 1.5, 'trust holds 1.5'),
+        ('likelihood.gains', 0, 0.0, 'gains holds 0'),
+        ('likelihood.noise', 3, 0.0, 'noise holds 0'),
+        ('readout.factors', 1, 0.0, 'factors holds 0'),
+        ('readout.states', (2, 0), 0.5, 'the states of its route do not start with the constant'),
+        ('readout.targets', (2, 0, 1), NAN, 'targets holds numbers that are not finite'),
+        ('readout.covariances', (2, 1), -np.eye(2), 'covariances are no covariances'),
+        ('geometry.begins', 1, 0, 'begins does not count the ways of each place'),
+        ('geometry.begins', -1, 7, 'begins does not count the ways of each place'),
+        ('geometry.targets_of', 3, 10**6, 'targets_of holds'),
+        ('geometry.steps_of', 3, 10**6, 'steps_of holds'),
+        ('geometry.steps_of', slice(4), 0, 'shares_of lead more than everything on'),
+        ('geometry.shares_of', 3, -0.1, 'shares_of holds -0.1'),
+        ('motion.rates', 0, 0.0, 'rates holds 0'),
+        ('motion.tick_lengths', 0, 1e4, 'tick_lengths holds 10000'),
+        ('motion.fastest', 0, 0.5, 'fastest holds 0.5'),
+        ('motion.forward', 0, -1e4, 'forward holds -10000'),
+        ('likelihood.shifts', 1, -0.1, 'shifts holds -0.1'),
+        ('motion.moves', (0, 0), 0.9, 'moves are no chances that sum to one'),
+        ('switching.beginnings', (0, 0), 0.9, 'beginnings are no chances that sum to one'),
+        ('switching.stops', (0, 3), -0.1, 'stops holds -0.1'),
+        ('switching.exchanges', (0, 1), -0.1, 'exchanges and jumps are no chances'),
+        ('switching.exchanges', (6, 1), 0.1, 'lead from elsewhere to a place'),
+        ('likelihood.sharpness', ..., 1e-300, 'sharpness holds 1e-300'),
+        ('likelihood.persistence', ..., -1.0, 'persistence holds -1'),
+        ('motion.ratio_spread', ..., 0.0, 'ratio_spread holds 0'),
+        ('likelihood.new_level', ..., 1e9, 'new_level holds 1e+09'),
+        ('likelihood.rest.level', ..., -1e9, 'rest.level holds -1e+09'),
+        ('likelihood.slow.tail', ..., 0.0, 'slow.tail holds 0'),
+        ('motion.trust', ..., 1.5, 'trust holds 1.5'),
         ('most_still', ..., -1, 'most_still holds -1'),
         ('still', 2, -1, 'still holds -1'),
         ('still', 2, 2**40, 'still holds'),
@@ -134,12 +146,9 @@ def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
     ],
 )
 def test_a_map_that_cannot_be_run(
-    name: str,
-    index: Any,  # noqa: ANN401 - of an array
-    value: object,
-    words: str,
-    refusal: Refusal,
+    name: str, index: object, value: object, words: str, refusal: Refusal
 ) -> None:
+    name = f'route.{name}' if '.' in name else name
     assert words in refusal('route', name, value, index)
 
 
@@ -157,38 +166,70 @@ def test_no_array_of_a_map_may_have_another_shape(
             assert 'the model is refused' in refusal('route', name, lambda array: array[..., :0])
 
 
-@pytest.mark.parametrize(
-    ('name', 'value', 'words'),
-    [
-        ('rate_hz', 0.0, 'rate_hz holds 0, which is not within'),
-        ('rate_hz', 20.0, 'its rate and the length of its tick disagree'),
-        ('period_ns', 10**13, 'period_ns holds 1e+13, which is not within'),
-        ('max_gap_ns', -1, 'max_gap_ns holds -1, which is not within'),
-        ('max_gap_ns', 10**17, 'max_gap_ns would take'),
-        ('window', 0, 'window holds 0, which is not within'),
-        ('window', 10**6, 'starts holds'),
-        ('window', 10**9, 'window would take'),
-        ('horizons', [], 'its horizons do not start with 0 and increase'),
-        ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
-        ('horizons', [5, 9], 'its horizons do not start with 0 and increase'),
-        ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
-        ('horizons', [0, 5], 'readout.targets has the shape'),
-        ('channels.names', ['x'] * 5, 'channel'),
-        ('channels.scale', np.zeros_like, 'channels.scale holds 0'),
-        ('channels.scale', lambda array: 1e-200 * array, 'channels.scale holds'),
-        ('channels.limit', lambda array: array[1:], 'channels.limit has the shape'),
-        ('mean_position', lambda array: array[1:], 'mean_position has the shape'),
-        ('track', lambda array: array[:, :1], 'track has the shape'),
-        ('series', lambda array: array[1:], 'series has the shape'),
-        ('series', lambda array: 1e200 * array, 'series holds numbers beyond 1e+100'),
-        ('starts', lambda array: array[:0], 'it has no windows'),
-        ('starts', lambda array: array - 1, 'starts holds -1, which is not within'),
-        ('starts', lambda array: array + 10**6, 'starts holds'),
-    ],
-)
-def test_what_no_filter_can_take(name: str, value: Any, words: str, refusal: Refusal) -> None:  # noqa: ANN401
-    assert words in refusal('spectral', name, value)
-
-
 def test_a_channel_that_is_left_out_may_have_any_limit(changed: Callable[..., Content]) -> None:
     model_from('m.npz', *changed('route', 'channels.limit', 1e300))
+
+
+WIDTH = 5
+
+
+def lap() -> WindowSet:
+    """Windows of a noisy circle, with a seam that none of them crosses."""
+    angles = np.arange(94) * 2.0 * np.pi / 30.0
+    series = np.stack([np.cos(angles), np.sin(angles)])
+    series += 0.3 * np.random.default_rng(0).normal(size=series.shape)
+    starts = np.concatenate([np.arange(40), np.arange(45, 90)])
+    return WindowSet(series, starts, WIDTH)
+
+
+def fitted(neighbours: int) -> tuple[WindowSet, Embedding, EigenmapFeatures]:
+    windows = lap()
+    learner = LaplacianEigenmap(4, neighbours) if neighbours else GaussianKernel(4)
+    embedding = learner.fit(windows)
+    return windows, embedding, EigenmapFeatures(windows, embedding.extension)
+
+
+@pytest.mark.parametrize('neighbours', [0, 8])
+def test_training_windows_get_their_own_rows(neighbours: int) -> None:
+    windows, embedding, made = fitted(neighbours)
+    found = made.transform(windows.rows(np.arange(len(windows))))
+    np.testing.assert_allclose(found, embedding.coordinates, atol=1e-11)
+    assert (made.inputs, made.size) == (10, 4)
+
+
+def test_windows_that_resemble_nothing() -> None:
+    windows, _, made = fitted(8)
+    rows = windows.rows(np.arange(2))
+    rows[1] += 100.0
+    with pytest.raises(InputError, match='resembles none of the training windows'):
+        made.transform(rows)
+    with pytest.raises(InputError, match='not finite'):
+        made.transform(np.full((1, 10), np.inf))
+    with pytest.raises(InputError, match='10 inputs'):
+        made.transform(rows[:, 1:])
+
+
+def test_of_a_trained_model(spectral_model: Model) -> None:
+    made = eigenmap_features(spectral_model)
+    assert made.size == spectral_model.states - 1
+    window = made.windows.rows(np.array([7]))
+    squared = made.windows.distances_from(window)[:, 0]
+    expected = spectral_model.warm_start.transform(squared)
+    np.testing.assert_allclose(made.transform(window)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('part', 'changed', 'word'),
+    [
+        ('windows', {'width': 0}, 'width is 0'),
+        ('windows', {'series': np.zeros(9)}, 'series has the shape'),
+        ('windows', {'starts': np.array([0, 90])}, 'starts lie outside'),
+        ('windows', {'starts': np.arange(10)}, 'radii are not 10'),
+        ('extension', {'response': MemberAffinity(0.0, np.arange(4))}, 'bandwidth is 0.0'),
+        ('extension', {'table': np.zeros((85, 5))}, 'table has the shape'),
+    ],
+)
+def test_parts_that_do_not_fit(part: str, changed: dict[str, object], word: str) -> None:
+    _, _, made = fitted(8)
+    with pytest.raises(InputError, match=word):
+        replace(made, **{part: replace(getattr(made, part), **changed)})

@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags to damage, the records of an MCAP file, and the sentence that refuses one."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 import struct
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-IMU, POSE = 'sensor_msgs/msg/Imu', 'geometry_msgs/msg/PoseStamped'
+SECOND = 1_000_000_000
+WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
+SALVAGING = ReadingOptions(need_positions=False, salvage=True)
 
 SCHEMA, CHANNEL, MESSAGE, CHUNK = 3, 4, 5, 6
 MAGIC = b'\x89MCAP0\r\n'
@@ -44,20 +43,25 @@ def file_of(bag: Path) -> Path:
     return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
 
 
-def header(seconds: int, frame_id: str = '') -> dict[str, Any]:
-    """Return the field of a stamped message."""
-    return {'header': {'stamp': {'sec': seconds, 'nanosec': 0}, 'frame_id': frame_id}}
-
-
-def refusal(path: Path, **options: bool) -> str:
+def refusal(path: Path, options: ReadingOptions = WITHOUT_POSITIONS) -> str:
     """Return the one sentence with which a path is refused; it names the path."""
     with pytest.raises(InputError) as caught:
-        read_recording(path, ReadingOptions(**options))
+        read_recording(path, options)
     message = str(caught.value)
     assert str(path) in message
     assert '\n' not in message
     assert message.endswith('.')
     return message
+
+
+def read_or_refused(path: Path, options: ReadingOptions = WITHOUT_POSITIONS) -> Recording | str:
+    """Return the recording, or the sentence that refuses the path, which it names."""
+    try:
+        return read_recording(path, options)
+    except InputError as error:
+        if str(path) not in str(error):
+            raise
+        return str(error)
 
 
 def add_checksums(file: Path, chunk_size: int) -> None:

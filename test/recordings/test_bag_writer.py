@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags that we write are whole, readable by rosbags itself, or not there."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from ellipse import write_messages
 import numpy as np
 import pytest
 
@@ -15,10 +14,6 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')
 typesys = pytest.importorskip('rosbags.typesys')
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TWIST = 'geometry_msgs/msg/Twist'
 
 
@@ -56,14 +51,21 @@ def test_only_latched_topics_are_offered_as_transient_local(tmp_path: Path) -> N
     ]
 
 
-def test_a_broken_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    def run() -> None:
-        with BagWriter(tmp_path / 'bag') as bag:
-            bag.write('/a', TWIST, 1, {})
-            raise KeyboardInterrupt
+def write_one(path: Path, **options: object) -> None:
+    with BagWriter(path, **options) as bag:
+        assert not path.exists()
+        bag.write('/a', TWIST, 1, {})
 
+
+def test_a_broken_run_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rosbag2.Writer, 'write', interrupt)
     with pytest.raises(KeyboardInterrupt):
-        run()
+        write_one(tmp_path / 'bag')
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,15 +78,13 @@ def test_a_full_disk_is_named_and_nothing_stays(
 
     monkeypatch.setattr(rosbag2.Writer, step, full)
     refused = r'bag: the bag cannot be written \(No space left on device\)'
-    with pytest.raises(InputError, match=refused), BagWriter(tmp_path / 'bag') as bag:
-        bag.write('/a', TWIST, 1, {})
+    with pytest.raises(InputError, match=refused):
+        write_one(tmp_path / 'bag')
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_whole_run_leaves_only_the_bag(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag') as bag:
-        assert not (tmp_path / 'bag').exists()
-        bag.write('/a', TWIST, 1, {})
+    write_one(tmp_path / 'bag')
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
@@ -104,11 +104,10 @@ def test_a_topic_keeps_its_type(tmp_path: Path) -> None:
 
 
 def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
+    rows = [('/a', TWIST, stamp, {'linear': {'x': np.sin(stamp)}}) for stamp in range(100)]
     for name in ('one', 'two'):
         (tmp_path / name).mkdir()
-        with BagWriter(tmp_path / name / 'bag') as bag:
-            for stamp in range(100):
-                bag.write('/a', TWIST, stamp, {'linear': {'x': np.sin(stamp)}})
+        write_messages(tmp_path / name / 'bag', *rows)
     one, two = (
         [file.read_bytes() for file in sorted((tmp_path / name / 'bag').iterdir())]
         for name in ('one', 'two')

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested dicts become the messages that they describe, and are decoded as rosbags does."""
 
-from __future__ import annotations
+from operator import attrgetter
 
+from ellipse import IMU, imu_fields, stamped
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
@@ -16,21 +17,22 @@ pytest.importorskip('rosbags')
 
 from two_manifold_ros.recordings.message_building import MessageBuilder
 
-IMU = 'sensor_msgs/msg/Imu'
+MANY = list(range(36))
 BUILDER = MessageBuilder()
 NUMBERS = st.lists(st.floats(allow_nan=False), min_size=6, max_size=6)
 
 
 def message(sec: int, nanosec: int, frame_id: str, numbers: list[float]) -> dict:
-    return {
-        'header': {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame_id},
-        'orientation': {'x': 7.0, 'w': 8.0},
-        'orientation_covariance': [9.0] * 9,
-        'linear_acceleration': dict(zip('xyz', numbers[:3], strict=True)),
-        'linear_acceleration_covariance': [10.0] * 9,
-        'angular_velocity': dict(zip('xyz', numbers[3:], strict=True)),
-        'angular_velocity_covariance': [11.0] * 9,
-    }
+    return (
+        stamped(10**9 * sec + nanosec, frame_id)
+        | imu_fields(numbers)
+        | {
+            'orientation': {'x': 7.0, 'w': 8.0},
+            'orientation_covariance': [9.0] * 9,
+            'linear_acceleration_covariance': [10.0] * 9,
+            'angular_velocity_covariance': [11.0] * 9,
+        }
+    )
 
 
 @given(
@@ -71,51 +73,42 @@ def back(msgtype: str, values: dict) -> object:
     return BUILDER.typestore.deserialize_cdr(BUILDER.serialise(msgtype, values), msgtype)
 
 
-def test_fields_that_are_not_named_are_zero_or_empty() -> None:
-    marker = back('visualization_msgs/msg/Marker', {})
-    assert marker.header.stamp.nanosec == 0
-    assert marker.ns == ''
-    assert marker.frame_locked is False
-    assert marker.points == []
-    assert marker.texture.data.tolist() == []
-    assert back('sensor_msgs/msg/Imu', {}).orientation_covariance.tolist() == [0.0] * 9
-
-
 @pytest.mark.parametrize(
-    'covariance', [np.arange(36.0).reshape(6, 6), list(range(36)), np.arange(36, dtype=np.float32)]
+    ('msgtype', 'values', 'field', 'wanted'),
+    [
+        # Fields that are not named are zero or empty.
+        ('visualization_msgs/msg/Marker', {}, 'header.stamp.nanosec', 0),
+        ('visualization_msgs/msg/Marker', {}, 'ns', ''),
+        ('visualization_msgs/msg/Marker', {}, 'frame_locked', False),
+        ('visualization_msgs/msg/Marker', {}, 'points', []),
+        ('visualization_msgs/msg/Marker', {}, 'texture.data', []),
+        (IMU, {}, 'orientation_covariance', [0.0] * 9),
+        # Arrays may have any shape and type, and a byte may be an int or bytes as in rclpy.
+        *(
+            ('nav_msgs/msg/Odometry', {'pose': {'covariance': given}}, 'pose.covariance', MANY)
+            for given in (np.reshape(MANY, (6, 6)), MANY, np.array(MANY, dtype=np.float32))
+        ),
+        *(
+            ('diagnostic_msgs/msg/DiagnosticStatus', {'level': level}, 'level', 2)
+            for level in (2, b'\x02')
+        ),
+        # NumPy's scalars are taken.
+        (IMU, {'header': {'stamp': {'sec': np.int64(3)}}}, 'header.stamp.sec', 3),
+        (IMU, {'linear_acceleration': {'x': np.float32(0.5)}}, 'linear_acceleration.x', 0.5),
+        # Sequences of strings and numbers.
+        ('sensor_msgs/msg/JointState', {'name': ['a', 'b']}, 'name', ['a', 'b']),
+        ('sensor_msgs/msg/JointState', {'position': [1, 2]}, 'position', [1.0, 2.0]),
+    ],
 )
-def test_arrays_may_have_any_shape_and_type(covariance: object) -> None:
-    odometry = back('nav_msgs/msg/Odometry', {'pose': {'covariance': covariance}})
-    assert odometry.pose.covariance.tolist() == list(range(36))
+def test_fields_of_a_message(msgtype: str, values: dict, field: str, wanted: object) -> None:
+    found = attrgetter(field)(back(msgtype, values))
+    assert (found.tolist() if isinstance(found, np.ndarray) else found) == wanted
 
 
-def test_sequences_of_messages_and_strings() -> None:
-    path = back(
-        'nav_msgs/msg/Path',
-        {'poses': [{'pose': {'position': {'x': x}}} for x in (1.0, 2.0)]},
-    )
+def test_sequences_of_messages() -> None:
+    poses = [{'pose': {'position': {'x': x}}} for x in (1.0, 2.0)]
+    path = back('nav_msgs/msg/Path', {'poses': poses})
     assert [pose.pose.position.x for pose in path.poses] == [1.0, 2.0]
-    joints = back('sensor_msgs/msg/JointState', {'name': ['a', 'b'], 'position': [1, 2]})
-    assert joints.name == ['a', 'b']
-    assert joints.position.tolist() == [1.0, 2.0]
-
-
-@pytest.mark.parametrize('level', [2, b'\x02'])
-def test_a_byte_may_be_an_int_or_bytes_as_in_rclpy(level: object) -> None:
-    status = back('diagnostic_msgs/msg/DiagnosticStatus', {'level': level})
-    assert status.level == 2
-
-
-def test_numpy_scalars_are_taken() -> None:
-    imu = back(
-        'sensor_msgs/msg/Imu',
-        {
-            'header': {'stamp': {'sec': np.int64(3), 'nanosec': np.int32(4)}},
-            'linear_acceleration': {'x': np.float32(0.5)},
-        },
-    )
-    assert (imu.header.stamp.sec, imu.header.stamp.nanosec) == (3, 4)
-    assert imu.linear_acceleration.x == 0.5
 
 
 @pytest.mark.parametrize(

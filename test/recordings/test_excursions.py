@@ -2,23 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions that no speed of the drive explains, and those that one does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.excursions import explained, unexplained_steps
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.typing import Floats, Ints
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from two_manifold_ros.typing import Floats, Ints
-
-    Drive = tuple[Ints, Floats]
-
+Drive = tuple[Ints, Floats]
 START_NS = 1_700_000_000_000_000_000
 
 
@@ -140,41 +133,35 @@ def test_most_positions_are_missing() -> None:
     assert left_out(stamps[kept], places[kept]) == [np.count_nonzero(kept[:7_000])]
 
 
-def test_straight_on_and_back_and_forth() -> None:
+@pytest.mark.parametrize('back_and_forth', [False, True])
+def test_straight_on_and_back_and_forth(back_and_forth: bool) -> None:
     times = np.arange(1500) / 25.0
-    for x in (2.0 * times, np.abs((2.0 * times) % 16.0 - 8.0)):
-        places = np.stack([x, np.full(len(x), 3.0)], axis=1)
-        assert left_out(stamps_of(times), places) == []
-        places[700, 0] += 4.0
-        assert left_out(stamps_of(times), places) == [700]
+    x = np.abs((2.0 * times) % 16.0 - 8.0) if back_and_forth else 2.0 * times
+    places = np.stack([x, np.full(len(x), 3.0)], axis=1)
+    assert left_out(stamps_of(times), places) == []
+    places[700, 0] += 4.0
+    assert left_out(stamps_of(times), places) == [700]
 
 
-def test_what_is_given_twice_shares_its_fate() -> None:
+def test_late_positions_and_what_is_given_twice_share_their_fate() -> None:
     stamps, places = drive()
     places[700] += 9.0
-    twice = np.sort(np.tile(np.arange(len(places)), 2))
+    twice = np.repeat(np.arange(len(places)), 2)
     assert left_out(stamps[twice], places[twice]) == [1400, 1401]
-
-
-def test_late_positions_and_a_bag_that_is_recorded_twice() -> None:
-    stamps, places = drive()
+    # As of a bag that is recorded twice.
     order = np.arange(len(places))
     order[[300, 301]] = order[[301, 300]]
-    places[700] += 9.0
     again = np.concatenate([order, order])
     assert left_out(stamps[again], places[again]) == [700, 2200]
 
 
 def test_what_is_not_finite_or_not_on_earth_is_not_usable() -> None:
     stamps, places = drive()
-    places[5], places[6], places[7] = np.nan, np.inf, -1e300
-    assert left_out(stamps, places) == [5, 6, 7]
-
-
-def test_of_a_few_positions_nothing_is_known() -> None:
-    stamps, places = drive()
     places[3] += 1e3
+    # Of a few positions nothing is known.
     assert left_out(stamps[:10], places[:10]) == []
+    places[3], places[4], places[5] = np.nan, np.inf, -1e300
+    assert left_out(stamps, places) == [3, 4, 5]
 
 
 def test_positions_that_are_anywhere_are_left_as_they_are_in_time() -> None:
@@ -199,7 +186,6 @@ def test_of_real_drives_nothing_is_left_out_whatever_jumps(
 ) -> None:
     pytest.importorskip('rosbags')
     stream = read_recording(recordings_folder / name).positions
-    assert stream is not None
     assert not stream.left_out.any()
     stamps, first = np.unique(stream.stamps, return_index=True)
     steps = unexplained_steps((stamps - stamps[0]) * 1e-9, stream.positions[first])

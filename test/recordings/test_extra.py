@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without rosbags an error names what to install; mcap is needed for damaged bags alone."""
 
-from __future__ import annotations
-
+from pathlib import Path
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +12,6 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INSTALL = r"'rosbags.*' is missing: install .* pip install 'two_manifold_ros\[train\]'"
 
@@ -32,13 +27,9 @@ def _no_rosbags(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('_no_rosbags')
-def test_reading_says_what_to_install(tmp_path: Path) -> None:
+def test_reading_and_writing_say_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INSTALL):
         read_recording(tmp_path)
-
-
-@pytest.mark.usefixtures('_no_rosbags')
-def test_writing_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INSTALL):
         BagWriter(tmp_path / 'bag')
 

@@ -1,42 +1,38 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The same recording comes out of every kind of bag."""
+"""The same recording comes out of every kind of bag, of the topics that are found or named."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
+from two_manifold_ros.recordings.recording import Recording
 
 rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
-
-IMU = 'sensor_msgs/msg/Imu'
-POSE = 'geometry_msgs/msg/PoseStamped'
+bags = pytest.importorskip('two_manifold_ros.recordings.bag')
+Topic = bags.Topic
+JAZZY = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
 
 @pytest.fixture
-def recording(drive: Callable[..., Recording]) -> Recording:
+def recording() -> Recording:
     return drive(seconds=2.0)
+
+
+@pytest.fixture
+def bag(tmp_path: Path, recording: Recording) -> Path:
+    return write_bag(tmp_path / 'bag', recording)
 
 
 def assert_same(path: Path, recording: Recording) -> None:
     read = read_recording(path)
-    assert read.positions is not None
-    assert recording.positions is not None
     assert (read.name, read.imu.topic, read.imu.frame_id) == (str(path), '/imu', 'imu_link')
     np.testing.assert_array_equal(read.imu.stamps, recording.imu.stamps)
     np.testing.assert_array_equal(read.imu.receive_stamps, recording.imu.receive_stamps)
@@ -47,81 +43,56 @@ def assert_same(path: Path, recording: Recording) -> None:
     np.testing.assert_array_equal(read.positions.positions, recording.positions.positions)
 
 
-def rewritten(bag: Path, target: Path, **compression: object) -> Path:
-    """Copy a bag message by message with the options of rosbags' own writer."""
-    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-    writer = rosbag2.Writer(target, version=8, storage_plugin=compression['storage'])
-    writer.set_compression(compression['mode'], rosbag2.CompressionFormat.ZSTD)
-    with rosbag2.Reader(bag) as reader, writer:
-        connections = {
-            each.topic: writer.add_connection(each.topic, each.msgtype, typestore=types)
-            for each in reader.connections
-        }
-        for connection, stamp, raw in reader.messages():
-            writer.write(connections[connection.topic], stamp, raw)
-    return target
-
-
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_both_storages(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path], storage: str
-) -> None:
-    bag = write_bag(tmp_path / 'bag', recording, storage=storage)
-    assert_same(bag, recording)
-    (single,) = (file for file in bag.iterdir() if file.suffix != '.yaml')
-    assert_same(single, recording)
-
-
 @pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
 @pytest.mark.parametrize('mode', ['NONE', 'FILE', 'MESSAGE'])
 def test_all_compressions(
-    tmp_path: Path,
-    recording: Recording,
-    write_bag: Callable[..., Path],
-    storage: object,
-    mode: str,
+    bag: Path, tmp_path: Path, recording: Recording, storage: object, mode: str
 ) -> None:
-    bag = write_bag(tmp_path / 'bag', recording)
-    packed = rewritten(
-        bag, tmp_path / 'packed', storage=storage, mode=rosbag2.CompressionMode[mode]
-    )
-    assert_same(packed, recording)
-    (packed / 'metadata.yaml').unlink()
-    assert_same(packed, recording)
+    """Copied message by message with the options of rosbags' own writer."""
+    writer = rosbag2.Writer(tmp_path / 'packed', version=8, storage_plugin=storage)
+    writer.set_compression(rosbag2.CompressionMode[mode], rosbag2.CompressionFormat.ZSTD)
+    with rosbag2.Reader(bag) as reader, writer:
+        for connection in reader.connections:
+            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=JAZZY)
+            for _, stamp, raw in reader.messages([connection]):
+                writer.write(copy, stamp, raw)
+    assert_same(tmp_path / 'packed', recording)
+    (tmp_path / 'packed' / 'metadata.yaml').unlink()
+    assert_same(tmp_path / 'packed', recording)
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_both_storages(tmp_path: Path, recording: Recording, storage: str) -> None:
+    bag = write_bag(tmp_path / 'bag', recording, storage=storage)
+    (single,) = (file for file in bag.iterdir() if file.suffix != '.yaml')
+    assert_same(bag, recording)
+    assert_same(single, recording)
 
 
 @pytest.mark.parametrize('with_metadata', [True, False])
 def test_split_bags_are_joined_in_order(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path], with_metadata: bool
+    tmp_path: Path, recording: Recording, with_metadata: bool
 ) -> None:
     whole = tmp_path / 'whole'
     whole.mkdir()
     for part in range(10):
-        piece = write_bag(
-            tmp_path / f'part_{part}', recording.between(part * 0.2, (part + 1) * 0.2)
-        )
+        stretch = recording.between(part * 0.2, (part + 1) * 0.2)
+        piece = write_bag(tmp_path / f'part_{part}', stretch)
         (piece / f'part_{part}.mcap').rename(whole / f'whole_{part + 1}.mcap')
     if with_metadata:
-        metadata = {
-            'rosbag2_bagfile_information': {
-                'version': 4,
-                'relative_file_paths': [f'whole/whole_{part + 1}.mcap' for part in range(10)],
-            }
-        }
-        yaml.YAML().dump(metadata, whole / 'metadata.yaml')
+        paths = [f'whole/whole_{part + 1}.mcap' for part in range(10)]
+        content = {'rosbag2_bagfile_information': {'version': 4, 'relative_file_paths': paths}}
+        yaml.YAML().dump(content, whole / 'metadata.yaml')
     assert_same(whole, recording)
     notes = read_recording(whole).notes
     assert bool(notes) is not with_metadata
     assert with_metadata or 'has no metadata.yaml' in notes[0]
 
 
-def test_a_split_file_may_lack_the_topics(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
-) -> None:
-    bag = write_bag(tmp_path / 'bag', recording)
-    with BagWriter(tmp_path / 'more') as writer:
-        writer.write('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
-    (tmp_path / 'more' / 'more.mcap').rename(bag / 'more.mcap')
+def test_a_split_file_may_lack_the_topics(bag: Path, tmp_path: Path, recording: Recording) -> None:
+    row = ('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
+    more = write_messages(tmp_path / 'more', row)
+    (more / 'more.mcap').rename(bag / 'more.mcap')
     (bag / 'metadata.yaml').unlink()
     assert_same(bag, recording)
 
@@ -129,7 +100,6 @@ def test_a_split_file_may_lack_the_topics(
 def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
     types = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
     make = types.types
-    assert recording.positions is not None
 
     def header(stamp: int, frame_id: str) -> object:
         time = make['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9))
@@ -139,18 +109,15 @@ def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
         return make[f'geometry_msgs/msg/{name}'](x, y, z)
 
     zeros, level = np.zeros(9), make['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0)
+    samples, positions = recording.imu, recording.positions
     with rosbag1.Writer(tmp_path / 'old.bag') as writer:
         imu = writer.add_connection('/imu', IMU, typestore=types)
         pose = writer.add_connection('/pose', POSE, typestore=types)
-        for stamp, sample in zip(
-            recording.imu.stamps.tolist(), recording.imu.samples, strict=True
-        ):
+        for stamp, sample in zip(samples.stamps.tolist(), samples.samples, strict=True):
             force, rate = vector('Vector3', *sample[:3]), vector('Vector3', *sample[3:])
             message = make[IMU](header(stamp, 'imu_link'), level, zeros, rate, zeros, force, zeros)
             writer.write(imu, stamp, types.serialize_ros1(message, IMU))
-        for stamp, xy in zip(
-            recording.positions.stamps.tolist(), recording.positions.positions, strict=True
-        ):
+        for stamp, xy in zip(positions.stamps.tolist(), positions.positions, strict=True):
             place = make['geometry_msgs/msg/Pose'](vector('Point', *xy, 0.0), level)
             message = make[POSE](header(stamp, 'map'), place)
             writer.write(pose, stamp, types.serialize_ros1(message, POSE))
@@ -158,16 +125,14 @@ def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
 
 
 def test_messages_of_other_topics_are_not_decoded(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+    bag: Path, tmp_path: Path, recording: Recording
 ) -> None:
-    bag = write_bag(tmp_path / 'bag', recording)
-    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
     crowded = tmp_path / 'crowded'
     with rosbag2.Reader(bag) as reader, rosbag2.Writer(crowded, version=9) as writer:
         odd = writer.add_connection('/odd', 'my/msg/Own', msgdef='int8 x', rihs01='RIHS01_0')
-        writer.add_connection('/other', IMU, typestore=types, serialization_format='protobuf')
+        writer.add_connection('/other', IMU, typestore=JAZZY, serialization_format='protobuf')
         for connection in reader.connections:
-            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=types)
+            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=JAZZY)
             for _, stamp, raw in reader.messages([connection]):
                 writer.write(copy, stamp, raw)
                 writer.write(odd, stamp, b'rubbish')
@@ -177,41 +142,32 @@ def test_messages_of_other_topics_are_not_decoded(
 @pytest.mark.parametrize(
     ('msgtype', 'field'),
     [
-        ('geometry_msgs/msg/PoseStamped', ('pose', 'position')),
-        ('geometry_msgs/msg/PoseWithCovarianceStamped', ('pose', 'pose', 'position')),
-        ('geometry_msgs/msg/PointStamped', ('point',)),
-        ('geometry_msgs/msg/TransformStamped', ('transform', 'translation')),
-        ('nav_msgs/msg/Odometry', ('pose', 'pose', 'position')),
+        ('geometry_msgs/msg/PoseStamped', 'pose.position'),
+        ('geometry_msgs/msg/PoseWithCovarianceStamped', 'pose.pose.position'),
+        ('geometry_msgs/msg/PointStamped', 'point'),
+        ('geometry_msgs/msg/TransformStamped', 'transform.translation'),
+        ('nav_msgs/msg/Odometry', 'pose.pose.position'),
     ],
 )
-def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: tuple[str, ...]) -> None:
+def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: str) -> None:
     message: dict = {'x': 1.5, 'y': -2.5, 'z': 9.0}
-    for name in reversed(field):
+    for name in reversed(field.split('.')):
         message = {name: message}
-    header = {'stamp': {'sec': 3, 'nanosec': 4}, 'frame_id': 'track'}
-    with BagWriter(tmp_path / 'bag') as bag:
-        bag.write('/imu', IMU, 1, {'header': header})
-        bag.write('/where', msgtype, 2, {'header': header, **message})
-    positions = read_recording(tmp_path / 'bag').positions
-    assert positions is not None
+    header = stamped(3_000_000_004, 'track')
+    rows = [('/imu', IMU, 1, header), ('/where', msgtype, 2, header | message)]
+    positions = read_recording(write_messages(tmp_path / 'bag', *rows)).positions
     assert (positions.msgtype, positions.frame_id) == (msgtype, 'track')
     assert positions.stamps.tolist() == [3_000_000_004]
     assert positions.positions.tolist() == [[1.5, -2.5]]
 
 
-def test_positions_may_be_missing_where_they_are_not_needed(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
-) -> None:
-    bag = write_bag(tmp_path / 'bag', recording)
+def test_positions_may_be_missing_where_they_are_not_needed(bag: Path, tmp_path: Path) -> None:
     assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
-    with BagWriter(tmp_path / 'none') as writer:
-        writer.write('/imu', IMU, 1, {})
-    read = read_recording(
-        tmp_path / 'none', ReadingOptions(need_positions=False, use_receive_time=True)
-    )
-    assert read.positions is None
+    none = write_messages(tmp_path / 'none', ('/imu', IMU, 1, {}))
+    options = ReadingOptions(need_positions=False, use_receive_time=True)
+    assert read_recording(none, options).positions is None
     with pytest.raises(InputError, match='holds no position topic'):
-        read_recording(tmp_path / 'none')
+        read_recording(none)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +188,9 @@ def test_positions_may_be_missing_where_they_are_not_needed(
 def test_which_positions_are_read(
     tmp_path: Path, topics: tuple[str, ...], options: dict, topic: str | None
 ) -> None:
-    bag, header = tmp_path / 'bag', {'header': {'stamp': {'sec': 1}}}
-    with BagWriter(bag) as writer:
-        writer.write('/imu', IMU, 1, header)
-        for name in topics:
-            writer.write(name, POSE, 1, header)
+    header = stamped(10**9)
+    rows = [('/imu', IMU, 1, header), *((name, POSE, 1, header) for name in topics)]
+    bag = write_messages(tmp_path / 'bag', *rows)
     alone = read_recording(bag, ReadingOptions(**options))
     (several,) = read_recordings([bag], ReadingOptions(**options))
     for read in (alone, several):
@@ -247,26 +201,21 @@ def test_which_positions_are_read(
 
 
 def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag') as bag:
-        for stamp, frame in [(1, 'imu'), (2, 'imu_upside_down')]:
-            header = {'stamp': {'sec': stamp}, 'frame_id': frame}
-            bag.write('/imu', IMU, stamp, {'header': header})
-    (note,) = read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False)).notes
-    assert "('imu', 'imu_upside_down')" in note
+    frames = ('imu', 'imu_upside_down')
+    rows = [('/imu', IMU, stamp, stamped(stamp, each)) for stamp, each in enumerate(frames, 1)]
+    bag = write_messages(tmp_path / 'bag', *rows)
+    (note,) = read_recording(bag, ReadingOptions(need_positions=False)).notes
+    assert f'{frames}' in note
 
 
 def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> None:
-    frames = ['odom', 'map', 'map', '', 'map']
-    with BagWriter(tmp_path / 'bag') as bag:
-        for stamp, frame in enumerate(frames, start=1):
-            header = {'stamp': {'sec': stamp}, 'frame_id': frame}
-            bag.write('/imu', IMU, stamp, {'header': {'stamp': {'sec': stamp}}})
-            point = {'x': float(stamp)}
-            bag.write(
-                '/at', 'geometry_msgs/msg/PointStamped', stamp, {'header': header, 'point': point}
-            )
-    recording = read_recording(tmp_path / 'bag')
-    assert recording.positions is not None
+    rows = []
+    for second, frame in enumerate(['odom', 'map', 'map', '', 'map'], start=1):
+        stamp, point = second * 10**9, {'point': {'x': float(second)}}
+        rows.append(('/imu', IMU, second, stamped(stamp)))
+        at = stamped(stamp, frame) | point
+        rows.append(('/at', 'geometry_msgs/msg/PointStamped', second, at))
+    recording = read_recording(write_messages(tmp_path / 'bag', *rows))
     assert recording.positions.frame_id == 'map'
     assert recording.positions.positions[:, 0].tolist() == [2.0, 3.0, 5.0]
     assert recording.positions.stamps.tolist() == [2 * 10**9, 3 * 10**9, 5 * 10**9]
@@ -276,10 +225,109 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> No
 
 
 def test_several_bags_are_read_in_turn_with_progress_over_all(
-    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+    bag: Path, tmp_path: Path, recording: Recording
 ) -> None:
-    bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
+    bags = [bag, write_bag(tmp_path / 'b', recording)]
     shares: list[float] = []
     read = read_recordings(bags, progress=shares.append)
     assert [each.name for each in read] == [str(bag) for bag in bags]
     assert shares == [0.0, 0.5]
+
+
+BAG = Path('drive')
+FIRST = Topic('/imu/data', IMU, 100, 'cdr')
+SECOND = Topic('/imu/raw', IMU, 90, 'cdr')
+EMPTY = Topic('/imu/idle', IMU, 0, 'cdr')
+FOREIGN = Topic('/imu', IMU, 5, 'protobuf')
+ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
+POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
+MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'chosen'),
+    [
+        ([ODOMETRY, EMPTY, FIRST], bags.IMU, None, FIRST),
+        ([ODOMETRY, EMPTY, FIRST], bags.POSITION, None, ODOMETRY),
+        ([FIRST, SECOND], bags.IMU, '/imu/raw', SECOND),
+        ([FIRST, SECOND], bags.IMU, 'imu/raw', SECOND),
+        ([FOREIGN, ODOMETRY], bags.POSITION, None, ODOMETRY),
+    ],
+)
+def test_a_topic_is_the_only_one_with_messages_or_named(
+    topics: list[Topic], role: bags.TopicRole, name: str | None, chosen: Topic
+) -> None:
+    assert bags.choose_topic(BAG, topics, role, name) == chosen
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'words'),
+    [
+        (
+            [FIRST, EMPTY, SECOND, ODOMETRY],
+            bags.IMU,
+            None,
+            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
+        ),
+        (
+            [ODOMETRY, EMPTY],
+            bags.IMU,
+            None,
+            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
+        ),
+        (
+            [FIRST],
+            bags.IMU,
+            '/none',
+            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
+        ),
+        (
+            [FIRST, ODOMETRY],
+            bags.IMU,
+            '/odom',
+            r'which is there as /odom \(nav_msgs/msg/Odometry, 5 ',
+        ),
+        (
+            [FIRST, EMPTY],
+            bags.IMU,
+            '/imu/idle',
+            r'which is there as /imu/idle \(.*, 0 messages\)',
+        ),
+        (MANY, bags.IMU, None, r'/11 \(.*\) and 18 more: record one'),
+        ([FOREIGN, ODOMETRY], bags.IMU, None, "/imu in drive is serialised as 'protobuf'"),
+        ([ODOMETRY, POINT], bags.POSITION, '/odom', 'keep one of them in a copy of the bag'),
+    ],
+)
+def test_what_is_no_clear_choice_lists_what_there_is(
+    topics: list[Topic], role: bags.TopicRole, name: str | None, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        bags.choose_topic(BAG, topics, role, name)
+
+
+@pytest.mark.parametrize(
+    ('imu', 'pose', 'asked', 'stamps', 'words'),
+    [
+        ([5, 0, 4, 4], [7, 6], False, ([5, 0, 4, 4], [7, 6]), ''),
+        ([5, 6], [7], True, ([1000, 1001], [2000]), 'as asked'),
+        ([0, 0], [7], False, ([1000, 1001], [2000]), 'stamps of /imu are zero'),
+        ([5, 6], [0], False, ([1000, 1001], [2000]), 'stamps of /pose are zero'),
+        ([0, 0], [0], False, ([1000, 1001], [2000]), 'stamps of /imu and /pose are zero'),
+    ],
+)
+def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
+    tmp_path: Path,
+    imu: list[int],
+    pose: list[int],
+    asked: bool,
+    stamps: tuple[list[int], list[int]],
+    words: str,
+) -> None:
+    rows = [('/imu', IMU, 1000 + i, stamped(stamp)) for i, stamp in enumerate(imu)]
+    rows += [('/pose', POSE, 2000 + i, stamped(stamp)) for i, stamp in enumerate(pose)]
+    bag = write_messages(tmp_path / 'bag', *rows)
+    recording = read_recording(bag, ReadingOptions(use_receive_time=asked))
+    assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == stamps
+    assert recording.imu.receive_stamps.tolist() == list(range(1000, 1000 + len(imu)))
+    assert words in ''.join(recording.notes)
+    assert len(recording.notes) == bool(words)

@@ -2,19 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A damaged bag is refused in one sentence, and used as far as it goes if asked."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from pathlib import Path
 import re
 import shutil
 import sqlite3
 import struct
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
@@ -24,33 +21,25 @@ from bag_builders import (
     CHANNEL,
     CHUNK,
     file_of,
-    header,
-    IMU,
     MAGIC,
     MESSAGE,
+    read_or_refused,
     records,
     refusal,
+    SALVAGING,
     SCHEMA,
+    WITHOUT_POSITIONS,
 )
+from ellipse import drive, IMU, stamped, write_bag, write_messages
 
 from two_manifold_ros.recordings import storage_files
 from two_manifold_ros.recordings.damaged_files import SalvagedFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from two_manifold_ros.recordings.recording import Recording
 
 SECONDS = 0.8
 
 
 @pytest.fixture(scope='module')
-def whole(
-    tmp_path_factory: pytest.TempPathFactory,
-    drive: Callable[..., Recording],
-    write_bag: Callable[..., Path],
-) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of 80 samples, with checksums and a chunk for about every 10 messages."""
     bag = write_bag(tmp_path_factory.mktemp('salvage') / 'bag', drive(seconds=SECONDS))
     add_checksums(file_of(bag), 4_000)
@@ -63,41 +52,37 @@ def bag(whole: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(
-    tmp_path: Path, drive: Callable[..., Recording], write_bag: Callable[..., Path]
-) -> Path:
+def database(tmp_path: Path) -> Path:
     """Return the SQLite file of a bag of 80 samples."""
     return file_of(write_bag(tmp_path / 'sqlite', drive(seconds=SECONDS), storage='sqlite3'))
 
 
 def saved(path: Path) -> tuple[int, str]:
     """Return how many samples can be salvaged, and what is said; 0 and the refusal if none."""
-    try:
-        recording = read_recording(path, ReadingOptions(need_positions=False, salvage=True))
-    except InputError as error:
-        return 0, str(error)
-    return len(recording.imu.stamps), ' '.join(recording.notes)
+    found = read_or_refused(path, SALVAGING)
+    return (0, found) if isinstance(found, str) else (len(found.imu.stamps), ' '.join(found.notes))
 
 
 def test_every_cut(bag: Path) -> None:
     """Each hundredth of the file less: one sentence unasked, and never more saved than before."""
     file = file_of(bag)
     content = file.read_bytes()
-    whole = read_recording(file, ReadingOptions(need_positions=False)).imu
+    whole = read_recording(file, WITHOUT_POSITIONS).imu
     most = 0
     for share in range(1, 100):
         file.write_bytes(content[: len(content) * share // 100])
-        sentence = refusal(file, need_positions=False)
+        sentence = refusal(file)
         count, words = saved(file)
         assert str(file) in words
         assert most <= count <= 80
         most = count
         if count:
+            assert 'is damaged, cut short or not supported' in sentence
             assert '--salvage' in sentence
             assert 'bytes' in words
             assert 'how many messages are lost is not known' in words
     assert most >= 60
-    salvaged = read_recording(file, ReadingOptions(need_positions=False, salvage=True)).imu
+    salvaged = read_recording(file, SALVAGING).imu
     places = np.searchsorted(whole.stamps, salvaged.stamps)
     assert np.array_equal(salvaged.stamps, whole.stamps[places])
     assert np.array_equal(salvaged.samples, whole.samples[places])
@@ -151,7 +136,7 @@ def test_what_is_damaged_is_lost_and_reported(
     chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
     spoil(content, [each.begin for each in chunks], [each.end for each in chunks])
     file_of(bag).write_bytes(content)
-    assert '--salvage' in refusal(file_of(bag), need_positions=False)
+    assert '--salvage' in refusal(file_of(bag))
     count, found = saved(bag)
     assert least <= count <= most
     assert re.search(words, found)
@@ -159,33 +144,21 @@ def test_what_is_damaged_is_lost_and_reported(
     assert int(lost) > (0 if count else int(size) // 2)
 
 
-@pytest.fixture
-def unvouched(
-    drive: Callable[..., Recording],
-    write_bag: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
-    """Return a bag of 80 samples whose only chunk has no checksum and is not packed."""
+def test_a_record_that_vanishes_without_a_checksum_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a bag of 80 samples whose only chunk has no checksum and is not packed."""
     monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
-    return write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
-
-
-def spoil_message(bag: Path, number: int, place: int, value: int) -> None:
-    """Change a byte of a message of the first chunk, counted from the start of its record."""
+    bag = write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
     content = bytearray(file_of(bag).read_bytes())
     chunk = next(each for each in records(bytes(content), 8) if each.code == CHUNK)
     # Its head is 40 bytes long where nothing is packed.
     inside = bytes(content[chunk.begin + 40 : chunk.end])
     messages = [each for each in records(inside) if each.code == MESSAGE]
-    content[chunk.begin + 40 + messages[number].begin - 9 + place] = value
+    content[chunk.begin + 40 + messages[60].begin - 9] = 77
     file_of(bag).write_bytes(content)
-
-
-def test_a_record_that_vanishes_without_a_checksum_is_missed(unvouched: Path) -> None:
-    spoil_message(unvouched, 60, 0, 77)
-    assert re.search(r'1 of [82]0 messages on .* are not there', refusal(file_of(unvouched)))
-    count, words = saved(unvouched)
+    assert re.search(r'1 of [82]0 messages on .* are not there', refusal(file_of(bag)))
+    count, words = saved(bag)
     assert count == 79
     assert '1 of 100 messages' in words
 
@@ -220,34 +193,32 @@ def test_flipped_bits_never_raise_anything_else(bag: Path) -> None:
     assert max(counts) > 40
 
 
-def test_damaged_metadata_is_passed_over(bag: Path) -> None:
-    (bag / 'metadata.yaml').write_text('{')
-    assert '--salvage' in refusal(bag, need_positions=False)
+@pytest.mark.parametrize(
+    ('listed', 'refused', 'noted'),
+    [
+        (None, '--salvage', 'metadata.yaml is damaged'),
+        ('b.mcap', 'b.mcap is listed', 'b.mcap is listed in metadata.yaml but not there'),
+    ],
+)
+def test_damaged_metadata_and_missing_files_are_passed_over(
+    bag: Path, listed: str | None, refused: str, noted: str
+) -> None:
+    metadata, name = bag / 'metadata.yaml', file_of(bag).name
+    text = metadata.read_text().replace(f'- {name}', f'- {name}\n  - {listed}', 1)
+    metadata.write_text(text if listed else '{')
+    assert refused in refusal(bag)
     count, words = saved(bag)
     assert count == 80
-    assert 'metadata.yaml is damaged' in words
-
-
-def test_a_missing_file_of_a_split_bag(bag: Path) -> None:
-    metadata = (bag / 'metadata.yaml').read_text()
-    name = file_of(bag).name
-    listed = metadata.replace(f'- {name}', f'- {name}\n  - b.mcap', 1)
-    (bag / 'metadata.yaml').write_text(listed)
-    assert 'b.mcap is listed' in refusal(bag, need_positions=False)
-    count, words = saved(bag)
-    assert count == 80
-    assert 'b.mcap is listed in metadata.yaml but not there' in words
+    assert noted in words
 
 
 def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
     packed = tmp_path / f'{file_of(bag).name}.zstd'
     content = file_of(bag).read_bytes()
-    halves = [
-        storage_files.zstd.compress(content[: len(content) // 2]),
-        storage_files.zstd.compress(content[-9000:]),
-    ]
-    packed.write_bytes(halves[0] + halves[1][:-5000])
-    assert '--salvage' in refusal(packed, need_positions=False)
+    parts = content[: len(content) // 2], content[-9000:]
+    first, second = (storage_files.zstd.compress(part) for part in parts)
+    packed.write_bytes(first + second[:-5000])
+    assert '--salvage' in refusal(packed)
     count, words = saved(packed)
     assert 0 < count < 80
     assert f'{packed} is damaged' in words
@@ -277,12 +248,10 @@ def text(words: str) -> bytes:
 
 
 def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
-    with BagWriter(tmp_path / 'bag') as writer:
-        for stamp in range(1, 5):
-            writer.write('/imu', IMU, stamp, header(stamp))
-        writer.write_raw('/imu', IMU, 5, b'\x00\x01\x00\x00\x01\x00')
-    assert '--salvage' in refusal(tmp_path / 'bag', need_positions=False)
-    assert saved(tmp_path / 'bag') == (4, '1 messages on /imu are damaged and left out.')
+    rows = [('/imu', IMU, stamp, stamped(stamp)) for stamp in range(1, 5)]
+    bag = write_messages(tmp_path / 'bag', *rows, ('/imu', IMU, 5, b'\x00\x01\x00\x00\x01\x00'))
+    assert '--salvage' in refusal(bag)
+    assert saved(bag) == (4, '1 messages on /imu are damaged and left out.')
 
 
 def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database: Path) -> None:
@@ -291,6 +260,7 @@ def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database: Path) -
         database.write_bytes(damaged)
         for words in (refusal(database), saved(database)[1]):
             assert str(database) in words
+            assert 'is damaged, cut short or not supported' in words
             assert 'sqlite3 FILE .recover' in words
 
 

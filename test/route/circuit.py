@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A circuit whose every metre looks different, and a vehicle that drives and stops on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
+from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.visits import lay_out, Passes
 
 PERIOD_S = 0.1
@@ -20,6 +20,7 @@ PULL = 2.0
 
 NOISE = 0.15
 MEMORY_S = 1.0
+TUNING = Tuning(0.3)
 AT_REST = np.zeros(CHANNELS)
 HORIZONS = (0, 5, 20)
 
@@ -117,3 +118,9 @@ def laid(*drives: Drive) -> Passes:
     )
     assert passes is not None
     return passes
+
+
+def learned(passes: Passes, kept: np.ndarray | None = None) -> Route:
+    """Return the map of passes, of all visits if not of those kept."""
+    every = np.ones(len(passes.settled), dtype=np.bool_)
+    return learn_route(passes, every if kept is None else kept, TUNING)

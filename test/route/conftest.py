@@ -2,29 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps of a circuit, laid out, and the map that is learned of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from circuit import Circuit, laid
-import numpy as np
+from circuit import Circuit, Drive, laid, learned
 import pytest
 
-from two_manifold_ros.route.learning import learn_route, Tuning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from circuit import Drive
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
-
-
-@pytest.fixture(scope='session')
-def laid_out() -> Callable[..., Passes]:
-    """Return a function that lays out drives."""
-    return laid
+from two_manifold_ros.route.route import Route
+from two_manifold_ros.route.visits import Passes
 
 
 @pytest.fixture(scope='session')
@@ -34,10 +16,10 @@ def laps() -> Drive:
 
 
 @pytest.fixture(scope='session')
-def passes(laps: Drive, laid_out: Callable[..., Passes]) -> Passes:
-    return laid_out(laps)
+def passes(laps: Drive) -> Passes:
+    return laid(laps)
 
 
 @pytest.fixture(scope='session')
 def route(passes: Passes) -> Route:
-    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
+    return learned(passes)

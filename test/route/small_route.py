@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A route of a few places with a fork, every number of it drawn at random."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from inspect import signature
 from typing import Any

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The belief against one that goes from cell to cell, and offsets against sums written out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from circuit import CHANNELS, Circuit, LAP_TICKS
 from naive_route import NaiveBelief
 import numpy as np
@@ -24,13 +20,10 @@ from two_manifold_ros.route.route import (
     OFF_NEW,
     ON,
     ON_NEW,
+    Route,
     STANDS,
 )
 from two_manifold_ros.route.transitions import chances_to_move, exchanges_for
-
-if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Route
-
 
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""
@@ -254,43 +247,50 @@ def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -
             assert_consistent(belief)
 
 
-def test_an_observation_far_from_everything_is_survived() -> None:
-    belief = RouteBelief(small_route())
+def test_an_observation_far_from_everything_is_survived(belief: RouteBelief) -> None:
     for size in (1e3, 1e8, 1e30):
         assert 0.0 < belief.update(np.full(2, size)) <= 1.0
         assert_consistent(belief)
 
 
-def test_what_fits_nothing_at_all_starts_again() -> None:
-    """As if nothing had been before it."""
-    belief, fresh = RouteBelief(small_route()), RouteBelief(small_route())
-    for observation in observations(10):
+@pytest.mark.parametrize('restart', ['what fits nothing at all', 'start'])
+def test_it_starts_again_as_if_nothing_had_been_before(restart: str, belief: RouteBelief) -> None:
+    """And says the same bits."""
+    fresh = RouteBelief(small_route())
+    for observation in observations(30, seed=2):
         belief.update(observation)
-    assert belief.update(np.full(2, np.nan)) == 0.0
+    if restart == 'start':
+        belief.start()
+    else:
+        assert belief.update(np.full(2, np.nan)) == 0.0
     np.testing.assert_array_equal(belief.chances, fresh.chances)
     assert belief.elsewhere == fresh.elsewhere
-    for observation in observations(10, seed=3):
+    for observation in observations(30):
         assert belief.update(observation) == fresh.update(observation) > 0.0
         np.testing.assert_array_equal(belief.chances, fresh.chances)
+        np.testing.assert_array_equal(belief.ratios, fresh.ratios)
+    for one, other in zip(belief.read(), fresh.read(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.fixture
+def belief() -> RouteBelief:
+    return RouteBelief(small_route())
 
 
 @pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
-def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
-    belief = RouteBelief(small_route())
+def test_readings_when_all_is_off_the_route(mode: int | None, belief: RouteBelief) -> None:
     belief.chances[:] = 0.0
-    belief.elsewhere = 0.0
-    if mode is None:
-        belief.elsewhere = 1.0
-    else:
+    belief.elsewhere = float(mode is None)
+    if mode is not None:
         belief.chances[:, mode] = 1.0 / PLACES
     assert_readable(belief)
     np.testing.assert_allclose(belief.weights, 1.0 / PLACES)
     # Nothing but where the route is: all of it.
     means, covariances = belief.read()
-    targets = small_route().readout.targets
-    np.testing.assert_allclose(means, targets.mean(axis=0), atol=1e-9)
-    within = small_route().readout.covariances[:, 0].mean(axis=0)
-    spread = np.cov(targets[:, 0].T, bias=True) + within
+    readout = small_route().readout
+    np.testing.assert_allclose(means, readout.targets.mean(axis=0), atol=1e-9)
+    spread = np.cov(readout.targets[:, 0].T, bias=True) + readout.covariances[:, 0].mean(axis=0)
     np.testing.assert_allclose(covariances[0], spread, atol=1e-9)
     belief.update(np.zeros(2))
     assert_consistent(belief)
@@ -306,19 +306,6 @@ def test_readings_at_one_place_without_any_spread() -> None:
     # Who stands has no velocity.
     np.testing.assert_allclose(means[-1], 0.0, atol=1e-12)
     assert_readable(belief)
-
-
-def test_the_same_bits_twice() -> None:
-    first, second = RouteBelief(small_route()), RouteBelief(small_route())
-    for observation in observations(30, seed=2):
-        second.update(observation)
-    second.start()
-    for observation in observations(30):
-        assert first.update(observation) == second.update(observation)
-    np.testing.assert_array_equal(first.chances, second.chances)
-    np.testing.assert_array_equal(first.ratios, second.ratios)
-    for one, other in zip(first.read(), second.read(), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_compiled_code_says_what_its_source_says(
@@ -401,21 +388,24 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
 
 @pytest.mark.parametrize(('off', 'left'), [(1.0, 0.01), (0.2, 0.05), (0.09, 0.09)])
 def test_what_is_beyond_the_usual_shifts_is_taken_off(off: float, left: float) -> None:
-    here = small()
-    followed = SensorOffsets(here)
-    for tick in range(1000):
-        place = tick % PLACES
-        followed.follow(usual_at(here, place, 1.1) + off, *settled_at(place, 1.1), EVERY)
+    followed = driven(small(), off, ratio=1.1)
     np.testing.assert_allclose(off - followed.applied, left, atol=1e-3)
     followed.start()
     assert not followed.applied.any()
 
 
+def driven(here: Route, off: float, ticks: int = 1000, ratio: float = 1.0) -> SensorOffsets:
+    """Return offsets that followed a vehicle whose sensors are off by so much."""
+    followed = SensorOffsets(here)
+    for tick in range(ticks):
+        place = tick % PLACES
+        followed.follow(usual_at(here, place, ratio) + off, *settled_at(place, ratio), EVERY)
+    return followed
+
+
 def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
     here = small()
-    followed = SensorOffsets(here)
-    for tick in range(1000):
-        followed.follow(usual_at(here, tick % PLACES) + 1.0, *settled_at(tick % PLACES), EVERY)
+    followed = driven(here, 1.0)
     before = followed.applied.copy()
     followed.follow(usual_at(here, 0) + 1e6, *settled_at(0), EVERY)
     lap = (1.0 / here.motion.rates).sum()
@@ -433,11 +423,7 @@ def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
 
 
 def test_of_channels_that_are_not_known_to_drift_nothing_is_taken_off() -> None:
-    here = small(0.0)
-    followed = SensorOffsets(here)
-    for tick in range(100):
-        followed.follow(usual_at(here, tick % PLACES) + 1.0, *settled_at(tick % PLACES), EVERY)
-    assert not followed.applied.any()
+    assert not driven(small(0.0), 1.0, ticks=100).applied.any()
 
 
 def test_a_belief_stays_on_the_route_where_a_sensor_gets_an_offset(route: Route) -> None:

@@ -2,23 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vehicle on a simulated circuit is followed, kept while it stands, lost and found."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, PERIOD_S
+from circuit import CHANNELS, Circuit, Drive, laid, LAP_TICKS, learned, PERIOD_S
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, STANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, Route, STANDS
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
@@ -96,11 +85,10 @@ def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
 
 
 @pytest.fixture(scope='module')
-def station(laid_out: Callable[..., Passes]) -> Route:
+def station() -> Route:
     """Return a route on every lap of which drives stopped for four seconds at its start."""
     ratios = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
-    passes = laid_out(Circuit().drive(np.tile(ratios, 8), seed=4))
-    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
+    return learned(laid(Circuit().drive(np.tile(ratios, 8), seed=4)))
 
 
 def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.ndarray]:
@@ -108,15 +96,11 @@ def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.
     stand = np.full(standing, -np.inf)
     ratios = np.concatenate([np.zeros(120), BRAKES, stand, BRAKES[::-1], np.zeros(30)])
     drive = Circuit().drive(ratios, seed=5, begin=begin - 120.0 / LAP_TICKS)
-    belief = RouteBelief(route)
-    followed(belief, part(drive, slice(0, 120)))
-    rows = []
-    for tick in range(120, len(ratios)):
-        belief.update(drive.observations[tick])
-        missed = np.linalg.norm(belief.read()[0][0] - drive.track[tick])
-        rows.append((missed, 1.0 - belief.on_route))
-    missed, doubt = np.array(rows).T
-    return missed, doubt
+    belief, missed, doubt = RouteBelief(route), [], []
+    for tick in range(len(ratios)):
+        missed.append(followed(belief, part(drive, slice(tick, tick + 1)))[0])
+        doubt.append(1.0 - belief.on_route)
+    return np.array(missed[120:]), np.array(doubt[120:])
 
 
 @pytest.mark.parametrize('ticks', [5, 40, 300])
@@ -144,11 +128,9 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin: float, settled: Rout
     assert missed[0] > 5.0 * TICK_M
     assert missed[80:].max() < 4.0 * TICK_M
     assert settled.on_route > 0.8
-
-
-@pytest.mark.parametrize('begin', [0.0, 0.5, 0.7])
-def test_a_start_anywhere_is_found(begin: float, belief: RouteBelief) -> None:
-    missed = followed(belief, lap(seed=14, begin=begin))
+    # And so is a start anywhere.
+    settled.start()
+    missed = followed(settled, lap(seed=14, begin=begin))
     assert missed[60:].max() < 4.0 * TICK_M
 
 
@@ -211,11 +193,15 @@ def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
     assert settled.on_route > 0.9
 
 
-def test_a_standing_vehicle_is_reported_from_the_start(laid_out: Callable[..., Passes]) -> None:
-    """A vehicle stands where one stood when the training started."""
-    belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
-    drive = Circuit().drive(np.full(50, -np.inf), seed=24)
-    missed = followed(belief, drive)
+@pytest.fixture(scope='module')
+def pit() -> Route:
+    """Return a route where a vehicle stood when the training started."""
+    return learned(laid(pulling_away(seed=1, laps=8)))
+
+
+def test_a_standing_vehicle_is_reported_from_the_start(pit: Route) -> None:
+    belief = RouteBelief(pit)
+    missed = followed(belief, Circuit().drive(np.full(50, -np.inf), seed=24))
     assert standing(belief) > 0.9 * belief.on_route > 0.0
     # Most drives start there, and no pit is known off the route.
     assert missed[-1] < 10.0 * TICK_M
@@ -228,13 +214,9 @@ def pulling_away(seed: int, laps: int) -> Drive:
     return Circuit().drive(ratios, seed=seed)
 
 
-def learned(passes: Passes) -> Route:
-    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
-
-
-def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(laid_out: Callable[..., Passes]) -> None:
+def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(pit: Route) -> None:
     """From where drives of the training started; off the route it would be as likely."""
-    belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
+    belief = RouteBelief(pit)
     missed = followed(belief, pulling_away(seed=2, laps=1))
     # At the usual speed it would be 15 ticks ahead when it gets there.
     assert missed[25:].max() < 5.0 * TICK_M

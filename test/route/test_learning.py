@@ -2,32 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learned values of a place: levels, slopes by speed ratio, chances, successors."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, is_dataclass, replace
-from typing import TYPE_CHECKING
 
-from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, NOISE, PERIOD_S, PULL
+from circuit import (
+    CHANNELS,
+    Circuit,
+    Drive,
+    laid,
+    LAP_TICKS,
+    learned,
+    NOISE,
+    PERIOD_S,
+    PULL,
+    TUNING,
+)
 from naive_route import log_density
 import numpy as np
 import pytest
 from small_route import numbers_of
 
-from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.route import LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
-
-TUNING = Tuning(0.2)
-
-
-def learned(passes: Passes, kept: np.ndarray | None = None) -> Route:
-    every = np.ones(len(passes.settled), dtype=np.bool_)
-    return learn_route(passes, every if kept is None else kept, TUNING)
+from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.route.route import LIMITS, Route
+from two_manifold_ros.route.visits import Passes
 
 
 def shares_at(passes: Passes) -> np.ndarray:
@@ -45,19 +41,16 @@ def observed(route: Route, rows: np.ndarray) -> np.ndarray:
     return np.linalg.solve(route.likelihood.whitening, rows.T).T[:, -CHANNELS:]
 
 
-def test_levels_and_what_a_speed_ratio_adds(laid_out: Callable[..., Passes]) -> None:
-    passes = laid_out(Circuit().laps(40))
+def test_levels_and_what_a_speed_ratio_adds() -> None:
+    passes, circuit = laid(Circuit().laps(40)), Circuit()
     route, shares = learned(passes), shares_at(passes)
-    circuit = Circuit()
     levels, slopes = (
-        observed(route, route.likelihood.means),
-        observed(route, route.likelihood.slopes),
+        observed(route, rows) for rows in (route.likelihood.means, route.likelihood.slopes)
     )
     # The usual speed of a place is the median of its passes.
-    usual = np.median([np.median(passes.log_ratios)])
-    wanted = circuit.felt(shares) + usual * circuit.gained(shares)
-    assert np.sqrt(np.mean((levels - wanted) ** 2)) < NOISE
     gained = circuit.gained(shares)
+    wanted = circuit.felt(shares) + np.median(passes.log_ratios) * gained
+    assert np.sqrt(np.mean((levels - wanted) ** 2)) < NOISE
     for mine, true in zip(slopes.T[:-1], gained.T[:-1], strict=True):
         assert np.corrcoef(mine, true)[0, 1] > 0.95
     assert np.sum(slopes * gained) / np.sum(gained * gained) == pytest.approx(1.0, abs=0.2)
@@ -81,17 +74,14 @@ def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
     assert route.likelihood.new_level < 0.0
 
 
-def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
+def test_where_the_drives_began() -> None:
     begins = (0.0, 0.5, 0.5)
-    drives = [
-        Circuit().drive(np.zeros(2 * LAP_TICKS), seed=i, begin=begin)
-        for i, begin in enumerate(begins)
-    ]
-    passes = laid_out(*drives)
-    beginnings, shares = learned(passes).switching.beginnings, shares_at(passes)
-    assert beginnings.sum() == pytest.approx(1.0)
-    assert (beginnings >= 0.0).all()
-    rolling, standing = beginnings
+    passes = laid(
+        *(Circuit().drive(np.zeros(2 * LAP_TICKS), i, begin) for i, begin in enumerate(begins))
+    )
+    (rolling, standing), shares = learned(passes).switching.beginnings, shares_at(passes)
+    assert rolling.sum() + standing.sum() == pytest.approx(1.0)
+    assert min(rolling.min(), standing.min()) >= 0.0
     # Of three drives none started at rest, half a drive is unknown: it may have started anywhere.
     assert standing.sum() == pytest.approx(0.5 / 4.0)
     assert np.ptp(standing) == pytest.approx(0.0, abs=1e-12)
@@ -101,9 +91,9 @@ def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
-def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes]) -> None:
+def test_where_vehicles_stood_when_drives_began() -> None:
     ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
-    passes = laid_out(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
+    passes = laid(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
     route, shares = learned(passes), shares_at(passes)
     rolling, standing = route.switching.beginnings
     assert standing.sum() == pytest.approx(0.5)
@@ -113,7 +103,7 @@ def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes])
     assert away < 0.02
 
 
-def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
+def test_where_drives_stopped() -> None:
     """On every lap at a quarter of the way, on every second one half round as well."""
     laps, dwell = 8, 40
     ratios = np.zeros(laps * LAP_TICKS)
@@ -121,7 +111,7 @@ def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
         if stop % 4 != 3:
             begin = (2 * stop + 1) * LAP_TICKS // 4
             ratios = np.insert(ratios, begin, np.full(dwell, -np.inf))
-    passes = laid_out(Circuit().drive(ratios, seed=3))
+    passes = laid(Circuit().drive(ratios, seed=3))
     route, shares = learned(passes), shares_at(passes)
     stopping, going_on = route.switching.stops
     # Of one that is driven through: as many stops as ticks, times the chance in each.
@@ -134,40 +124,32 @@ def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
     assert not route.switching.stops[:, far].any()
 
 
-def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
-    laid_out: Callable[..., Passes],
-) -> None:
-    passes = laid_out(Circuit().halting(before=400, standing=60, after=400, seed=2))
+def test_a_hundredth_of_the_driving_looks_as_much_like_standing() -> None:
+    passes = laid(Circuit().halting(before=400, standing=60, after=400, seed=2))
     route = learned(passes)
-    likelier = []
+    likelihood, likelier = route.likelihood, []
     for features in passes.series:
         means, seen, nothing = features[:-CHANNELS], features[-CHANNELS:], features[:0]
-        lasting = route.likelihood.persistence * log_density(
-            route.likelihood.other_means, means, nothing
-        )
-        resting = route.likelihood.persistence * log_density(
-            route.likelihood.rest_means, means, nothing
+        lasting, resting = (
+            likelihood.persistence * log_density(each, means, nothing)
+            for each in (likelihood.other_means, likelihood.rest_means)
         )
         stands = max(
-            log_density(route.likelihood.rest_alone, seen, nothing) + lasting,
-            log_density(route.likelihood.rest, seen, means) + resting,
+            log_density(likelihood.rest_alone, seen, nothing) + lasting,
+            log_density(likelihood.rest, seen, means) + resting,
         )
-        moves = max(
-            log_density(each, seen, means)
-            for each in (route.likelihood.slow, route.likelihood.other)
-        )
+        moves = max(log_density(each, seen, means) for each in (likelihood.slow, likelihood.other))
         likelier.append(stands - moves - lasting)
-    assert route.switching.mistakable == pytest.approx(
-        max(np.quantile(likelier, 0.99), 0.0), abs=1e-9
-    )
+    wanted = max(np.quantile(likelier, 0.99), 0.0)
+    assert route.switching.mistakable == pytest.approx(wanted, abs=1e-9)
     assert route.switching.mistakable > 0.0
 
 
-def test_how_fast_a_speed_ratio_of_its_own_may_be(laid_out: Callable[..., Passes]) -> None:
+def test_how_fast_a_speed_ratio_of_its_own_may_be() -> None:
     """As fast as any visit, nearly; around a stop, where all of them were slow, faster."""
     ratios = Circuit().laps(12, spread=0.05).log_ratios
     ratios = np.insert(ratios, 5 * LAP_TICKS, np.full(40, -np.inf))
-    passes = laid_out(Circuit().drive(ratios, seed=2))
+    passes = laid(Circuit().drive(ratios, seed=2))
     fastest = learned(passes).motion.fastest
     stop = np.flatnonzero(passes.halts)[0]
     around = np.zeros(len(fastest), dtype=np.bool_)
@@ -192,17 +174,12 @@ def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:
     assert 0.3 < route.motion.trust <= 1.0
 
 
-def test_what_does_not_depend_on_the_speed_ratio_gains_nothing(
-    laid_out: Callable[..., Passes],
-) -> None:
+def test_what_does_not_depend_on_the_speed_ratio_gains_nothing() -> None:
     drive = Circuit().laps(40)
     noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
-    plain = Drive(
-        drive.shares, drive.log_ratios, Circuit().felt(drive.shares) + noise, drive.track
-    )
-    route = learned(laid_out(plain))
-    size = np.sqrt(np.mean(observed(route, route.likelihood.slopes) ** 2))
-    assert size < 0.3
+    plain = replace(drive, observations=Circuit().felt(drive.shares) + noise)
+    route = learned(laid(plain))
+    assert np.sqrt(np.mean(observed(route, route.likelihood.slopes) ** 2)) < 0.3
 
 
 def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
@@ -227,12 +204,10 @@ def test_covariances_are_some_and_larger_ahead(route: Route) -> None:
     assert sizes[0] < sizes[1] < sizes[2]
 
 
-def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> None:
+def test_one_lap_that_stops_changes_little() -> None:
     ratios = np.zeros(8 * LAP_TICKS)
-    plain = Circuit().drive(ratios, seed=2)
     halted = np.insert(ratios, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
-    stopped = Circuit().drive(halted, seed=2)
-    first, second = laid_out(plain), laid_out(stopped)
+    first, second = (laid(Circuit().drive(each, seed=2)) for each in (ratios, halted))
     assert len(second.places) == pytest.approx(len(first.places), rel=0.03)
     one, other = learned(first), learned(second)
     for passes, route in ((first, one), (second, other)):
@@ -247,24 +222,20 @@ def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> N
     np.testing.assert_allclose(*medians, rtol=0.03)
 
 
-def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Passes]) -> None:
-    passes = laid_out(laps)
+def test_what_is_left_out_is_not_learned(laps: Drive, passes: Passes) -> None:
     half = len(laps.track) // 2
     kept = passes.places.times < half
     broken = laps.observations.copy()
     broken[half + 1 :] += 100.0
-    other = laid_out(Drive(laps.shares, laps.log_ratios, broken, laps.track))
-    first, second = learned(passes, kept), learned(other, kept)
-    for group, names in {
-        'likelihood': ('whitening', 'means', 'slopes', 'new_means', 'new_whitening', 'noise'),
-        'readout': ('targets', 'covariances'),
-        'motion': ('moves',),
-    }.items():
-        for name in names:
-            one, two = (getattr(getattr(each, group), name) for each in (first, second))
-            np.testing.assert_allclose(one, two, atol=1e-9)
-    everything = learned(other).likelihood
-    assert not np.allclose(everything.means, learned(passes).likelihood.means, atol=0.1)
+    other = laid(replace(laps, observations=broken))
+    first, second = (numbers_of(learned(each, kept)) for each in (passes, other))
+    for name in (
+        'whitening', 'means', 'slopes', 'new_means', 'new_whitening', 'noise', 'targets',
+        'covariances', 'moves',
+    ):  # fmt: skip
+        np.testing.assert_allclose(first[name], second[name], atol=1e-9)
+    means = [learned(each).likelihood.means for each in (passes, other)]
+    assert not np.allclose(*means, atol=0.1)
 
 
 def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None:
@@ -287,11 +258,10 @@ def test_states_are_passed_on(passes: Passes) -> None:
     np.testing.assert_array_equal(learned(passes).readout.states, 1.0)
 
 
-def test_the_same_bits_twice(laps: Drive, laid_out: Callable[..., Passes]) -> None:
-    first, second = learned(laid_out(laps)), learned(laid_out(laps))
-    other = numbers_of(second)
-    for name, value in numbers_of(first).items():
-        one, two = (astuple(x) if is_dataclass(x) else x for x in (value, other[name]))
+def test_the_same_bits_twice(laps: Drive, route: Route) -> None:
+    second = numbers_of(learned(laid(laps)))
+    for name, value in numbers_of(route).items():
+        one, two = (astuple(x) if is_dataclass(x) else x for x in (value, second[name]))
         np.testing.assert_equal(one, two)
 
 
@@ -307,9 +277,7 @@ def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
                 assert there == place
 
 
-def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(
-    passes: Passes,
-) -> None:
+def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes: Passes) -> None:
     """Near stops all laps differ by more than elsewhere; a place without a kept visit is blank."""
     near = np.abs(shares_at(passes) - 0.5) < 0.03
     visits = near[passes.places.visited]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes become places: as many as one lap has, and only what is one road becomes one."""
 
-from __future__ import annotations
-
 import itertools
 
 from naive_route import merged_greedily
@@ -30,6 +28,12 @@ def places_of(*tracks: np.ndarray) -> Places:
     return places
 
 
+def stands(track: np.ndarray, moving: np.ndarray | None = None) -> np.ndarray:
+    """Return where a vehicle stands, at the usual speed of this track or another."""
+    speed = usual_speed([track if moving is None else moving], PERIOD_S)
+    return standing([track], speed, PERIOD_S)[0]
+
+
 def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
     """Drive around, a little beside the line on each lap and with noise of the positions."""
     rng = np.random.default_rng(seed)
@@ -40,10 +44,6 @@ def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
     reach = RADIUS_M + 0.3 * STEP_M * beside
     line = reach[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return line + noise * STEP_M * rng.normal(size=line.shape)
-
-
-def straight(begin: tuple[float, float], end: tuple[float, float], ticks: int) -> np.ndarray:
-    return np.linspace(begin, end, ticks)
 
 
 @pytest.mark.parametrize('laps', [2, 5, 20])
@@ -63,7 +63,7 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     walk = wander * STEP_M * np.cumsum(rng.normal(size=(ticks, 2)) * PERIOD_S**0.5, axis=0)
     stop = laps[begin] + walk + 0.05 * STEP_M * rng.normal(size=(ticks, 2))
     track = np.concatenate([laps[:begin], stop, laps[begin:]])
-    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
+    still = stands(track)
     inside = still[begin : begin + ticks]
     assert inside.mean() > 0.9
     assert still.sum() - inside.sum() < 10
@@ -82,7 +82,7 @@ def test_a_receiver_of_one_position_a_second_still_shows_a_stop() -> None:
     track = np.stack(
         [np.interp(np.arange(seconds[-1]), seconds, axis) for axis in noisy.T], axis=1
     )
-    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
+    still = stands(track)
     begin, end = max(stretches_of(still), key=lambda each: each[1] - each[0])
     assert (begin, end) == (pytest.approx(100, abs=15), pytest.approx(100 + ticks, abs=15))
 
@@ -92,7 +92,7 @@ def test_standing_is_reported_from_a_second_on(seconds: float) -> None:
     ticks = round(seconds / PERIOD_S)
     laps = circle(2, noise=0.0)
     track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
-    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
+    still = stands(track)
     wanted = ticks if seconds > 1.0 else 0
     assert still.sum() == pytest.approx(wanted, abs=2)
     assert still[101 : 99 + wanted].all()
@@ -104,7 +104,7 @@ def test_two_stops_beside_each_other_are_both_reported() -> None:
     stops = np.concatenate([np.repeat(laps[100:101], 300, 0), np.repeat(laps[102:103], 250, 0)])
     drift = laps[150] + np.linspace(0.0, 3.0 * STEP_M, 600)[:, None] * [1.0, 0.0]
     track = np.concatenate([laps[:100], stops, laps[103:150], drift, laps[151:]])
-    still = standing([track], usual_speed([laps], PERIOD_S), PERIOD_S)[0]
+    still = stands(track, laps)
     assert still[100:650].mean() > 0.95
     assert still[697:1297].mean() > 0.9
     assert still.sum() < 1160
@@ -115,14 +115,13 @@ def test_creeping_is_no_standstill() -> None:
     laps = circle(2, noise=0.0)
     slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
     track = np.concatenate([laps, slow.T, np.full((50, 2), np.nan)])
-    assert not standing([track], usual_speed([laps], PERIOD_S), PERIOD_S)[0].any()
+    assert not stands(track, laps).any()
 
 
 @pytest.mark.parametrize('lap_ticks', [8, 15, 30])
 def test_a_lap_of_a_second_or_two_is_no_standstill(lap_ticks: int) -> None:
     angle = 2.0 * np.pi * np.arange(200) / lap_ticks
-    track = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    assert not standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0].any()
+    assert not stands(np.stack([np.cos(angle), np.sin(angle)], axis=1)).any()
 
 
 def test_laps_in_several_drives_are_merged_too() -> None:
@@ -157,10 +156,10 @@ def two_lanes(apart: float) -> np.ndarray:
     for lap in range(10):
         y = apart * STEP_M * (lap % 2)
         track += [
-            straight((0.0, y), (100.0, y), 100),
-            straight((101.0, y), (101.0, far), 150),
-            straight((100.0, far), (0.0, far), 100),
-            straight((-1.0, far), (-1.0, y), 150),
+            np.linspace((0.0, y), (100.0, y), 100),
+            np.linspace((101.0, y), (101.0, far), 150),
+            np.linspace((100.0, far), (0.0, far), 100),
+            np.linspace((-1.0, far), (-1.0, y), 150),
         ]
     return np.concatenate(track)
 
@@ -191,7 +190,7 @@ def test_a_figure_of_eight_keeps_its_crossing_apart() -> None:
 
 
 def test_opposite_directions_stay_apart() -> None:
-    there = straight((0.0, 0.0), (100.0, 0.0), 100)
+    there = np.linspace((0.0, 0.0), (100.0, 0.0), 100)
     track = np.concatenate([there, there[::-1]] * 5)
     places = places_of(track)
     middle = np.abs(places.positions[:, 0] - 50.0) < 30.0
@@ -223,7 +222,7 @@ def test_what_never_moves_has_no_places(track: np.ndarray) -> None:
 
 
 def test_the_usual_speed_is_that_of_driving() -> None:
-    moving = straight((0.0, 0.0), (100.0, 0.0), 101)
+    moving = np.linspace((0.0, 0.0), (100.0, 0.0), 101)
     parked = np.repeat(moving[-1:], 150, axis=0)
     assert usual_speed([np.concatenate([moving, parked])], 0.5) == pytest.approx(2.0)
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Successors of places, moves in a tick, and changes of speed ratios."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -25,17 +23,21 @@ def drives(*visits: list[int]) -> Places:
     """Return places that drives visited in this order, each in a stretch of its own."""
     visited = np.concatenate([np.array(each, dtype=np.int64) for each in visits])
     runs = np.repeat(np.arange(len(visits)), [len(each) for each in visits])
-    count = int(visited.max()) + 1
+    return made_up(np.zeros(int(visited.max()) + 1), visited, runs)
+
+
+def made_up(along: np.ndarray, visited: np.ndarray, runs: np.ndarray) -> Places:
+    """Return places on a line, so many metres along it, of a usual speed of 10 m/s."""
     return Places(
-        positions=np.zeros((count, 2)),
-        headings=np.tile([1.0, 0.0], (count, 1)),
+        positions=np.column_stack([along, np.zeros(len(along))]),
+        headings=np.tile([1.0, 0.0], (len(along), 1)),
         radius_m=1.0,
-        usual_mps=1.0,
+        usual_mps=10.0,
         visited=visited,
         segments=runs,
         runs=runs,
         times=np.arange(len(visited), dtype=np.float64),
-        standing=(),
+        standing=(np.zeros(len(visited), dtype=np.bool_),),
     )
 
 
@@ -197,39 +199,17 @@ def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: f
     assert np.diag(exchanges).max() < 1.0
 
 
-def line_of(metres: np.ndarray) -> tuple[Places, np.ndarray]:
-    """Return places in a row, so many metres apart, and where each leads."""
-    count = len(metres) + 1
-    positions = np.column_stack([np.concatenate([[0.0], np.cumsum(metres)]), np.zeros(count)])
-    index = np.arange(count)
-    places = Places(
-        positions=positions,
-        headings=np.tile([1.0, 0.0], (count, 1)),
-        radius_m=1.0,
-        usual_mps=10.0,
-        visited=index,
-        segments=np.zeros(count, dtype=np.int64),
-        runs=np.zeros(count, dtype=np.int64),
-        times=index.astype(np.float64),
-        standing=(np.zeros(count, dtype=np.bool_),),
-    )
-    return places, np.minimum(index + 1, count - 1)
-
-
 def test_usual_speeds_are_those_of_the_ways() -> None:
     """A metre at every half tick of a tenth of a second is 20 m/s."""
-    places, after = line_of(np.ones(30))
-    rates, tick_lengths = usual_speeds(places, np.full(31, 0.5), after, 0.1)
+    index = np.arange(31)
+    places, after = made_up(1.0 * index, index, 0 * index), np.minimum(index + 1, 30)
+    stays = np.full(31, 0.5)
+    rates, tick_lengths = usual_speeds(places, stays, after, 0.1)
     np.testing.assert_allclose(rates, 2.0)
     np.testing.assert_allclose(0.1 / tick_lengths, 20.0, rtol=0.01)
-
-
-def test_where_all_stop_no_speed_is_nought() -> None:
-    places, after = line_of(np.ones(30))
-    stays = np.full(31, 0.5)
+    # Where all stop, nobody is slower than a tenth of the usual speed of 10 m/s.
     stays[10:20] = 1e6
     rates, tick_lengths = usual_speeds(places, stays, after, 0.1)
     assert rates.min() > 0.0
     assert np.isfinite(tick_lengths).all()
-    # Nobody is slower there than a tenth of the usual speed of 10 m/s.
     assert (0.1 / tick_lengths).min() == pytest.approx(1.0, rel=0.3)

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layout of passes: features, speed ratios, rest, and the memory of the observations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from circuit import (
     AT_REST,
     CHANNELS,
     Circuit,
     Drive,
+    laid,
     LAP_TICKS,
     MEMORY_S,
     NOISE,
@@ -24,20 +23,18 @@ from scipy import constants
 from two_manifold_ros.route.learning import LARGEST_LOG_RATIO
 from two_manifold_ros.route.visits import (
     features_along,
+    Forward,
     lay_out,
     learn_forward,
     MEMORIES,
     memory_of,
     motionless,
+    Passes,
     SETTLED,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.route.visits import Passes
-
 G = constants.g
+STAND = np.full(60, -np.inf)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +143,11 @@ def test_visits_see_what_was_seen_when_they_were(laps: Drive, passes: Passes) ->
             np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
 
 
-def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
+def test_drives_do_not_see_each_other() -> None:
     """Slow means start again, and positions past the end of a drive are unknown."""
     first, second = Circuit().laps(3, seed=1), Circuit().laps(3, seed=2)
-    passes = laid_out(first, second)
-    alone = laid_out(second)
+    passes = laid(first, second)
+    alone = laid(second)
     here = passes.places.segments == 1
     begin = features_along(second.observations, passes.gains)
     times = np.clip(passes.places.times[here], 0.0, len(begin) - 1.0)
@@ -159,7 +156,7 @@ def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
     )
     assert not passes.settled[here][times < 20].any()
     assert np.isnan(passes.targets[:, 2]).any(axis=1).sum() > 2 * 2 * 15
-    assert len(passes.series) == pytest.approx(len(laid_out(first).series) + len(alone.series))
+    assert len(passes.series) == pytest.approx(len(laid(first).series) + len(alone.series))
 
 
 def test_speed_ratios_are_those_driven(laps: Drive, passes: Passes) -> None:
@@ -173,11 +170,11 @@ def test_speed_ratios_are_those_driven(laps: Drive, passes: Passes) -> None:
     np.testing.assert_allclose(medians, 0.0, atol=1e-12)
 
 
-def test_rest_is_reported_from_driving(laid_out: Callable[..., Passes]) -> None:
+def test_rest_is_reported_from_driving() -> None:
     """Half a second after it started and before it ends."""
     ratios = np.zeros(4 * LAP_TICKS)
     halted = np.insert(ratios, 2 * LAP_TICKS, np.full(100, -np.inf))
-    plain, stopped = (laid_out(Circuit().drive(each, seed=2)) for each in (ratios, halted))
+    plain, stopped = (laid(Circuit().drive(each, seed=2)) for each in (ratios, halted))
     assert len(plain.rest) == 0
     assert len(stopped.rest) == pytest.approx(90, abs=3)
     assert np.abs(stopped.rest[:, -CHANNELS:]).max() < 0.2
@@ -185,7 +182,7 @@ def test_rest_is_reported_from_driving(laid_out: Callable[..., Passes]) -> None:
     assert len(stopped.series) == pytest.approx(len(plain.series), abs=3)
 
 
-def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> None:
+def test_where_and_how_long_vehicles_stood() -> None:
     """On the way, and where the drive started; not where it ended without driving on."""
     stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
     ratios = np.zeros(4 * LAP_TICKS)
@@ -193,7 +190,7 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
         ratios = np.insert(ratios, begin, np.full(ticks, -np.inf))
     park = np.full(25, -np.inf)
     drive = Circuit().drive(np.concatenate([park, ratios, park]), seed=2)
-    passes = laid_out(drive)
+    passes = laid(drive)
     for found, ticks, begun in (
         (passes.halts, [30, 50, 20], sorted(stands)),
         (passes.starts, [25], [0]),
@@ -210,30 +207,23 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
 @pytest.mark.parametrize(
     'unknown', [slice(60, 100), slice(90, 110), slice(115, 125), slice(115, 300), slice(150, 400)]
 )
-def test_a_stop_known_in_part_has_no_length(
-    unknown: slice, laid_out: Callable[..., Passes]
-) -> None:
+def test_a_stop_known_in_part_has_no_length(unknown: slice) -> None:
     """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
-    ratios = np.insert(np.zeros(3 * LAP_TICKS), 80, np.full(60, -np.inf))
-    drive = Circuit().drive(ratios, seed=2)
+    drive = Circuit().drive(np.insert(np.zeros(3 * LAP_TICKS), 80, STAND), seed=2)
     drive.track[unknown] = np.nan
-    passes = laid_out(drive)
+    passes = laid(drive)
     for found in (passes.halts, passes.starts):
         assert set(np.round(found[found > 0.0], -1)) <= {60.0}
 
 
-def test_a_standing_start_known_in_part_has_no_length(
-    laid_out: Callable[..., Passes],
-) -> None:
-    ratios = np.concatenate([np.full(60, -np.inf), np.zeros(2 * LAP_TICKS)])
-    drive = Circuit().drive(ratios, seed=2)
-    whole = laid_out(drive).starts
-    assert whole.sum() == pytest.approx(60, abs=4)
+def test_a_standing_start_known_in_part_has_no_length() -> None:
+    drive = Circuit().drive(np.concatenate([STAND, np.zeros(2 * LAP_TICKS)]), seed=2)
+    assert laid(drive).starts.sum() == pytest.approx(60, abs=4)
     drive.track[30:40] = np.nan
-    assert not laid_out(drive).starts.any()
+    assert not laid(drive).starts.any()
 
 
-def test_what_never_moves_cannot_be_laid_out() -> None:
+def test_what_never_moves_cannot_be_laid() -> None:
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
     assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
@@ -244,11 +234,14 @@ def stop_and_go(seed: int = 3) -> Drive:
     return Circuit().halting(before=60, standing=30, after=60, seed=seed, begin=0.17 * seed)
 
 
-def test_the_forward_acceleration_is_found_among_the_channels() -> None:
-    drives = [stop_and_go(seed) for seed in range(8)]
-    found = learn_forward(
+def forward(*drives: Drive) -> Forward:
+    return learn_forward(
         [drive.observations for drive in drives], [drive.track for drive in drives], PERIOD_S
     )
+
+
+def test_the_forward_acceleration_is_found_among_the_channels() -> None:
+    found = forward(*map(stop_and_go, range(8)))
     # The noise of a sensor makes a regression on it flatter.
     assert found.weights[-1] == pytest.approx(PULL, rel=0.15)
     assert np.abs(found.weights[:-1]).max() < 0.1 * PULL
@@ -260,25 +253,24 @@ def test_however_the_sensor_is_mounted() -> None:
     """The line turns with the axes, its values are the same."""
     drive = stop_and_go()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
-    plain = learn_forward([drive.observations], [drive.track], PERIOD_S)
-    turned = learn_forward([drive.observations @ turn.T], [drive.track], PERIOD_S)
+    plain = forward(drive)
+    turned = forward(replace(drive, observations=drive.observations @ turn.T))
     np.testing.assert_allclose(turned.weights, turn @ plain.weights, atol=1e-9)
     assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
 
 
 def test_unknown_positions_show_nothing() -> None:
     drive = stop_and_go()
-    track = drive.track.copy()
-    track[20:30] = np.nan
-    found = learn_forward([drive.observations], [track], PERIOD_S)
+    short = Drive(*(array[:6] for array in vars(drive).values()))
+    drive.track[20:30] = np.nan
+    found = forward(drive)
     assert np.isfinite(found.weights).all()
     assert found.weights[-1] == pytest.approx(PULL, rel=0.2)
-    track[:] = np.nan
-    nothing = learn_forward([drive.observations], [track], PERIOD_S)
-    np.testing.assert_array_equal(nothing.weights, 0.0)
-    assert (nothing.offset, nothing.explained) == (0.0, 0.0)
-    short = learn_forward([drive.observations[:6]], [drive.track[:6]], PERIOD_S)
-    np.testing.assert_array_equal(short.weights, 0.0)
+    drive.track[:] = np.nan
+    for each in (drive, short):
+        nothing = forward(each)
+        np.testing.assert_array_equal(nothing.weights, 0.0)
+        assert (nothing.offset, nothing.explained) == (0.0, 0.0)
 
 
 def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Drive:
@@ -297,13 +289,9 @@ def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Dr
 
 
 @pytest.mark.parametrize('turns', [False, True])
-def test_which_places_are_driven_in_reverse(
-    laid_out: Callable[..., Passes],
-    turns: bool,
-) -> None:
+def test_which_places_are_driven_in_reverse(turns: bool) -> None:
     """From the acceleration alone, in drives that start at either end."""
-    drives = shuttled(turns=turns), shuttled(turns=turns, begin=1, legs=5, seed=1)
-    passes = laid_out(*drives)
+    passes = laid(shuttled(turns=turns), shuttled(turns=turns, begin=1, legs=5, seed=1))
     places = passes.places
     inside = (places.positions[:, 0] > 10.0) & (places.positions[:, 0] < 90.0)
     wanted = np.where(places.headings[:, 0] > 0.0, 1.0, 1.0 if turns else -1.0)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NoveltyScore as arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -26,14 +24,18 @@ def pushed(novelty: NoveltyScore, contrasts: list[float]) -> list[float]:
     return [novelty.push(1e-3, 1e-3 / math.exp(value), 0) for value in contrasts]
 
 
-def test_the_contrast_is_a_logarithm() -> None:
-    assert contrast(1.0, math.e**3) == pytest.approx(-3.0)
-    assert contrast(5.0, 5.0) == 0.0
-
-
-def test_the_contrast_of_what_is_there_twice_is_finite() -> None:
-    assert contrast(0.0, 4.0) == math.log(SMALLEST_RATIO)
-    assert contrast(0.0, 0.0) == 0.0
+@pytest.mark.parametrize(
+    ('smallest', 'mean', 'wanted'),
+    [
+        (1.0, math.e**3, -3.0),
+        (5.0, 5.0, 0.0),
+        # What is there twice.
+        (0.0, 4.0, math.log(SMALLEST_RATIO)),
+        (0.0, 0.0, 0.0),
+    ],
+)
+def test_the_contrast_is_a_finite_logarithm(smallest: float, mean: float, wanted: float) -> None:
+    assert contrast(smallest, mean) == pytest.approx(wanted, abs=0.0)
 
 
 def test_one_is_the_own_route_and_two_another() -> None:
@@ -56,20 +58,15 @@ def test_rounding_does_not_build_up() -> None:
     assert pushed(novelty, [-2.0] * 50)[-1] == pytest.approx(1.0, abs=1e-15)
 
 
-def test_what_has_no_distance_has_no_novelty_and_leaves_no_trace() -> None:
+def test_what_has_no_distance_leaves_no_trace_and_clearing_none_of_anything() -> None:
     novelty, other = NoveltyScore(ANCHORS, 4), NoveltyScore(ANCHORS, 4)
-    pushed(novelty, [-2.0, -1.0])
-    pushed(other, [-2.0, -1.0])
-    assert math.isnan(novelty.push(math.nan, math.nan, 0))
-    assert pushed(novelty, [-0.5]) == pushed(other, [-0.5])
-
-
-def test_clearing_forgets_everything() -> None:
-    novelty = NoveltyScore(ANCHORS, 3)
-    pushed(novelty, [-0.1, -0.2, -0.3, -0.4])
-    novelty.clear()
     values = [-2.0, -1.5, -1.0, -2.5, -0.5]
-    assert pushed(novelty, values) == pushed(NoveltyScore(ANCHORS, 3), values)
+    wanted = pushed(other, values)
+    assert pushed(novelty, values[:2]) == wanted[:2]
+    assert math.isnan(novelty.push(math.nan, math.nan, 0))
+    assert pushed(novelty, values[2:]) == wanted[2:]
+    novelty.clear()
+    assert pushed(novelty, values) == wanted
 
 
 @pytest.mark.parametrize('other', [-1.95, -2.0, -2.5])
@@ -83,9 +80,7 @@ def test_a_window_far_from_all_is_refused_whatever_its_contrast() -> None:
     just = 10.0 * ANCHORS.squared
     assert novelty.push(just, 1e9, 0) == pytest.approx(NOVEL)
     assert novelty.push(3.0 * just, 1e9, 0) == pytest.approx(3.0 * NOVEL)
-
-
-def test_a_sensor_still_for_a_window_longer_than_ever_in_training_is_refused() -> None:
+    # And so is a sensor that is still for a window longer than ever in training.
     novelty = NoveltyScore(ANCHORS, 20)
     found = [novelty.push(0.0, 1.0, still) for still in (0, 20, 25, 50)]
     assert max(found[:2]) < NOVEL

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rest, and samples that do not change at all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -46,9 +44,12 @@ def test_what_is_forgotten_is_not_compared() -> None:
 
 def test_observations_that_change_nothing_are_counted() -> None:
     stillness = StuckTicks(2)
-    given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1]]
+    given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]]
     found = [stillness.push(np.array(each, dtype=float)) for each in given]
-    assert found == [0, 1, 2, 0, 1, 0]
+    assert found == [0, 1, 2, 0, 1, 0, 1]
+    # Clearing forgets the last one too.
+    stillness.clear()
+    assert stillness.push(np.array([2.0, 1.0])) == 0
 
 
 def test_rounding_is_no_change() -> None:
@@ -58,21 +59,9 @@ def test_rounding_is_no_change() -> None:
     assert not alike(first, np.full(2, np.nan))
 
 
-def test_clearing_forgets_the_last_one_too() -> None:
-    stillness = StuckTicks(2)
-    for _ in range(3):
-        stillness.push(np.ones(2))
-    stillness.clear()
-    assert stillness.push(np.ones(2)) == 0
-
-
-def test_the_longest() -> None:
-    series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0]])
-    assert longest_stuck(series) == 2
-    assert longest_stuck(np.arange(5.0)[None]) == 0
-
-
-def test_the_longest_of_each_channel() -> None:
+def test_the_longest_of_each_channel_and_of_all() -> None:
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
     assert longest_runs(series).tolist() == [2, 0, 6]
     assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
+    assert longest_stuck(series[:1]) == 2
+    assert longest_stuck(series[1:2]) == 0

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings are cut where the stream breaks; channels, ranges and positions of segments."""
 
-from __future__ import annotations
-
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,13 +32,7 @@ from two_manifold_ros.ticks.segments import (
     usable_samples,
 )
 from two_manifold_ros.ticks.stamps import average_ticks
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000
@@ -53,13 +46,20 @@ def recording(stamps: Ints, samples: Floats | None = None) -> Recording:
     """Return a recording whose position is one metre a second along x."""
     if samples is None:
         samples = np.random.default_rng(0).normal(size=(len(stamps), 6))
+    return Recording('made up', ImuStream('/imu', '', stamps, samples, stamps), along_x(stamps))
+
+
+def along_x(stamps: Ints) -> PositionStream:
     elapsed = (stamps - START_NS) * 1e-9
-    positions = np.stack([elapsed, np.zeros(len(stamps))], axis=1)
-    return Recording(
-        'made up',
-        ImuStream('/imu', '', stamps, samples, stamps),
-        PositionStream('/pose', 'map', '', stamps, positions),
-    )
+    return positions(stamps, np.stack([elapsed, np.zeros(len(stamps))], axis=1))
+
+
+def positions(stamps: Ints, places: Floats) -> PositionStream:
+    return PositionStream('/pose', 'map', '', stamps, places)
+
+
+def cut(stamps: Ints, samples: Floats | None = None) -> tuple[list[Segment], Counter[str]]:
+    return cut_segments(recording(stamps, samples), PERIOD_NS, MAX_GAP_NS)
 
 
 def even(count: int, begin: int = START_NS) -> Ints:
@@ -67,16 +67,9 @@ def even(count: int, begin: int = START_NS) -> Ints:
     return begin + np.arange(count, dtype=np.int64) * STEP_NS
 
 
-def set_aside(counts: Counter[str]) -> int:
-    """Return how many samples were not used."""
-    return sum(counts[cause] for cause in CAUSES)
-
-
 def test_one_stretch_is_one_segment() -> None:
-    given_recording = recording(even(101))
-    segments, counts = cut_segments(given_recording, PERIOD_NS, MAX_GAP_NS)
-    (segment,) = segments
-    ends, means = average_ticks(even(101), given_recording.imu.samples, PERIOD_NS)
+    (segment,), counts = cut(even(101))
+    ends, means = average_ticks(even(101), recording(even(101)).imu.samples, PERIOD_NS)
     assert segment.stamps.tolist() == ends.tolist()
     assert segment.values.tobytes() == means.tobytes()
     np.testing.assert_allclose(segment.positions[:, 0], 0.05 * np.arange(1, 21), atol=1e-12)
@@ -92,45 +85,31 @@ def test_one_stretch_is_one_segment() -> None:
     ],
 )
 def test_a_gap_or_a_jump_back_starts_a_new_segment(begin: int, cause: str) -> None:
-    stamps = np.concatenate([even(101), even(51, begin)])
-    segments, counts = cut_segments(recording(stamps), PERIOD_NS, MAX_GAP_NS)
-    assert [len(segment) for segment in segments] == [20, 10]
-    assert segments[1].stamps[0] == begin + PERIOD_NS
+    """And no tick mixes samples of two segments."""
+    samples = np.repeat([[0.0], [1e6]], [101, 51], axis=0) * np.ones(6)
+    (first, second), counts = cut(np.concatenate([even(101), even(51, begin)]), samples)
+    assert (len(first), len(second)) == (20, 10)
+    assert second.stamps[0] == begin + PERIOD_NS
     assert counts[cause] == 1
     assert counts['used'] == 152
-
-
-def test_no_tick_mixes_samples_of_two_segments() -> None:
-    samples = np.zeros((202, 6))
-    samples[101:] = 1e6
-    stamps = np.concatenate([even(101), even(101, START_NS + 10**10)])
-    segments, _ = cut_segments(recording(stamps, samples), PERIOD_NS, MAX_GAP_NS)
-    assert [float(segment.values.max()) for segment in segments] == [0.0, 1e6]
-    assert float(segments[1].values.min()) == 1e6
+    assert not first.values.any()
+    assert (second.values == 1e6).all()
 
 
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
 def test_samples_that_are_not_finite_are_as_if_not_there(value: float) -> None:
-    whole = recording(even(101))
-    samples = whole.imu.samples.copy()
+    samples = recording(even(101)).imu.samples.copy()
     bad = np.array([3, 50, 51])
-    samples[bad, [0, 5, 2]] = value
     kept = np.delete(np.arange(101), bad)
-    found, counts = cut_segments(recording(even(101), samples), PERIOD_NS, MAX_GAP_NS)
-    wanted, _ = cut_segments(
-        replace(whole, imu=recording(even(101)[kept], samples[kept]).imu), PERIOD_NS, MAX_GAP_NS
-    )
+    wanted, _ = cut(even(101)[kept], samples[kept])
+    samples[bad, [0, 5, 2]] = value
+    found, counts = cut(even(101), samples)
     assert found[0].values.tobytes() == wanted[0].values.tobytes()
-    assert counts['non_finite'] == 3
-    assert counts['used'] == 98
-
-
-def test_a_run_of_bad_samples_longer_than_the_gap_is_a_gap() -> None:
-    samples = np.zeros((101, 6))
-    samples[40:65] = np.nan
-    segments, counts = cut_segments(recording(even(101), samples), PERIOD_NS, MAX_GAP_NS)
-    assert len(segments) == 2
-    assert counts['gaps'] == 1
+    assert (counts['non_finite'], counts['used']) == (3, 98)
+    # A run of them longer than the gap is a gap.
+    samples[40:65] = value
+    segments, counts = cut(even(101), samples)
+    assert (len(segments), counts['gaps']) == (2, 1)
 
 
 @settings(max_examples=60)
@@ -141,8 +120,9 @@ def test_every_sample_is_used_or_set_aside_by_cause(steps: list[int], seed: int)
     stamps[generator.random(len(stamps)) < 0.1] = 0
     samples = generator.normal(size=(len(stamps), 6))
     samples[generator.random(samples.shape) < 0.03] = np.nan
-    segments, counts = cut_segments(recording(stamps, samples), PERIOD_NS, MAX_GAP_NS)
-    assert counts['received'] == len(stamps) == counts['used'] + set_aside(counts)
+    segments, counts = cut(stamps, samples)
+    set_aside = sum(counts[cause] for cause in CAUSES)
+    assert counts['received'] == len(stamps) == counts['used'] + set_aside
     for segment in segments:
         assert (np.diff(segment.stamps) == PERIOD_NS).all()
         assert np.isfinite(segment.values).all()
@@ -177,7 +157,7 @@ def test_positions_at_stamps(
     stamps: list[int], xs: list[float], asked: list[int], wanted: list[float]
 ) -> None:
     known, wished = (START_NS + np.array(each, dtype=np.int64) * 10**6 for each in (stamps, asked))
-    stream = PositionStream('/pose', 'map', '', known, np.array([xs, xs], dtype=float).T)
+    stream = positions(known, np.array([xs, xs], dtype=float).T)
     found = positions_at(stream, wished)
     np.testing.assert_allclose(found, np.stack([wanted, wanted], axis=1), atol=1e-12)
 
@@ -188,27 +168,38 @@ def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped: boo
     stamps = np.concatenate([even(400), even(400, START_NS + 2 * 10**9)])
     moved = (stamps - START_NS) * 1e-9 + (0.0 if looped else np.repeat([0.0, 2.0], 400))
     places = np.stack([moved, np.zeros(800)], axis=1)
-    stream = PositionStream('/pose', 'map', '', stamps, places)
+    stream = positions(stamps, places)
     asked = START_NS + np.array([1, 3, 5], dtype=np.int64) * 10**9
     found = positions_at(stream, asked)[:, 0]
     np.testing.assert_allclose(found, [1.0, 3.0 if looped else np.nan, 5.0 if looped else 7.0])
 
 
+LARGEST_FLOAT = np.finfo(float).max
 SAMPLES = np.random.default_rng(0).normal(size=(3000, 6)) * [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]
 
 
-@pytest.mark.parametrize('value', [1e4, -1e4, 1e308, -np.finfo(float).max])
-@pytest.mark.parametrize('count', [20, 500, 3000])
-def test_one_absurd_sample_does_not_move_the_range(value: float, count: int) -> None:
-    spoiled = SAMPLES[:count].copy()
-    spoiled[7, 2] = value
-    largest = largest_believable([spoiled])
-    clean = SAMPLES[:count]
+@pytest.mark.parametrize(
+    ('count', 'spoiled', 'value'),
+    [
+        *(
+            (n, [7], value)
+            for n in (20, 500, 3000)
+            for value in (1e4, -1e4, 1e308, -LARGEST_FLOAT)
+        ),
+        (3000, range(1000), 1e300),
+    ],
+)
+def test_absurd_samples_do_not_move_the_range(
+    count: int, spoiled: Sequence[int], value: float
+) -> None:
+    clean, samples = SAMPLES[:count], SAMPLES[:count].copy()
+    samples[spoiled, 2] = value
+    largest = largest_believable([samples])
     assert (largest <= np.abs(clean).max(axis=0)).all()
     assert (largest >= np.quantile(np.abs(clean), 0.9, axis=0)).all()
-    inside = believable(spoiled, largest)
-    assert not inside[7]
-    assert np.delete(inside, 7).all()
+    inside = believable(samples, largest)
+    assert not inside[spoiled].any()
+    assert np.delete(inside, spoiled).all()
 
 
 def test_a_channel_that_is_hardly_ever_used_keeps_its_range() -> None:
@@ -236,16 +227,6 @@ def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable() -> None:
     np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
 
 
-def test_many_impossible_values_do_not_move_the_range() -> None:
-    spoiled = SAMPLES.copy()
-    spoiled[:1000, 2] = 1e300
-    largest = largest_believable([spoiled])
-    assert (largest <= np.abs(SAMPLES).max(axis=0)).all()
-    inside = believable(spoiled, largest)
-    assert not inside[:1000].any()
-    assert inside[1000:].all()
-
-
 def test_absurd_values_are_reported_by_sample_and_channel() -> None:
     spoiled = SAMPLES.copy()
     spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
@@ -255,41 +236,30 @@ def test_absurd_values_are_reported_by_sample_and_channel() -> None:
 
 
 def test_a_stream_that_is_throttled_half_way_has_no_holes() -> None:
-    quick, slow = np.arange(0, 20_000, 20), np.arange(20_000, 40_000, 500)
-    stamps = START_NS + 1_000_000 * np.concatenate([quick, slow])
-    elapsed = (stamps - START_NS) * 1e-9
-    stream = PositionStream('/pose', 'map', '', stamps, np.stack([elapsed, elapsed], axis=1))
-    asked = START_NS + 1_000_000 * np.arange(0, 39_500, 50)
-    np.testing.assert_allclose(positions_at(stream, asked)[:, 0], (asked - START_NS) * 1e-9)
+    elapsed_ms = np.concatenate([np.arange(0, 20_000, 20), np.arange(20_000, 40_000, 500)])
+    stream = along_x(START_NS + 1_000_000 * elapsed_ms)
+    asked_ms = np.arange(0, 39_500, 50)
+    asked = START_NS + 1_000_000 * asked_ms
+    np.testing.assert_allclose(positions_at(stream, asked)[:, 0], asked_ms * 1e-3)
     # Three slow intervals without a position are a hole, and so is half a second of quick ones.
-    for missing in ((10_000, 10_500), (30_000, 31_600)):
-        elapsed_ms = np.concatenate([quick, slow])
-        seen = stream.select((elapsed_ms <= missing[0]) | (elapsed_ms >= missing[1]))
-        unknown = np.isnan(positions_at(seen, asked)[:, 0])
-        assert unknown.any()
-        inside = (asked > START_NS + missing[0] * 10**6) & (asked < START_NS + missing[1] * 10**6)
-        assert unknown[inside].all()
+    for begin, end in ((10_000, 10_500), (30_000, 31_600)):
+        seen = stream.select((elapsed_ms <= begin) | (elapsed_ms >= end))
+        inside = (asked_ms > begin) & (asked_ms < end)
+        assert np.isnan(positions_at(seen, asked)[inside, 0]).all()
 
 
-def test_what_no_speed_explains_is_not_interpolated() -> None:
-    stamps = START_NS + 40_000_000 * np.arange(200)
-    elapsed = (stamps - START_NS) * 1e-9
-    places = np.stack([elapsed, np.zeros(200)], axis=1)
-    places[100, 1] = 1e5
-    asked = START_NS + PERIOD_NS * np.arange(150)
-    found = positions_at(PositionStream('/pose', 'map', '', stamps, places), asked)
-    np.testing.assert_allclose(found[:, 0], (asked - START_NS) * 1e-9)
-    np.testing.assert_allclose(found[:, 1], 0.0)
-
-
-@pytest.mark.parametrize('none', [0, -1])
-def test_positions_are_interpolated_across_one_without_a_stamp(none: int) -> None:
-    stamps = START_NS + PERIOD_NS * np.arange(200)
-    places = np.stack([np.arange(200.0), np.zeros(200)], axis=1)
-    asked = stamps.copy()
-    stamps[50:150:20] = none
-    found = positions_at(PositionStream('/pose', 'map', '', stamps, places), asked)
-    np.testing.assert_allclose(found, places)
+@pytest.mark.parametrize('none', [None, 0, -1])
+def test_what_no_speed_explains_and_what_has_no_stamp_is_not_interpolated(
+    none: int | None,
+) -> None:
+    asked = START_NS + PERIOD_NS * np.arange(200)
+    stream = along_x(asked.copy())
+    wanted = stream.positions.copy()
+    if none is None:
+        stream.positions[100, 1] = 1e5
+    else:
+        stream.stamps[50:150:20] = none
+    np.testing.assert_allclose(positions_at(stream, asked), wanted, atol=1e-6)
 
 
 def test_places_are_on_earth() -> None:
@@ -388,9 +358,8 @@ def test_the_ends_keep_their_positions(margin: int, kept: Sequence[int]) -> None
 def test_a_position_with_a_wild_stamp_is_none(hz: int, wild_ns: int) -> None:
     stamps = START_NS + np.arange(20 * hz) * (10**9 // hz)
     angle = np.arange(20 * hz) / hz
-    positions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     index = 10 * hz
-    stream = PositionStream('/pose', 'map', 'pose', stamps, positions)
+    stream = positions(stamps, np.stack([np.cos(angle), np.sin(angle)], axis=1))
     without = stream.select(np.arange(len(stamps)) != index)
     moved = stamps.copy()
     moved[index] += wild_ns

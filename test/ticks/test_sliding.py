@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of the live window: the recursion, mathematics (8.3), against direct ones."""
 
+from collections.abc import Iterable
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import naive
@@ -69,10 +71,9 @@ def check(window: SlidingWindow, width: int, seen: list[np.ndarray]) -> None:
     assert window.nearest_and_mean() == pytest.approx(wanted, rel=1e-9, abs=1e-10)
 
 
-@given(st.integers(1, 9), st.lists(st.sampled_from(['push'] * 9 + ['clear']), max_size=60))
-@settings(derandomize=True, deadline=None)
-def test_pushing_and_clearing(width: int, acts: list[str]) -> None:
-    rng = np.random.default_rng(len(acts))
+def follow(acts: Iterable[str], width: int) -> None:
+    """Push and clear, and compare after each act."""
+    rng = np.random.default_rng(1)
     window, seen = SlidingWindow(SERIES, STARTS, width), []
     for act in acts:
         if act == 'clear':
@@ -84,18 +85,15 @@ def test_pushing_and_clearing(width: int, acts: list[str]) -> None:
         check(window, width, seen)
 
 
+@given(st.integers(1, 9), st.lists(st.sampled_from(['push'] * 9 + ['clear']), max_size=60))
+@settings(derandomize=True, deadline=None)
+def test_pushing_and_clearing(width: int, acts: list[str]) -> None:
+    follow(acts, width)
+
+
 @pytest.mark.parametrize('cleared_at', [0, 255, 256, 257, 300])
 def test_streams_longer_than_the_buffer(cleared_at: int) -> None:
-    width = 7
-    rng = np.random.default_rng(1)
-    window, seen = SlidingWindow(SERIES, STARTS, width), []
-    for tick in range(cleared_at + 4 * 256):
-        if tick == cleared_at:
-            window.clear()
-            seen = []
-        seen.append(rng.normal(size=2))
-        window.push(seen[-1])
-        check(window, width, seen)
+    follow(['push'] * cleared_at + ['clear'] + ['push'] * 4 * 256, 7)
 
 
 def test_window_longer_than_the_slack_of_its_buffer() -> None:

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judge, hold back and sort stamps."""
 
-from __future__ import annotations
-
 from collections import Counter
 import itertools
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,9 +20,7 @@ from two_manifold_ros.ticks.stamps import (
     USED,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 NOW = 1_700_000_000_000_000_000
 MAX_GAP_NS = 200_000_000
@@ -128,14 +123,13 @@ def test_accepted_stamps_only_increase(stamps: list[int], shift: int) -> None:
 
 
 STEP = 10_000_000
-MAX_GAP = 200_000_000
 HOUR = 3600 * 10**9
-FAR = [HOUR, -HOUR, MAX_GAP + STEP + 1, -JUMP_BACK_NS, 1 - NOW, 9 * 10**18 - NOW]
+FAR = [HOUR, -HOUR, MAX_GAP_NS + STEP + 1, -JUMP_BACK_NS, 1 - NOW, 9 * 10**18 - NOW]
 
 
 def passed(*steps: int) -> tuple[list[int], Counter[str]]:
     """Push stamps given as distances from the first; return those not held back, and the rest."""
-    gate, counters = StampGate[int](MAX_GAP), Counter[str]()
+    gate, counters = StampGate[int](MAX_GAP_NS), Counter[str]()
     found: list[int] = []
     held = None
     for step in steps:
@@ -152,32 +146,35 @@ def passed(*steps: int) -> tuple[list[int], Counter[str]]:
     return found, counters
 
 
-@pytest.mark.parametrize('far', FAR)
-def test_one_wild_stamp_is_dropped_and_counted(far: int) -> None:
-    found, counters = passed(0, STEP, far, 2 * STEP, 3 * STEP)
-    assert found == [0, STEP, 2 * STEP, 3 * STEP]
-    assert counters == Counter(wild_stamp=1)
+UNTIL_NOW = [0, MAX_GAP_NS, MAX_GAP_NS, MAX_GAP_NS - JUMP_BACK_NS + 1, 2 * MAX_GAP_NS]
+SLOW = [index * 2 * MAX_GAP_NS for index in range(6)]
+TWO_CLOCKS = [part for index in range(20) for part in (index * STEP, HOUR + index * STEP)]
 
 
-@pytest.mark.parametrize('far', FAR[:4])
-def test_a_jump_is_taken_with_the_sample_after_it(far: int) -> None:
-    assert passed(0, STEP, far) == ([0, STEP], Counter())
-    assert passed(0, STEP, far, far + STEP) == ([0, STEP, far, far + STEP], Counter())
-
-
-def test_what_does_not_jump_passes_at_once() -> None:
-    for count in range(1, 6):
-        steps = [0, MAX_GAP, MAX_GAP, MAX_GAP - JUMP_BACK_NS + 1, 2 * MAX_GAP][:count]
-        assert passed(*steps) == (steps, Counter())
-
-
-def test_an_imu_whose_every_step_is_a_gap_is_one_sample_late() -> None:
-    slow = [index * 2 * MAX_GAP for index in range(6)]
-    assert passed(*slow) == (slow[:-1], Counter())
-
-
-def test_two_that_jump_to_different_times_are_two_jumps() -> None:
-    assert passed(0, HOUR, -HOUR, STEP)[0] == [0, HOUR, -HOUR]
+@pytest.mark.parametrize(
+    ('steps', 'wanted', 'wild'),
+    [
+        # One wild stamp is dropped and counted.
+        *(([0, STEP, far, 2 * STEP, 3 * STEP], [0, STEP, 2 * STEP, 3 * STEP], 1) for far in FAR),
+        # A jump is taken with the sample after it.
+        *(([0, STEP, far], [0, STEP], 0) for far in FAR[:4]),
+        *(([0, STEP, far, far + STEP],) * 2 + (0,) for far in FAR[:4]),
+        # What does not jump passes at once.
+        *((UNTIL_NOW[:count],) * 2 + (0,) for count in range(1, 6)),
+        # An IMU whose every step is a gap is one sample late.
+        (SLOW, SLOW[:-1], 0),
+        # Two that jump to different times are two jumps.
+        ([0, HOUR, -HOUR, STEP], [0, HOUR, -HOUR], 0),
+        # A jump may be followed by a late sample of the new time.
+        (*([0, HOUR, HOUR - STEP, HOUR + STEP],) * 2, 0),
+        # Of two clocks on one topic, an hour apart, the first one wins, the other is wild.
+        (TWO_CLOCKS, TWO_CLOCKS[::2], 19),
+    ],
+)
+def test_jumps_and_wild_stamps_are_reported_apart(
+    steps: list[int], wanted: list[int], wild: int
+) -> None:
+    assert passed(*steps) == (wanted, Counter(wild_stamp=wild) if wild else Counter())
 
 
 @pytest.mark.parametrize('far', FAR[:2])
@@ -192,20 +189,8 @@ def test_copies_late_ones_and_zeros_prove_nothing(far: int) -> None:
     assert counters == Counter(duplicate_stamp=1)
 
 
-def test_a_jump_may_be_followed_by_a_late_sample_of_the_new_time() -> None:
-    assert passed(0, HOUR, HOUR - STEP, HOUR + STEP)[0] == [0, HOUR, HOUR - STEP, HOUR + STEP]
-
-
-def test_two_clocks_on_one_topic_are_reported_apart() -> None:
-    """Every other message is an hour ahead: the first clock wins, the other is wild."""
-    steps = [part for index in range(20) for part in (index * STEP, HOUR + index * STEP)]
-    found, counters = passed(*steps)
-    assert found == [index * STEP for index in range(20)]
-    assert counters == Counter(wild_stamp=19)
-
-
 def test_what_waits_at_the_end_was_no_jump() -> None:
-    gate = StampGate[str](MAX_GAP)
+    gate = StampGate[str](MAX_GAP_NS)
     assert gate.drain() == []
     gate.push(NOW, 'first')
     gate.push(NOW + HOUR, 'far')
@@ -225,13 +210,14 @@ MS = 1_000_000
 SPAN = 50 * MS
 
 
-def run(stamps: list[int], span: int = SPAN) -> tuple[list[list[int]], list[int]]:
-    """Return the stamps given out with each push, and those that were left in the end."""
+def run(stamps: list[int], span: int = SPAN) -> tuple[list[list[int]], list[int], list[int]]:
+    """Return the stamps given out with each push, those left in the end, and all in this order."""
     # Nothing jumps but what goes back.
     gate = StampGate[int](10**20, 10**20, span)
     given_out = [[each for _, each, _ in gate.push(stamp, stamp)] for stamp in stamps]
     assert gate.waiting == len(stamps) - sum(map(len, given_out))
-    return given_out, [each for _, each, _ in gate.drain()]
+    left = [each for _, each, _ in gate.drain()]
+    return given_out, left, [*itertools.chain(*given_out), *left]
 
 
 @given(
@@ -245,15 +231,14 @@ def test_disorder_within_the_span_is_sorted_like_a_sort(
     sent = np.cumsum([step for step, _ in course], dtype=np.int64)
     order = np.argsort(sent + [delay for _, delay in course], kind='stable')
     stamps = [NOW + int(stamp) * scale for stamp in sent[order]]
-    given_out, left = run(stamps, 50 * scale)
-    assert [*itertools.chain(*given_out), *left] == sorted(stamps)
+    assert run(stamps, 50 * scale)[2] == sorted(stamps)
 
 
 @given(st.lists(st.integers(-400, 0), max_size=80))
 def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(late: list[int]) -> None:
     stamps = [NOW + (20 * index + each) * MS for index, each in enumerate(late)]
-    given_out, left = run(stamps)
-    assert sorted([*itertools.chain(*given_out), *left]) == sorted(stamps)
+    given_out, _, every = run(stamps)
+    assert sorted(every) == sorted(stamps)
     kept: list[int] = []
     for stamp, out in zip(stamps, given_out, strict=True):
         kept.append(stamp)
@@ -263,9 +248,9 @@ def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(late: list[int])
 
 
 def test_what_goes_back_far_comes_after_all_that_waited() -> None:
-    there, back = NOW + 20 * MS, NOW - JUMP_BACK_NS
-    given_out, left = run([NOW, there, back, back + 20 * MS])
-    assert [*itertools.chain(*given_out), *left] == [NOW, there, back, back + 20 * MS]
+    back = NOW - JUMP_BACK_NS
+    stamps = [NOW, NOW + 20 * MS, back, back + 20 * MS]
+    assert run(stamps)[2] == stamps
 
 
 def test_samples_with_the_same_stamp_stay_in_order() -> None:
@@ -278,8 +263,8 @@ def test_samples_with_the_same_stamp_stay_in_order() -> None:
 def test_memory_is_bounded_whatever_comes() -> None:
     """A driver at 1 MHz, for longer than that."""
     stamps = [NOW + 1000 * index for index in range(3 * MOST_LATE)]
-    given_out, left = run(stamps)
-    assert [*itertools.chain(*given_out), *left] == stamps
+    _, left, every = run(stamps)
+    assert every == stamps
     assert len(left) == MOST_LATE
 
 
@@ -339,19 +324,15 @@ def stream_ticks(stamps: Ints, samples: Floats, period: int) -> tuple[list[int],
 
 
 @given(streams())
-def test_a_tick_is_the_mean_of_what_was_held(stream: tuple[Ints, Floats]) -> None:
+def test_a_tick_is_the_mean_of_what_was_held_live_and_recorded(
+    stream: tuple[Ints, Floats],
+) -> None:
     ends, means = average_ticks(*stream, PERIOD_NS)
     naive_ends, naive_means = naive_ticks(*stream, PERIOD_NS)
-    assert ends.tolist() == naive_ends
     np.testing.assert_allclose(means, np.reshape(naive_means, means.shape), atol=1e-12)
-
-
-@given(streams())
-def test_live_and_recorded_ticks_have_the_same_bits(stream: tuple[Ints, Floats]) -> None:
-    ends, means = average_ticks(*stream, PERIOD_NS)
     live_ends, live_means = stream_ticks(*stream, PERIOD_NS)
-    assert ends.tolist() == live_ends
     assert means.tobytes() == np.array(live_means).tobytes()
+    assert ends.tolist() == naive_ends == live_ends
 
 
 @given(streams(), st.integers(-START_NS + 1, 10**18))

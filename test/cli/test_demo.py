@@ -1,21 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reading back what a node published."""
-
-from __future__ import annotations
+"""The demo with fewer laps, on a real node, and reading back what the node published."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
+import subprocess
+import sys
 
 import numpy as np
+import pytest
 
+from two_manifold_ros import demo
 from two_manifold_ros.demo import NOT_RECEIVED, PublishedRun, read_run, with_published
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import FilterRun
 from two_manifold_ros.interface.messages import header
 from two_manifold_ros.recordings.bag_writer import BagWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STAMP = 1_700_000_000_123_456_789
 
@@ -65,3 +65,26 @@ def test_what_was_not_published_is_as_offline_and_not_reported() -> None:
         assert run.covariances[tick, 0, 0, 0] == (2.0 if published else 1.0)
     assert run.withheld == {'gap': 2, NOT_RECEIVED: 1}
     assert set(run.reasons) == {'gap', NOT_RECEIVED}
+
+
+def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path) -> None:
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2')
+    folder = tmp_path / 'tour'
+    command = [sys.executable, str(Path(__file__).with_name('stalled_tour.py')), str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == 0, said
+    assert 'the node stalls' in said
+    assert 'bit for bit' in said, said
+    assert '[6/6]' in said
+    for name in ('recording', 'model.npz', 'predictions', 'figure.png', 'filter_node.log'):
+        assert (folder / name).exists()
+    assert 'tracking' in (folder / 'filter_node.log').read_text()
+
+
+def test_a_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
+    pytest.importorskip('rclpy', reason='the demo needs ROS 2')
+    (tmp_path / 'thesis.tex').write_text('years of work')
+    with pytest.raises(InputError, match='was not made here'):
+        demo.run_tour(str(tmp_path))
+    assert (tmp_path / 'thesis.tex').read_text() == 'years of work'

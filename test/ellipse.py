@@ -1,0 +1,88 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laps of an ellipse, and bags of them or of any messages."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+
+IMU, POSE = 'sensor_msgs/msg/Imu', 'geometry_msgs/msg/PoseStamped'
+START_NS = 1_700_000_000_000_000_000
+
+Row = tuple[str, str, int, dict[str, Any] | bytes]
+
+
+def drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:
+    """Drive an ellipse of 4 m x 2 m; the stamps of the positions are late by ``late_s``."""
+    elapsed_ns = np.arange(round(seconds * 100)) * 10_000_000
+    omega = 2 * np.pi / lap_s
+    angle = omega * elapsed_ns / 1e9
+    position = np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+    velocity = omega * np.stack([-2 * np.sin(angle), np.cos(angle)], axis=1)
+    acceleration = -(omega**2) * position
+    speed = np.linalg.norm(velocity, axis=1)
+    forward = velocity / speed[:, None]
+    left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
+    noise = np.random.default_rng(0).normal(scale=0.02, size=(len(angle), 6))
+    samples = noise + np.stack(
+        [
+            (acceleration * forward).sum(axis=1),
+            (acceleration * left).sum(axis=1),
+            np.full(len(angle), 9.81),
+            np.zeros(len(angle)),
+            np.zeros(len(angle)),
+            (acceleration * left).sum(axis=1) / speed,
+        ],
+        axis=1,
+    )
+    stamps = START_NS + elapsed_ns
+    return Recording(
+        name='ellipse',
+        imu=ImuStream('/imu', 'imu_link', stamps, samples, stamps),
+        positions=PositionStream(
+            '/pose', 'map', POSE, stamps[::4] + round(late_s * 1e9), position[::4]
+        ),
+    )
+
+
+def write_bag(path: Path, recording: Recording, **options: Any) -> Path:  # noqa: ANN401 - passed on
+    """Write with the `BagWriter`, which takes the options; receive times are the stamps."""
+    imu, positions = recording.imu, recording.positions
+    rows: list[Row] = [
+        (imu.topic, IMU, stamp, stamped(stamp, imu.frame_id) | imu_fields(sample))
+        for stamp, sample in zip(imu.stamps.tolist(), imu.samples.tolist(), strict=True)
+    ]
+    if positions is not None:
+        known = zip(positions.stamps.tolist(), positions.positions.tolist(), strict=True)
+        for stamp, xy in known:
+            pose = {'position': dict(zip('xy', xy, strict=True)), 'orientation': {'w': 1.0}}
+            message = stamped(stamp, positions.frame_id) | {'pose': pose}
+            rows.append((positions.topic, POSE, stamp, message))
+    return write_messages(path, *sorted(rows, key=lambda row: row[2]), **options)
+
+
+def write_messages(path: Path, *rows: Row, **options: Any) -> Path:  # noqa: ANN401 - passed on
+    """Write topics, types, receive times, and fields or bytes of messages."""
+    with BagWriter(path, **options) as bag:
+        for topic, msgtype, stamp, message in rows:
+            write = bag.write_raw if isinstance(message, bytes) else bag.write
+            write(topic, msgtype, stamp, message)
+    return path
+
+
+def imu_fields(sample: list[float]) -> dict[str, Any]:
+    """Return the fields of a sample: accelerations and rates."""
+    return {
+        'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
+        'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
+    }
+
+
+def stamped(stamp: int, frame_id: str = '') -> dict[str, Any]:
+    """Return the field of a stamped message, of a stamp in nanoseconds."""
+    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+    return {'header': {'stamp': {'sec': seconds, 'nanosec': nanoseconds}, 'frame_id': frame_id}}
