@@ -8,12 +8,7 @@ from naive_route import merged_greedily
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.merging import (
-    FINENESS,
-    merge_passes,
-    merge_steps,
-    Places,
-)
+from two_manifold_ros.route.merging import FINENESS, merge_passes, merge_steps, Places
 from two_manifold_ros.route.standing import standing, stretches_of, usual_speed
 
 PERIOD_S = 0.1
