@@ -121,6 +121,17 @@ def test_the_same_numbers_where_some_of_it_is_compiled_again(
     assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
 
 
+def test_whether_a_filter_has_to_be_compiled(tmp_path: Path) -> None:
+    program = """
+import numpy as np
+from two_manifold_ros.filtering.filter import _find_fault, is_compiled
+before = is_compiled()
+_find_fault(np.zeros(1), np.zeros(1), np.zeros(1))
+print(before, is_compiled())
+"""
+    assert python(program, tmp_path).stdout.split() == ['False', 'True']
+
+
 @pytest.mark.parametrize('umask', [0o022, 0o002])
 def test_it_is_kept_in_a_folder_of_this_user_alone(umask: int, tmp_path: Path) -> None:
     """Also where a user's umask lets the group write, as on Ubuntu, in a home without a cache."""

@@ -32,9 +32,9 @@ class Command:
         """Return what goes to standard output, spaces squeezed."""
         return ' '.join(self(*arguments).out.split())
 
-    def json(self, *arguments: object, status: int = 0) -> dict[str, Any]:
+    def json(self, *arguments: object) -> dict[str, Any]:
         """Return the object on standard output; nothing goes to standard error."""
-        said = self(*arguments, '--json', status=status)
+        said = self(*arguments, '--json')
         assert not said.err
         content: dict[str, Any] = json.loads(said.out)
         return content

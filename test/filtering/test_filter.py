@@ -6,10 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 import itertools
-import os
-from pathlib import Path
-import subprocess
-import sys
 
 from filter_runs import Adding, bits, CAUSES, feed, numbers, set_aside, shifted, stamps, Stream
 from hypothesis import given, settings
@@ -291,19 +287,3 @@ def test_a_live_stream_and_a_recording_give_the_same_ticks(
     assert found == wanted
     for cause in ('used', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
         assert live.counters[cause] == counts[cause]
-
-
-RUN = """
-import numpy as np
-from two_manifold_ros.filtering.filter import _find_fault, is_compiled
-before = is_compiled()
-_find_fault(np.zeros(1), np.zeros(1), np.zeros(1))
-print(before, is_compiled())
-"""
-
-
-def test_whether_a_filter_has_to_be_compiled(tmp_path: Path) -> None:
-    checkout = str(Path(__file__).resolve().parents[2])
-    given = {**os.environ, 'PYTHONPATH': checkout, 'TWO_MANIFOLD_CACHE': str(tmp_path)}
-    done = subprocess.run([sys.executable, '-c', RUN], env=given, capture_output=True, check=True)
-    assert done.stdout.split() == [b'False', b'True']

@@ -8,10 +8,7 @@ from filter_runs import Change, WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.input_watch import (
-    InputWatch,
-    SampleRecord,
-)
+from two_manifold_ros.filtering.input_watch import InputWatch, SampleRecord
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate

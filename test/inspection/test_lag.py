@@ -30,13 +30,13 @@ STEP_S = 0.05
 WINDOW = 12
 
 
-def signals(late_s: float, noise: float = 0.02, seconds: float = 60.0) -> tuple[np.ndarray, ...]:
+def signals(late_s: float, noise: float = 0.02) -> tuple[np.ndarray, ...]:
     """Return two early signals (G, 2), and (G,) a mixture of them that comes later."""
     random = np.random.default_rng(1)
-    fine = gaussian_filter1d(random.normal(size=(round((seconds + 10) * 1000), 2)), 300, axis=0)
+    fine = gaussian_filter1d(random.normal(size=(70_000, 2)), 300, axis=0)
     fine /= fine.std(axis=0)
     begin, every = 5_000, round(STEP_S * 1000)
-    rows = begin + every * np.arange(round(seconds / STEP_S))
+    rows = begin + every * np.arange(round(60.0 / STEP_S))
     late = fine[rows - round(late_s * 1000)] @ [2.0, -1.0]
     return fine[rows], late + noise * random.normal(size=len(late))
 

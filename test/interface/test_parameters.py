@@ -8,11 +8,7 @@ import sys
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import (
-    Parameter,
-    PARAMETERS,
-    unknown_parameters,
-)
+from two_manifold_ros.interface.parameters import Parameter, PARAMETERS, unknown_parameters
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
 from two_manifold_ros.training.route import usual_tuning

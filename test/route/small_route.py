@@ -4,21 +4,11 @@
 
 from dataclasses import fields
 from inspect import signature
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from two_manifold_ros.route.route import (
-    Density,
-    HYPOTHESES,
-    JUMPED,
-    Route,
-    RouteGeometry,
-    RouteLikelihood,
-    RouteMotion,
-    RouteReadout,
-    RouteSwitching,
-)
+from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, Route
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
 CHANNELS, HORIZONS = 2, 2
@@ -136,13 +126,9 @@ def numbers_of(route: Route) -> dict[str, Any]:
 
 def grouped(numbers: dict[str, Any]) -> Route:
     """Return a route of the numbers of all its groups, by name."""
-    groups = {
-        'geometry': RouteGeometry, 'motion': RouteMotion, 'likelihood': RouteLikelihood,
-        'switching': RouteSwitching, 'readout': RouteReadout,
-    }  # fmt: skip
     return Route(
         **{
             name: kind(**{each: numbers[each] for each in signature(kind).parameters})
-            for name, kind in groups.items()
+            for name, kind in get_type_hints(Route).items()
         }
     )

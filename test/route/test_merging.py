@@ -8,12 +8,7 @@ from naive_route import merged_greedily
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.merging import (
-    FINENESS,
-    merge_passes,
-    merge_steps,
-    Places,
-)
+from two_manifold_ros.route.merging import FINENESS, merge_passes, merge_steps, Places
 from two_manifold_ros.route.standing import standing, stretches_of, usual_speed
 
 PERIOD_S = 0.1
@@ -281,10 +276,10 @@ def test_against_a_greedy_search_over_all_places(seed: int) -> None:
     assert all(visited[i] == place for place, i in enumerate(opened))
 
 
-def to_and_fro(legs: int, noise: float = 0.0, scatter: float = 0.3, seed: int = 0) -> np.ndarray:
+def to_and_fro(legs: int, noise: float) -> np.ndarray:
     """Drive along a line at 15 m/s, braking to a stop at its ends by as much as a train does."""
-    rng = np.random.default_rng(seed)
-    ends = 200.0 * (np.arange(legs + 1) % 2) + scatter * rng.normal(size=legs + 1)
+    rng = np.random.default_rng(0)
+    ends = 200.0 * (np.arange(legs + 1) % 2) + 0.3 * rng.normal(size=legs + 1)
     speed, brakes_s = 15.0, 3.0
     parts = []
     for begin, end in itertools.pairwise(ends):

@@ -13,11 +13,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import (
-    ImuStream,
-    PositionStream,
-    Recording,
-)
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.ticks.segments import (
     absurd_values,
     believable,
