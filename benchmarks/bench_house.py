@@ -65,7 +65,6 @@ LIMITS = {
     'memory and time of the machine: bounds of queues, blocks, caches and waits': """
         adapting/promotion.py PATIENCE_S AWAY_S
         adapting/stream_memory.py StreamMemory.__init__.most
-        adapting/training_process.py TrainingProcess.close.patience_s
         cli/options.py PATIENCE_S (FIRST_PAUSE_S,LONGEST_PAUSE_S)
         cli/status.py _JSON_S
         compilation.py GENERATIONS

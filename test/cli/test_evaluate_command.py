@@ -59,6 +59,19 @@ def test_from_and_until_are_seconds_from_the_first_imu_stamp(
     assert content['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
 
 
+def test_positions_are_put_in_step_as_in_training(
+    slot_car_model: RouteModel, slot_car_bag: Path, command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / 'late.npz'
+    late = {'position_lag': [{'corrected_s': 0.25}]}
+    save_model(replace(slot_car_model, summary=slot_car_model.summary | late), file)
+    scores = command.with_arguments('evaluate', file, slot_car_bag, '--until', '20', '--json')
+    usual, same, other = scores(), scores('--position-lag', '0.25'), scores('--position-lag', '0')
+    assert 'positions made 0.250 s earlier' in usual.err
+    found = [json.loads(each.out)['horizons'] for each in (usual, same, other)]
+    assert found[0] == found[1] != found[2]
+
+
 def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag: Path, scores: Command) -> None:
     one = scores.json('--until', '20')
     two = scores.json(slot_car_bag, '--until', '20')
@@ -87,9 +100,10 @@ def test_a_table_where_a_horizon_has_no_truth(scores: Command) -> None:
 
 
 def cells(text: str, horizon: str) -> list[str]:
-    """Return the row of a horizon, without its name."""
-    (line,) = (line for line in text.splitlines() if line.strip().startswith(f'{horizon} ('))
-    return line.split(')', maxsplit=1)[1].replace(' %', '%').split()
+    """Return the rows of a horizon in both tables, without its name."""
+    rows = [line for line in text.splitlines() if line.strip().startswith(f'{horizon} (')]
+    both = ' '.join(line.split(')', maxsplit=1)[1] for line in rows)
+    return both.replace(' %', '%').split()
 
 
 @pytest.fixture(scope='session')

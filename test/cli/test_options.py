@@ -78,8 +78,19 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(
     )
     output = capsys.readouterr().out
     assert 'errors [m]' in output
-    assert '        0   0.25   a ' in output
-    assert '       10    1.5   b ' in output
+    assert '        0  0.25  a ' in output
+    assert '       10   1.5  b ' in output
+
+
+def test_no_number_is_cut_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = progress_module.Console(width=12)
+    monkeypatch.setattr(progress_module, 'console', lambda: narrow)
+    print_table('', ['n', 'words'], [['123456.789', 'some words']])
+    output = capsys.readouterr().out
+    assert '123456.789' in output
+    assert {'some', 'words'} <= set(output.split())
 
 
 def test_nothing_shows_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,14 +56,17 @@ def test_lines_stay_in_place_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
     monkeypatch.setenv('COLUMNS', '60')
-    asked = play((2, 'lost: ' + 'a' * 99, LOST))
-    first, second = command('status').out.splitlines()
+    why = 'lost: ' + ' '.join(map(str, range(40)))
+    asked = play((2, why, LOST), (0, 'tracking', WELL))
+    first, second, third = command('status').out.split('\x1b[J')
     assert asked == [None]
-    assert first == 'no node was heard yet'
-    back, line = second.split('\x1b[J')
-    assert back == '\x1b[1F'
-    assert len(line) == 59
-    assert line.startswith('filter_node  ERROR')
+    assert first == 'no node was heard yet\n\x1b[1F'
+    *lines, back = second.splitlines()
+    assert back == f'\x1b[{len(lines)}F'
+    # Whole, and no line that the terminal would wrap.
+    assert max(map(len, lines)) <= 59
+    assert ' '.join(each.strip() for each in lines).endswith(why)
+    assert third.startswith('filter_node  OK')
 
 
 def test_no_node_is_heard(play: Play, command: Command) -> None:

@@ -110,13 +110,13 @@ def test_a_recording_played_twice(slot_car_model, short, replayed, tmp_path):
     assert again == {topic: 2 * count for topic, count in replayed.written.items()}
 
 
-def test_no_valid_estimate_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
-    with pytest.raises(InputError) as caught:
-        write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
-    assert str(caught.value) == (
-        f'{short.name}: there is nothing to write, the filter ended filling the window: 9 '
-        'of 20 ticks; give more than one window of 2.0 s'
-    )
+def test_without_a_valid_estimate_the_diagnostics_state_the_cause(slot_car_model, short, tmp_path):
+    assert write(slot_car_model, short.between(0, 1), tmp_path / 'bag') == {'diagnostics': 1}
+
+
+def test_no_tick_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
+    with pytest.raises(InputError, match='no tick ends in it'):
+        write(slot_car_model, short.between(0, 0.05), tmp_path / 'bag')
     assert not list(tmp_path.iterdir())
 
 

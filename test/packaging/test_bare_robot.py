@@ -25,6 +25,20 @@ UNUSED = {
 }
 
 
+def test_a_node_without_ros_is_refused_in_one_sentence() -> None:
+    program = (
+        'import sys; sys.modules["rclpy"] = None\n'
+        'from two_manifold_ros.nodes.__main__ import run_node\n'
+        'sys.exit(run_node("filter_node", ["filter_node"]))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, check=False
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert line.startswith('filter_node needs ROS 2 (')
+
+
 @pytest.mark.parametrize('name', UNUSED)
 def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name: str) -> None:
     if name.startswith('nodes.'):

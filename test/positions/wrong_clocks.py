@@ -4,8 +4,6 @@
 
 from dataclasses import replace
 import math
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from fault import with_options
@@ -89,9 +87,8 @@ def mixed_frames(recording: Recording, _: Generator, every: int, metres: float) 
             zip(given.stamps.tolist(), given.positions.tolist(), strict=True)
         )
     ]
-    topic: Any = SimpleNamespace(name='/reference', msgtype=given.msgtype)
     decode: Any = rows.__getitem__
-    collected = MessageColumns(Path('bag'), topic, decode)
+    collected = MessageColumns('bag', '/reference', given.msgtype, decode)
     for index, (stamp, _, _) in enumerate(rows):
         collected.add(stamp, index)  # in place of bytes
     positions, _ = collected.positions(given.stamps, None)

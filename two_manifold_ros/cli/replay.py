@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -15,7 +16,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.evaluation.evaluate import replay
-from two_manifold_ros.interface.messages import PUBLISHED
+from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
@@ -45,6 +46,12 @@ def run(args: Namespace) -> int:
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         written = replay(model, recording, bag, progress)
+    if Topics.POSITION.name not in written:
+        print(
+            f'two-manifold: warning: no position would have been published; /diagnostics in '
+            f'{args.output} has state, cause and cure of each second',
+            file=sys.stderr,
+        )
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
         return 0

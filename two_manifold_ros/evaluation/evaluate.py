@@ -347,12 +347,13 @@ def replay(
     Filter a recording into an open bag, each message at the stamp of its estimate.
 
     Diagnostics come once a second of the recording, without the times that the computer took, so
-    that the same recording and model give the same bytes. Returned are the messages per topic.
+    that the same recording and model give the same bytes; where nothing is published they state
+    the cause. Returned are the messages per topic.
 
     Raises
     ------
     InputError
-        If the recording does not fit the model, or no estimate of it is valid.
+        If the recording does not fit the model, or is shorter than a tick.
 
     """
     check_fit(model, recording)
@@ -373,10 +374,10 @@ def replay(
             next_report = estimate.stamp_ns + 10**9
             report = _health(live, estimate)
             write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
-    if Topics.POSITION.name not in written:
+    if not written:
         msg = (
-            f'{recording.name}: there is nothing to write, the filter ended {live.why}; give more '
-            f'than one window of {model.window / model.rate_hz:.1f} s'
+            f'{recording.name}: no tick ends in it, so there is nothing to write; give more than '
+            f'one window of {model.window / model.rate_hz:.1f} s'
         )
         raise InputError(msg)
     return written
