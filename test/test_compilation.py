@@ -83,7 +83,7 @@ def warm(filled: Path) -> str:
     return digest
 
 
-def test_code_from_disk_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+def test_code_from_disk_loads_no_more_than_it_needs(tmp_path):
     """All that a compilation needs is 27 MB, which a node has no use for."""
     program = f"{LITTLE}\nimport sys\nprint('numba.np.linalg' in sys.modules)"
     compiling, running = (python(program, tmp_path / 'cache').stdout.split() for _ in range(2))
@@ -91,7 +91,7 @@ def test_code_from_disk_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     assert running == ['2.0', 'True', 'False']
 
 
-def test_every_function_is_compiled_for_one_kind_of_arguments(filled: Path) -> None:
+def test_every_function_is_compiled_for_one_kind_of_arguments(filled):
     """Each other one would cost seconds, and numbers would depend on which came first."""
     (folder,) = (filled / 'compiled').iterdir()
     names = [path.stem for path in folder.iterdir()]
@@ -99,9 +99,7 @@ def test_every_function_is_compiled_for_one_kind_of_arguments(filled: Path) -> N
     assert [name for name in set(names) if names.count(name) > 1] == []
 
 
-def test_the_same_numbers_where_some_of_it_is_compiled_again(
-    filled: Path, warm: str, tmp_path: Path
-) -> None:
+def test_the_same_numbers_where_some_of_it_is_compiled_again(filled, warm, tmp_path):
     """Missing, cut off by a power cut, or changed: files cost a compilation, and nothing else."""
     again = tmp_path / 'cache'
     shutil.copytree(filled, again)
@@ -121,7 +119,7 @@ def test_the_same_numbers_where_some_of_it_is_compiled_again(
     assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
 
 
-def test_whether_a_filter_has_to_be_compiled(tmp_path: Path) -> None:
+def test_whether_a_filter_has_to_be_compiled(tmp_path):
     program = """
 import numpy as np
 from two_manifold_ros.filtering.filter import _find_fault, is_compiled
@@ -133,7 +131,7 @@ print(before, is_compiled())
 
 
 @pytest.mark.parametrize('umask', [0o022, 0o002])
-def test_it_is_kept_in_a_folder_of_this_user_alone(umask: int, tmp_path: Path) -> None:
+def test_it_is_kept_in_a_folder_of_this_user_alone(umask, tmp_path):
     """Also where a user's umask lets the group write, as on Ubuntu, in a home without a cache."""
     done = python(f'import os; os.umask({umask})\n{LITTLE}', tmp_path / 'a' / 'b')
     assert done.stdout.split() == ['2.0', 'True'], done.stderr
@@ -143,9 +141,7 @@ def test_it_is_kept_in_a_folder_of_this_user_alone(umask: int, tmp_path: Path) -
 
 
 @pytest.mark.parametrize('as_file', [True, False])
-def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(
-    as_file: bool, tmp_path: Path
-) -> None:
+def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(as_file, tmp_path):
     """As a file is in its place, or others can write."""
     place = tmp_path / 'cache'
     if as_file:
@@ -172,8 +168,8 @@ def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(
     ],
 )
 def test_a_folder_inside_one_that_others_can_replace_is_refused(
-    mode: int, alone: bool, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    mode, alone, refused, tmp_path, monkeypatch
+):
     monkeypatch.setattr(compilation, '_is_private_group', lambda _: alone)
     (tmp_path / 'open').mkdir()
     open_folder(tmp_path / 'open' / 'ours')
@@ -183,7 +179,7 @@ def test_a_folder_inside_one_that_others_can_replace_is_refused(
         open_folder(tmp_path / 'open' / 'ours')
 
 
-def test_a_link_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_followed_once(tmp_path, monkeypatch):
     (tmp_path / 'own').mkdir(mode=0o700)
     (tmp_path / 'link').symlink_to(tmp_path / 'own')
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path / 'link'))
@@ -191,7 +187,7 @@ def test_a_link_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert folder.is_relative_to(tmp_path / 'own')
 
 
-def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
     store = compilation.Store()
     store.write('name', b'payload')
@@ -208,9 +204,7 @@ def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [path.name for path in folder.iterdir()] == ['name']
 
 
-def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(tmp_path, monkeypatch):
     names = []
     for file, text in (('a.py', 'A = 1'), ('a.py', 'A = 2'), ('b/c.py', ''), ('b/c.md', 'words')):
         path = tmp_path / file
@@ -223,9 +217,7 @@ def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(
     assert names[2] == names[3]
 
 
-def test_only_the_folders_used_last_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_folders_used_last_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
     for age in range(GENERATIONS + 2):
         place = tmp_path / 'compiled' / f'{age:024x}'
@@ -239,9 +231,7 @@ def test_only_the_folders_used_last_are_kept(
     assert (folder.parent / 'of another user').is_dir()
 
 
-def test_the_folder_is_where_the_system_wants_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_is_where_the_system_wants_it(tmp_path, monkeypatch):
     monkeypatch.delenv('TWO_MANIFOLD_CACHE', raising=False)
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     assert cache_folder() == tmp_path / 'two_manifold_ros'
@@ -267,9 +257,7 @@ def test_the_folder_is_where_the_system_wants_it(
     ],
 )
 @pytest.mark.parametrize('command', [COMPILE, FILTER_NODE])
-def test_a_missing_or_broken_numba_is_one_sentence_and_status_2(
-    tmp_path: Path, program: str, words: str, command: str
-) -> None:
+def test_a_missing_or_broken_numba_is_one_sentence_and_status_2(tmp_path, program, words, command):
     if 'node' in command:
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     (tmp_path / 'numba.py').write_text(program)

@@ -53,7 +53,7 @@ def ring(rows: int = 80) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_algorithm_1_to_the_letter() -> None:
+def test_algorithm_1_to_the_letter():
     first, second = ring()
     fitted = InstrumentalEigenmaps(3, learner=EIGENMAP).fit(first, second)
     each = [ManifoldEmbedding(EIGENMAP).fit_transform(view) for view in (first, second)]
@@ -69,7 +69,7 @@ def test_algorithm_1_to_the_letter() -> None:
     np.testing.assert_allclose(fitted.second_embedding_ * signs, wanted[1], atol=1e-8 * values[0])
 
 
-def test_learners_of_the_views() -> None:
+def test_learners_of_the_views():
     first, second = ring()
     both = InstrumentalEigenmaps(2, learner=EIGENMAP, second_learner=Isomap(6, 8))
     other = InstrumentalEigenmaps(2, learner=Isomap(6, 8), second_learner=EIGENMAP)
@@ -85,7 +85,7 @@ def test_learners_of_the_views() -> None:
 
 
 @pytest.mark.parametrize('learner', [EIGENMAP, Isomap(4, 8), GaussianKernel(5)])
-def test_one_manifold(learner: LaplacianEigenmap) -> None:
+def test_one_manifold(learner):
     rows = ring()[0]
     fitted = ManifoldEmbedding(learner).fit(rows)
     assert fitted.embedding_.shape == (80, learner.dimension)
@@ -98,7 +98,7 @@ def test_one_manifold(learner: LaplacianEigenmap) -> None:
     assert pipeline.get_feature_names_out()[0] == 'manifoldembedding0'
 
 
-def test_many_new_rows_are_embedded_in_order() -> None:
+def test_many_new_rows_are_embedded_in_order():
     rows = ring()[0]
     fitted = ManifoldEmbedding(EIGENMAP).fit(rows)
     many = np.vstack([rows] * 4)
@@ -107,7 +107,7 @@ def test_many_new_rows_are_embedded_in_order() -> None:
     )
 
 
-def test_a_row_far_from_all_is_refused_by_number() -> None:
+def test_a_row_far_from_all_is_refused_by_number():
     rows = ring()[0]
     fitted = ManifoldEmbedding(EIGENMAP).fit(rows)
     new = rows[:5].copy()
@@ -116,7 +116,7 @@ def test_a_row_far_from_all_is_refused_by_number() -> None:
         fitted.transform(new)
 
 
-def test_what_a_learner_has_to_say_is_a_warning() -> None:
+def test_what_a_learner_has_to_say_is_a_warning():
     first, second = ring()
     apart = np.vstack([first, first + 50.0])
     with pytest.warns(UserWarning, match=r'^X: .*2 pieces'):
@@ -127,12 +127,12 @@ def test_what_a_learner_has_to_say_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize('learner', [None, LaplacianEigenmap, 'isomap'])
-def test_what_cannot_learn_is_refused(learner: object) -> None:
+def test_what_cannot_learn_is_refused(learner):
     with pytest.raises(InputError, match='cannot be fitted; give one of'):
         ManifoldEmbedding(learner).fit(ring()[0])
 
 
-def test_linear_is_the_svd_of_the_cross_covariance() -> None:
+def test_linear_is_the_svd_of_the_cross_covariance():
     first, second = coupled_features()
     shift = np.arange(7.0)
     fitted = TwoSubspacePCA(3).fit(first + shift, second)
@@ -146,7 +146,7 @@ def test_linear_is_the_svd_of_the_cross_covariance() -> None:
     np.testing.assert_allclose(fitted.embedding_, first @ fitted.components_.T, atol=1e-12)
 
 
-def test_canonical_variates_are_those_of_scikit_learn() -> None:
+def test_canonical_variates_are_those_of_scikit_learn():
     first, second = coupled_features(n=400)
     ours = TwoSubspacePCA(2, coupling='canonical').fit(first, second)
     theirs = CCA(2, scale=False, tol=1e-10, max_iter=5000).fit(first, second)
@@ -157,7 +157,7 @@ def test_canonical_variates_are_those_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize('kernel', ['gaussian', 'polynomial', 'linear'])
-def test_kernels_give_the_singular_vectors_of_the_gram_form(kernel: str) -> None:
+def test_kernels_give_the_singular_vectors_of_the_gram_form(kernel):
     """Eigenvectors v of C_Y C_X; the unit vector Phi H v projects Phi H on C_X v / norm."""
     first, second = coupled_features(n=30)
     fitted = TwoSubspaceKernelPCA(3, kernel=kernel, degree=2).fit(first, second)
@@ -184,7 +184,7 @@ def gram(view: np.ndarray, kernel: str) -> np.ndarray:
     return (view @ view.T / np.trace(view @ view.T / len(view)) + 1.0) ** 2
 
 
-def test_rank_limits_what_kernels_see() -> None:
+def test_rank_limits_what_kernels_see():
     first, second = coupled_features()
     exact, same, coarse = (
         TwoSubspaceKernelPCA(2, rank=rank).fit_transform(first, second) for rank in (500, 59, 2)
@@ -202,7 +202,7 @@ def points() -> np.ndarray:
     return Globe.of(14, 25).points
 
 
-def test_a_response_is_found(points: np.ndarray) -> None:
+def test_a_response_is_found(points):
     response = points[:, 0] * points[:, 2]
     fitted = ManifoldKernelReduction(LEARNER).fit(points, response)
     assert fitted.embedding_.shape == (350, 1)
@@ -215,7 +215,7 @@ def test_a_response_is_found(points: np.ndarray) -> None:
     np.testing.assert_allclose(fitted.transform(points[:9]), fitted.embedding_[:9], atol=1e-9)
 
 
-def test_responses_that_are_not_known(points: np.ndarray) -> None:
+def test_responses_that_are_not_known(points):
     response = np.stack([points[:, 0], points[:, 1] * points[:, 2]], axis=1)
     known = response.copy()
     known[::2] = np.nan
@@ -233,7 +233,7 @@ def test_responses_that_are_not_known(points: np.ndarray) -> None:
             estimator.fit(points, wrong)
 
 
-def test_it_is_an_estimator(points: np.ndarray) -> None:
+def test_it_is_an_estimator(points):
     response = points[:, 2] ** 2
     model = make_pipeline(ManifoldKernelReduction(LEARNER, penalty=0.1), LinearRegression())
     twin = clone(model).fit(points[::2], response[::2])
@@ -264,7 +264,7 @@ def views(rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('estimator', ESTIMATORS)
-def test_training_rows_are_embedded_as_they_were(estimator: TwoSubspacePCA, coupling: str) -> None:
+def test_training_rows_are_embedded_as_they_were(estimator, coupling):
     first, second = views()
     fitted = clone(estimator).set_params(coupling=coupling).fit(first, second)
     np.testing.assert_allclose(fitted.embedding_.mean(axis=0), 0.0, atol=1e-9)
@@ -279,7 +279,7 @@ def test_training_rows_are_embedded_as_they_were(estimator: TwoSubspacePCA, coup
 
 
 @pytest.mark.parametrize('estimator', ESTIMATORS)
-def test_manners_of_scikit_learn(estimator: TwoSubspacePCA) -> None:
+def test_manners_of_scikit_learn(estimator):
     first, second = views()
     copy = clone(estimator)
     assert copy.get_params() == estimator.get_params()
@@ -295,7 +295,7 @@ def test_manners_of_scikit_learn(estimator: TwoSubspacePCA) -> None:
 
 
 @pytest.mark.parametrize('estimator', ESTIMATORS)
-def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
+def test_bad_input_is_refused(estimator):
     first, second = views()
     spoilt = first.copy()
     spoilt[[7, 30], 2] = np.nan, np.inf
@@ -338,9 +338,7 @@ def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
         ),
     ],
 )
-def test_what_cannot_be_coupled_is_refused(
-    estimator: TwoSubspacePCA, rows: int, shared: float, words: str
-) -> None:
+def test_what_cannot_be_coupled_is_refused(estimator, rows, shared, words):
     first, second = views(rows)
     with pytest.raises(InputError, match=words):
         clone(estimator).fit(first, shared * second)
@@ -349,7 +347,7 @@ def test_what_cannot_be_coupled_is_refused(
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'estimators.md'
 
 
-def test_the_program_unrolls_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_unrolls_as_the_page_says(capsys):
     (program,) = re.findall(r'```python\n(.*?)```', PAGE.read_text(), flags=re.DOTALL)
     exec(compile(program, str(PAGE), 'exec'), {})  # noqa: S102 - it is our own page
     found = re.fullmatch(
@@ -359,7 +357,7 @@ def test_the_program_unrolls_as_the_page_says(capsys: pytest.CaptureFixture[str]
     assert float(found[2]) == pytest.approx(0.96, abs=0.01)
 
 
-def test_estimators_and_couplings_are_those_of_the_page() -> None:
+def test_estimators_and_couplings_are_those_of_the_page():
     text = PAGE.read_text()
     rows = re.findall(r'^\| `(\w+)\((.*?)\)`', text, flags=re.MULTILINE)
     assert len(rows) == 5

@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 import os
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -28,9 +27,7 @@ def _handlers_as_before() -> object:
 
 
 @pytest.mark.parametrize('number', ASKING)
-def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(
-    number: signal.Signals,
-) -> None:
+def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(number):
     done = []
     with Stopping() as stop:
         try:
@@ -57,7 +54,7 @@ class Dying:
         self._act()
 
 
-def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
+def test_a_signal_that_comes_in_a_destructor_is_not_lost():
     done = []
     with Stopping() as stop:
         Dying(lambda: signal.raise_signal(signal.SIGTERM))
@@ -68,7 +65,7 @@ def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
     assert stop.signal == signal.SIGTERM
 
 
-def test_what_else_is_lost_is_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_else_is_lost_is_reported_as_before(monkeypatch):
     lost: list[object] = []
     monkeypatch.setattr(sys, 'unraisablehook', lambda each: lost.append(each.exc_type))
     before = sys.unraisablehook
@@ -78,7 +75,7 @@ def test_what_else_is_lost_is_reported_as_before(monkeypatch: pytest.MonkeyPatch
     assert sys.unraisablehook is before
 
 
-def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation() -> None:
+def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation():
     with Stopping() as stop:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -90,7 +87,7 @@ def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation() -> N
         raise ImportError
 
 
-def test_a_signal_waits_where_it_must_not_come_between() -> None:
+def test_a_signal_waits_where_it_must_not_come_between():
     """And after one, others are ignored to the end."""
     with Stopping() as stop:
         stop.at_once = False
@@ -102,7 +99,7 @@ def test_a_signal_waits_where_it_must_not_come_between() -> None:
     assert [signal.getsignal(number) for number in ASKING] == [signal.SIG_IGN] * 3
 
 
-def test_without_a_signal_all_is_as_before() -> None:
+def test_without_a_signal_all_is_as_before():
     before = [signal.getsignal(number) for number in ASKING]
     with Stopping() as stop:
         assert signal.getsignal(signal.SIGTERM) not in before
@@ -112,14 +109,14 @@ def test_without_a_signal_all_is_as_before() -> None:
     assert [signal.getsignal(number) for number in ASKING] == before
 
 
-def test_nohup_holds() -> None:
+def test_nohup_holds():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with Stopping() as stop:
         signal.raise_signal(signal.SIGHUP)
     assert stop.signal == 0
 
 
-def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path: Path) -> None:
+def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path):
     (tmp_path / 'program.py').write_text(
         'import signal\n'
         'from two_manifold_ros.stopping import Stopping\n'
@@ -139,7 +136,7 @@ def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path: Path) 
 
 
 @pytest.mark.parametrize('is_last', [False, True])
-def test_a_signal_after_the_last_block_is_left_unheard(is_last: bool) -> None:
+def test_a_signal_after_the_last_block_is_left_unheard(is_last):
     heard = []
     signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
     with Stopping() as stop:

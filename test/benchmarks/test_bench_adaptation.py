@@ -83,7 +83,7 @@ def verdicts(rows: list[dict[str, Any]], learner: str) -> dict[str, tuple[int, i
     return found
 
 
-def test_targets_of_the_map() -> None:
+def test_targets_of_the_map():
     assert verdicts(ROWS, 'map') == {
         'IMU alone: RMSE <= 1.15 x offline': (1, 1, True),
         'IMU alone: published >= 95 %': (1, 1, True),
@@ -97,7 +97,7 @@ def test_targets_of_the_map() -> None:
     }
 
 
-def test_targets_of_the_tpsr() -> None:
+def test_targets_of_the_tpsr():
     assert verdicts(ROWS, 'tpsr') == {
         'IMU alone: RMSE <= 2 x spectral': (1, 1, True),
         'IMU alone: RMSE <= 0.25 x mean': (1, 1, True),
@@ -115,20 +115,20 @@ def test_targets_of_the_tpsr() -> None:
         (followed(0.04, published=0.9), 'IMU alone: published >= 95 %'),
     ],
 )
-def test_what_misses_a_target(found: dict[str, Any], missed: str) -> None:
+def test_what_misses_a_target(found, missed):
     assert [
         name for name, each in verdicts([row('gauntlet', **found)], 'map').items() if not each[2]
     ] == [missed]
 
 
-def test_a_share_of_the_changes_may_miss() -> None:
+def test_a_share_of_the_changes_may_miss():
     many = {f'change {each}': change(None if each == 0 else 1) for each in range(20)}
     assert verdicts([row('changes', seed=0, changes=many)], 'map')[
         'changes: back in 3 laps >= 95 %'
     ] == (19, 20, True)
 
 
-def test_a_learner_without_a_model_keeps_nothing() -> None:
+def test_a_learner_without_a_model_keeps_nothing():
     rows = [
         row('curve', mean_m=2.0, rmse_m=[1.0] * 8, published=[1.0] * 8),
         row('changes', seed=0, changes={'bias': change(0, old_m=0.9)}),
@@ -141,19 +141,19 @@ def test_a_learner_without_a_model_keeps_nothing() -> None:
     assert 'slot_car/0 bias (knew nothing)' in tables(rows)
 
 
-def test_a_failure_misses_every_target_of_its_block() -> None:
+def test_a_failure_misses_every_target_of_its_block():
     rows = [row('curve', failed='ValueError: no'), row('poison', seed=0, failed='KeyError: no')]
     assert {each[:2] for each in verdicts(rows, 'map').values()} == {(0, 1)}
     assert len(verdicts(rows, 'map')) == 3
     assert 'failed: ValueError: no' in tables(rows)
 
 
-def test_too_few_laps_are_not_judged() -> None:
+def test_too_few_laps_are_not_judged():
     short = row('curve', mean_m=2.0, rmse_m=[2.0, 1.0], published=[0.0, 1.0])
     assert not verdicts([short], 'map')
 
 
-def test_tables_have_a_line_for_each_trial() -> None:
+def test_tables_have_a_line_for_each_trial():
     lines = tables(ROWS).splitlines()
     assert sum(line.startswith('  slot_car') for line in lines) == 6
     assert '  bias             map       0.10      1/1   3.0     3      0' in lines
@@ -161,14 +161,14 @@ def test_tables_have_a_line_for_each_trial() -> None:
     assert not tables([]).startswith(' ')
 
 
-def test_new_trials_take_the_place_of_old_ones() -> None:
+def test_new_trials_take_the_place_of_old_ones():
     old, new = row('poison', seed=0, n=1), row('poison', seed=0, n=2)
     other = row('gauntlet', n=3)
     assert merged([old], [new, other]) == [other, new]
     assert merged([old], [row('poison', seed=1)]) == [old, row('poison', seed=1)]
 
 
-def test_laps_until_back_take_two_together() -> None:
+def test_laps_until_back_take_two_together():
     limits = np.ones(4)
     assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), limits) == 2
     assert laps_until_back(np.array([0.9, 0.9, 2.0, 2.0]), limits) == 0
@@ -187,7 +187,7 @@ def spoiled_part(stream: Stream) -> slice:
 
 
 @pytest.mark.parametrize('poison', ['none', *POISONS])
-def test_a_poison_spoils_one_lap_and_nothing_else(poison: str, stream: Stream) -> None:
+def test_a_poison_spoils_one_lap_and_nothing_else(poison, stream):
     spoiled = poisoned(stream, poison, 'slot_car', 0)
     part = spoiled_part(stream)
     outside = np.ones(len(stream.stamps), dtype=bool)
@@ -213,7 +213,7 @@ def within(stream: Stream, of: Stream) -> Floats:
     return found
 
 
-def test_what_poisons_do(stream: Stream) -> None:
+def test_what_poisons_do(stream):
     part = spoiled_part(stream)
     found = {each: poisoned(stream, each, 'slot_car', 0) for each in POISONS}
     assert (found['stuck'].samples[part] == stream.samples[part.start - 1]).all()
@@ -231,7 +231,7 @@ def test_what_poisons_do(stream: Stream) -> None:
     assert spread < 5.0
 
 
-def test_of_a_lap_that_is_cut_out_nothing_comes(stream: Stream) -> None:
+def test_of_a_lap_that_is_cut_out_nothing_comes(stream):
     part, cut = spoiled_part(stream), poisoned(stream, 'cut out', 'slot_car', 0)
     np.testing.assert_array_equal(cut.stamps, np.delete(stream.stamps, part))
     np.testing.assert_array_equal(cut.samples, np.delete(stream.samples, part, axis=0))
@@ -240,7 +240,7 @@ def test_of_a_lap_that_is_cut_out_nothing_comes(stream: Stream) -> None:
     assert len(cut.fixes) == len(stream.fixes) - len(within(stream, stream))
 
 
-def test_where_no_world_has_the_same_sensor_the_route_is_mirrored() -> None:
+def test_where_no_world_has_the_same_sensor_the_route_is_mirrored():
     stream = poison_stream('kart_25hz', 0)
     part = spoiled_part(stream)
     mirrored = poisoned(stream, 'other route', 'kart_25hz', 0).samples[part]
@@ -248,7 +248,7 @@ def test_where_no_world_has_the_same_sensor_the_route_is_mirrored() -> None:
 
 
 @pytest.mark.parametrize('name', LEARNERS)
-def test_what_is_reported_is_judged_before_positions_are_given(name: str) -> None:
+def test_what_is_reported_is_judged_before_positions_are_given(name):
     made = drive(world_named('slot_car'), seconds=8.0).recording
     stream = joined([made, made], 7.0)
     assert stream.laps[0] == pytest.approx(0.0, abs=0.1)
@@ -266,9 +266,7 @@ def test_what_is_reported_is_judged_before_positions_are_given(name: str) -> Non
     assert learner.reference.counters['used'] > 100
 
 
-def test_the_page_has_the_tables_of_the_numbers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_has_the_tables_of_the_numbers(monkeypatch, capsys):
     path = CHECKOUT / 'docs/adaptation.json'
     monkeypatch.setattr(sys, 'argv', ['bench_adaptation.py', '--tables', str(path)])
     main()

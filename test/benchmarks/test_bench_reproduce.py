@@ -26,7 +26,7 @@ def found(*claims: Any, name: str = 'slot-car') -> dict[str, Any]:  # noqa: ANN4
     return entry | {'processor_s': 2.0}
 
 
-def test_every_experiment_is_published_in_order_and_passes() -> None:
+def test_every_experiment_is_published_in_order_and_passes():
     kept = read()
     assert [*kept] == [*RESULTS] == [each.name for each in EXPERIMENTS]
     for experiment, entry in zip(EXPERIMENTS, kept.values(), strict=True):
@@ -54,7 +54,7 @@ def test_every_experiment_is_published_in_order_and_passes() -> None:
         (None, [CLAIM], ['it is not in']),
     ],
 )
-def test_what_differs_is_named(before: list[Any] | None, now: list[Any], words: list[str]) -> None:
+def test_what_differs_is_named(before, now, words):
     """What varies may differ but not fail; claims about an absent recording are passed over."""
     kept = None if before is None else found(*before, name=ONLINE)
     lines = list(differences(kept, found(*now, name=ONLINE)))
@@ -66,11 +66,11 @@ def test_what_differs_is_named(before: list[Any] | None, now: list[Any], words: 
     ('number', 'spec', 'text'),
     [(0.95312, '', '.953'), (-0.4981, '', '-.498'), (1.0131, '', '1.01'), (0.0789, '%', '7.9 %')],
 )
-def test_numbers_as_pages_have_them(number: float, spec: str, text: str) -> None:
+def test_numbers_as_pages_have_them(number, spec, text):
     assert format(Figure(number), spec) == text
 
 
-def test_rounding_of_a_colour_is_no_other_picture(tmp_path: Path) -> None:
+def test_rounding_of_a_colour_is_no_other_picture(tmp_path):
     colours = np.full((4, 4, 3), 100, dtype=np.uint8)
     for name, change in (('a', 0), ('rounded', 1), ('other', 3)):
         changed = colours.copy()
@@ -82,9 +82,7 @@ def test_rounding_of_a_colour_is_no_other_picture(tmp_path: Path) -> None:
     assert picture_differs(a, tmp_path / 'none.png')
 
 
-def test_what_is_written_is_published_from_then_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_written_is_published_from_then_on(tmp_path, monkeypatch, capsys):
     docs, claims = tmp_path / 'docs', [CLAIM]
     (docs / 'reproduce').mkdir(parents=True)
     (docs / 'pictures').mkdir()

@@ -26,7 +26,7 @@ def cases() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize('name', HEADLINES)
-def test_no_headline_figure_gets_worse(name: str, cases: dict[str, Any]) -> None:
+def test_no_headline_figure_gets_worse(name, cases):
     if is_absent(name):
         pytest.skip(f'the recordings of {name} are not beside the checkout')
     before = cases[name]['route']['accuracy']

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers that count as settings in the size of the house."""
 
-from pathlib import Path
-
 from bench_house import limits, PACKAGE, settings_of
 
 SOURCE = """
@@ -29,7 +27,7 @@ class Memory:
 """
 
 
-def test_settings_are_names_that_are_given_numbers(tmp_path: Path) -> None:
+def test_settings_are_names_that_are_given_numbers(tmp_path):
     file = tmp_path / 'source.py'
     file.write_text(SOURCE)
     assert settings_of(file) == [
@@ -43,7 +41,7 @@ def test_settings_are_names_that_are_given_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_every_limit_that_is_named_is_there() -> None:
+def test_every_limit_that_is_named_is_there():
     for file, names in limits().items():
         there = {each.replace(' ', '') for each in settings_of(PACKAGE / file)}
         assert names <= {*there, '*'}, file

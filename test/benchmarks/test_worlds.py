@@ -8,12 +8,11 @@ A shuttle drives to and fro on its line, and its IMU measures just that.
 
 from dataclasses import replace
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from worlds.course import Course, plan, Ride, ride, route
+from worlds.course import plan, Ride, ride, route
 from worlds.drive import drive, ideal_imu, mounting, received_positions
 from worlds.shuttle import Line, SHUTTLE, shuttle
 from worlds.table import ImuGrade, World, world_named, WORLDS
@@ -45,7 +44,7 @@ def ridden(world: World, step_s: float = 0.01, laps: int = 2) -> Ride:
     return ride(world, plan(world, 'route', laps, random), step_s, random)
 
 
-def test_worlds_have_names_and_random_streams_of_their_own() -> None:
+def test_worlds_have_names_and_random_streams_of_their_own():
     assert [world_named(world.name) for world in WORLDS] == list(WORLDS)
     assert len({world.name for world in WORLDS}) == len(WORLDS) >= 8
     draws = [
@@ -70,13 +69,13 @@ def test_worlds_have_names_and_random_streams_of_their_own() -> None:
         ({'name': 'moon'}, 'choose one of slot_car'),
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, Any], words: str) -> None:
+def test_nonsense_is_refused(wrong, words):
     with pytest.raises(InputError, match=words):
         drive(world_named(wrong.pop('name', 'car')), **wrong)
 
 
 @pytest.mark.parametrize('course', ['route', 'reverse'])
-def test_bends_are_banked_inwards(course: Course) -> None:
+def test_bends_are_banked_inwards(course):
     way = plan(world_named('car'), course, 1, np.random.default_rng(0))
     turning = way.curve.turning(way.distances)[:, 2]
     sharp = np.abs(turning) > 0.5 * np.abs(turning).max()
@@ -85,7 +84,7 @@ def test_bends_are_banked_inwards(course: Course) -> None:
 
 
 @every_world
-def test_speed_obeys_the_vehicle(world: World) -> None:
+def test_speed_obeys_the_vehicle(world):
     run = ridden(world, laps=6)
     frame, bend = run.way.curve.frame(run.distances), run.way.curve.curvature(run.distances)
     pull = run.speeds[:, None] ** 2 * bend + [0.0, 0.0, GRAVITY]
@@ -98,7 +97,7 @@ def test_speed_obeys_the_vehicle(world: World) -> None:
 
 
 @every_world
-def test_laps_differ_in_line_and_speed_ratio(world: World) -> None:
+def test_laps_differ_in_line_and_speed_ratio(world):
     line = route(world)[:, :2]
     ahead = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
     left = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
@@ -120,7 +119,7 @@ def test_laps_differ_in_line_and_speed_ratio(world: World) -> None:
 
 
 @every_world
-def test_same_seed_same_bytes_and_streams_fit_together(world: World) -> None:
+def test_same_seed_same_bytes_and_streams_fit_together(world):
     first, again, *others = (
         drive(world, day=day, laps=1, seed=seed) for day, seed in ((1, 2), (1, 2), (1, 3), (2, 2))
     )
@@ -143,7 +142,7 @@ def test_same_seed_same_bytes_and_streams_fit_together(world: World) -> None:
 
 
 @every_world
-def test_specific_force_is_that_of_the_path(world: World) -> None:
+def test_specific_force_is_that_of_the_path(world):
     world = bare(world)
     run = ridden(world)
     places = run.positions
@@ -161,7 +160,7 @@ def test_specific_force_is_that_of_the_path(world: World) -> None:
     np.testing.assert_allclose(imu[moving, 0], (pull[moving] * ahead).sum(axis=1), atol=0.15)
 
 
-def test_rates_are_those_of_the_swaying_body() -> None:
+def test_rates_are_those_of_the_swaying_body():
     world = replace(world_named('rc_car'), hills_m=0.1, bank=0.2)
     run = ridden(world, 0.002)
     imu = ideal_imu(world, run)
@@ -182,7 +181,7 @@ def test_rates_are_those_of_the_swaying_body() -> None:
 
 
 @every_world
-def test_standing_it_feels_gravity_alone_as_it_is_mounted(world: World) -> None:
+def test_standing_it_feels_gravity_alone_as_it_is_mounted(world):
     # Rolled to the right by a quarter turn, the left axis of the IMU points upwards.
     for roll_deg, gravity in ((0.0, [0.0, 0.0, GRAVITY]), (90.0, [0.0, GRAVITY, 0.0])):
         fixed = replace(bare(world), mounting_deg=(roll_deg, 0.0, 0.0), bank=0.0, hills_m=0.0)
@@ -193,7 +192,7 @@ def test_standing_it_feels_gravity_alone_as_it_is_mounted(world: World) -> None:
 
 @every_world
 @pytest.mark.parametrize(('course', 'laps'), [('pit_lane', 5), ('off_route', 4)])
-def test_another_road_leaves_once_and_comes_back(world: World, course: Course, laps: int) -> None:
+def test_another_road_leaves_once_and_comes_back(world, course, laps):
     made = drive(world, laps=laps, course=course)
     first, last = np.flatnonzero(np.diff(made.on_route.astype(int)))
     assert made.on_route[[0, -1]].all()
@@ -214,7 +213,7 @@ def test_another_road_leaves_once_and_comes_back(world: World, course: Course, l
 
 
 @every_world
-def test_reverse_turns_the_other_way(world: World) -> None:
+def test_reverse_turns_the_other_way(world):
     there, back = (drive(bare(world), laps=1, course=each) for each in ('route', 'reverse'))
     assert not back.on_route.any()
     turned = [each.recording.imu.samples[:, 5].sum() / world.rate_hz for each in (there, back)]
@@ -222,7 +221,7 @@ def test_reverse_turns_the_other_way(world: World) -> None:
 
 
 @every_world
-def test_it_stands_where_it_is_reported_to(world: World) -> None:
+def test_it_stands_where_it_is_reported_to(world):
     stands, rolls = (drive(world, laps=3, halts=halts) for halts in (((1.5, 60.0),), ()))
     longer = len(stands.truth) - len(rolls.truth)
     assert longer / world.rate_hz == pytest.approx(60.0, abs=12.0 + 60.0 * world.lateral**-1)
@@ -232,7 +231,7 @@ def test_it_stands_where_it_is_reported_to(world: World) -> None:
 
 
 @every_world
-def test_positions_are_late_and_noisy_as_stated(world: World) -> None:
+def test_positions_are_late_and_noisy_as_stated(world):
     grade = replace(world.positions, jumps=0.0, outages=0.0)
     run = ridden(world, 0.02, laps=4)
     times, places = received_positions(replace(world, positions=grade), run, 0, 0)
@@ -248,7 +247,7 @@ def test_positions_are_late_and_noisy_as_stated(world: World) -> None:
     assert misses(grade.late_s).std() < misses(grade.late_s + 1.0).std()
 
 
-def test_positions_jump_and_stay_away_and_a_cheap_imu_rails_and_counts_in_steps() -> None:
+def test_positions_jump_and_stay_away_and_a_cheap_imu_rails_and_counts_in_steps():
     world = world_named('car_5hz')
     recording = drive(world, seconds=3600.0).recording
     steps = np.linalg.norm(np.diff(recording.positions.positions, axis=0), axis=1)
@@ -261,7 +260,7 @@ def test_positions_jump_and_stay_away_and_a_cheap_imu_rails_and_counts_in_steps(
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
 
 
-def test_vibration_grows_with_speed() -> None:
+def test_vibration_grows_with_speed():
     world = bare(world_named('car'))
     shaken = drive(replace(world, vibration=(2.0, 0.06)), laps=2).recording.imu.samples
     smooth = drive(world, laps=2)
@@ -271,7 +270,7 @@ def test_vibration_grows_with_speed() -> None:
     assert 0.0 < extra[speeds < 0.1].mean() < 0.3 * extra[speeds > 40.0].mean()
 
 
-def test_biases_drift_over_a_drive() -> None:
+def test_biases_drift_over_a_drive():
     world = bare(world_named('car_5hz'))
     drifting = replace(world, imu=replace(FAULTLESS, drift=(0.2, 0.02)))
     moved, exact = (
@@ -282,7 +281,7 @@ def test_biases_drift_over_a_drive() -> None:
     assert drifts[-500:, :3].mean() == pytest.approx(0.2, rel=0.8)
 
 
-def test_mountings_of_two_days_are_two_degrees_apart() -> None:
+def test_mountings_of_two_days_are_two_degrees_apart():
     world = world_named('kart')
     angles = [
         (mounting(world, day).inv() * mounting(world, day + 1)).magnitude() for day in range(200)
@@ -294,7 +293,7 @@ FLAT = Line(grade=0.0)
 BARE = bare(SHUTTLE)
 
 
-def test_a_shuttle_drives_from_end_to_end_exactly_on_the_line_by_its_seed() -> None:
+def test_a_shuttle_drives_from_end_to_end_exactly_on_the_line_by_its_seed():
     drive, again, other = (shuttle(6, seed=seed) for seed in (1, 1, 2))
     samples = [each.recording.imu.samples.tobytes() for each in (drive, again, other)]
     assert samples[0] == samples[1] != samples[2]
@@ -306,7 +305,7 @@ def test_a_shuttle_drives_from_end_to_end_exactly_on_the_line_by_its_seed() -> N
     assert np.ptp(along) == pytest.approx(12.0, abs=0.2)
 
 
-def test_a_bend_of_a_shuttle_is_as_deep_as_stated() -> None:
+def test_a_bend_of_a_shuttle_is_as_deep_as_stated():
     drive = shuttle(3, Line(sagitta_m=1.0))
     chord = drive.truth[np.abs(drive.truth[:, 0]).argmax()] - drive.truth[0]
     across = (drive.truth - drive.truth[0]) @ [-chord[1], chord[0]] / np.linalg.norm(chord)
@@ -314,9 +313,7 @@ def test_a_bend_of_a_shuttle_is_as_deep_as_stated() -> None:
 
 
 @pytest.mark.parametrize('dwell_s', [(0.0, 0.0), (2.0, 3.0)])
-def test_the_accelerometer_is_the_second_derivative_in_reverse_as_well(
-    dwell_s: tuple[float, float],
-) -> None:
+def test_the_accelerometer_is_the_second_derivative_in_reverse_as_well(dwell_s):
     """Its heading stays the same, and the acceleration goes on where the speed changes sign."""
     drive = shuttle(5, replace(FLAT, dwell_s=dwell_s), world=BARE)
     imu, period_s = drive.recording.imu.samples, 1.0 / BARE.rate_hz
@@ -332,7 +329,7 @@ def test_the_accelerometer_is_the_second_derivative_in_reverse_as_well(
     assert (braking.min() > 0.3) == (dwell_s[0] == 0.0)
 
 
-def test_a_shuttle_turns_round_on_the_spot() -> None:
+def test_a_shuttle_turns_round_on_the_spot():
     line = replace(FLAT, dwell_s=(4.0, 6.0), turns=True)
     drive = shuttle(4, line, world=BARE)
     imu, period_s = drive.recording.imu.samples, 1.0 / BARE.rate_hz
@@ -347,7 +344,7 @@ def test_a_shuttle_turns_round_on_the_spot() -> None:
     np.testing.assert_allclose(imu[:, 0], forward, atol=0.05)
 
 
-def test_floor_and_rails_are_felt_where_they_are() -> None:
+def test_floor_and_rails_are_felt_where_they_are():
     """The same at each pass; in reverse pitch and roll rate have the other sign."""
     drive = shuttle(9, world=BARE)
     imu = drive.recording.imu.samples

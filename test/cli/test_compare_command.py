@@ -5,11 +5,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 import json
-from pathlib import Path
 import subprocess
 import sys
 
-from command_runs import Command, RUN
+from command_runs import RUN
 from ellipse import drive, write_bag
 import pytest
 
@@ -38,7 +37,7 @@ def ellipse_bags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]
 
 
-def test_the_json_is_what_the_library_says(ellipse_bags: list[str], command: Command) -> None:
+def test_the_json_is_what_the_library_says(ellipse_bags, command):
     content = command.json('compare', ellipse_bags[0], *QUICK, '--share', '0.25')
     settings = TrainingSettings(window=20, horizons=(0, 5, 20))
     plan = plan_share(read_recording(ellipse_bags[0]), settings, 0.25)
@@ -46,9 +45,7 @@ def test_the_json_is_what_the_library_says(ellipse_bags: list[str], command: Com
     assert content['followed'][0]['seconds'] == pytest.approx(12.0, abs=0.1)
 
 
-def test_the_last_bag_or_those_named_are_followed(
-    ellipse_bags: list[str], command: Command
-) -> None:
+def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
     first, second, third = ellipse_bags
     for bags, learned, followed in (
         (ellipse_bags, [first, second], [third]),
@@ -60,7 +57,7 @@ def test_the_last_bag_or_those_named_are_followed(
         assert [each['recording'] for each in content['followed']] == followed
 
 
-def test_rate_window_and_horizons(ellipse_bags: list[str], command: Command) -> None:
+def test_rate_window_and_horizons(ellipse_bags, command):
     for options, wanted in (
         ('--rate 12.5 --window 30 --horizons 0,7', (12.5, 30, [0, 7])),
         ('', (20.0, 60, [0, 10, 50, 100])),
@@ -69,7 +66,7 @@ def test_rate_window_and_horizons(ellipse_bags: list[str], command: Command) -> 
         assert (content['rate_hz'], content['window'], content['horizons']) == wanted
 
 
-def test_the_slot_car_of_the_paper(tmp_path: Path, command: Command) -> None:
+def test_the_slot_car_of_the_paper(tmp_path, command):
     bag = tmp_path / 'slot_car'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3050), bag)
     content = command.json('compare', bag, *SIMPLE, '--protocol', 'slot-car')
@@ -78,9 +75,7 @@ def test_the_slot_car_of_the_paper(tmp_path: Path, command: Command) -> None:
     assert [len(method['scores']) for method in content['methods']] == [101, 101]
 
 
-def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(
-    ellipse_bags: list[str], tmp_path: Path
-) -> None:
+def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(ellipse_bags, tmp_path):
     pytest.importorskip('matplotlib')
     printed = set()
     for jobs in '12':
@@ -98,7 +93,7 @@ def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(
     json.loads(one['comparison.json'])
 
 
-def test_help_names_the_methods(command: Command) -> None:
+def test_help_names_the_methods(command):
     text = command.words('compare', '--help')
     assert 'last 30 % are followed' in text
     assert ', '.join(NAMES) in text
@@ -123,7 +118,7 @@ def test_help_names_the_methods(command: Command) -> None:
         ('A --test A', 'learned from and followed'),
     ],
 )
-def test_bad_options(options: str, words: str, ellipse_bags: list[str], command: Command) -> None:
+def test_bad_options(options, words, ellipse_bags, command):
     bags = dict(zip('AB', ellipse_bags, strict=False))
     given = [bags.get(each, each) for each in options.split()]
     assert words in command.refused('compare', *SIMPLE, *given)
@@ -131,8 +126,8 @@ def test_bad_options(options: str, words: str, ellipse_bags: list[str], command:
 
 @pytest.mark.parametrize('folder', ['FILE', '/proc/self', '/proc/self/new', 'FILE/new'])
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_done(
-    folder: str, tmp_path: Path, command: Command
-) -> None:
+    folder, tmp_path, command
+):
     """In that of a process not even root can write."""
     pytest.importorskip('matplotlib')
     file = tmp_path / 'file'
@@ -144,9 +139,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_done(
     assert file.read_text() == 'kept'
 
 
-def test_no_method_that_works_is_an_error(
-    ellipse_bags: list[str], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_method_that_works_is_an_error(ellipse_bags, tmp_path, command, monkeypatch):
     pytest.importorskip('matplotlib')
     monkeypatch.setattr(comparing, 'try_method', lambda *_: Failure('it is too short.'))
     line = command.refused('compare', ellipse_bags[0], *QUICK, '-o', tmp_path / 'folder')
@@ -156,7 +149,7 @@ def test_no_method_that_works_is_an_error(
     assert not list((tmp_path / 'folder').iterdir())
 
 
-def test_late_positions_are_reported_of_and_corrected(tmp_path: Path, command: Command) -> None:
+def test_late_positions_are_reported_of_and_corrected(tmp_path, command):
     bag = write_bag(tmp_path / 'late', drive(60.0, late_s=0.5))
     said = command('compare', bag, *QUICK)
     assert 'two-manifold: warning: ' in said.err
@@ -219,7 +212,7 @@ def row(name: str, found: list[str]) -> list[str]:
     return line.removeprefix(name).split()
 
 
-def test_the_least_error_of_those_not_reported_has_a_star(lines: Lines) -> None:
+def test_the_least_error_of_those_not_reported_has_a_star(lines):
     found = lines(
         comparison(
             (0, 50),
@@ -249,7 +242,7 @@ def test_the_least_error_of_those_not_reported_has_a_star(lines: Lines) -> None:
     assert not any(line.startswith('no star') for line in found)
 
 
-def test_what_is_withheld_is_shown_and_the_star_is_over_all(lines: Lines) -> None:
+def test_what_is_withheld_is_shown_and_the_star_is_over_all(lines):
     shy = replace(
         result('shy'),
         scores=(
@@ -277,7 +270,7 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(lines: Lines) -> Non
     )
 
 
-def test_of_many_horizons_some_are_shown(lines: Lines) -> None:
+def test_of_many_horizons_some_are_shown(lines):
     errors = [0.01 * horizon for horizon in range(101)]
     found = lines(comparison(tuple(range(101)), result('good', *errors)))
     assert row('method', found)[::3] == ['0', '33', '67', '100']
@@ -289,7 +282,7 @@ def test_of_many_horizons_some_are_shown(lines: Lines) -> None:
 
 
 @pytest.mark.parametrize(('count', 'starred'), [(20, True), (19, False), (0, False)])
-def test_a_star_takes_twenty_predictions(count: int, starred: bool, lines: Lines) -> None:
+def test_a_star_takes_twenty_predictions(count, starred, lines):
     few = replace(comparison((0,), result('good', 1.0)), scored=(count,))
     found = lines(few)
     assert row('the good', found)[0] == ('1.000*' if starred else '1.000')
@@ -297,9 +290,7 @@ def test_a_star_takes_twenty_predictions(count: int, starred: bool, lines: Lines
     assert ('no star where fewer than 20 predictions count' in found) == (count == 19)
 
 
-def test_without_a_star_nothing_is_said_of_one_and_many_recordings_are_counted(
-    lines: Lines,
-) -> None:
+def test_without_a_star_nothing_is_said_of_one_and_many_recordings_are_counted(lines):
     cheat = comparison((0,), result('cheat', 1.0, sees_positions=True))
     found = lines(replace(cheat, learned=(('a bag', 10.0),) * 3))
     assert not any('star' in line or '*' in line for line in found)
@@ -307,7 +298,7 @@ def test_without_a_star_nothing_is_said_of_one_and_many_recordings_are_counted(
     assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in found
 
 
-def test_large_errors_do_not_break_lines(lines: Lines) -> None:
+def test_large_errors_do_not_break_lines(lines):
     methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
     found = lines(comparison((0, 10, 50, 80), *methods))
     wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'

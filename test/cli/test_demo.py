@@ -20,7 +20,7 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 STAMP = 1_700_000_000_123_456_789
 
 
-def test_paths_and_present_covariances_come_back(tmp_path: Path) -> None:
+def test_paths_and_present_covariances_come_back(tmp_path):
     covariance = np.zeros((6, 6))
     covariance[:2, :2] = [[0.4, 0.1], [0.1, 0.3]]
     places = [(1.0, 2.0), (3.0, 4.0)]
@@ -39,7 +39,7 @@ def test_paths_and_present_covariances_come_back(tmp_path: Path) -> None:
     assert np.isnan(run.covariances[0, 1]).all()
 
 
-def test_what_was_not_published_is_as_offline_and_not_reported() -> None:
+def test_what_was_not_published_is_as_offline_and_not_reported():
     stamps = np.arange(6) * 10
     offline = FilterRun(
         stamps=stamps,
@@ -67,7 +67,7 @@ def test_what_was_not_published_is_as_offline_and_not_reported() -> None:
     assert set(run.reasons) == {'gap', NOT_RECEIVED}
 
 
-def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path) -> None:
+def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     pytest.importorskip('rclpy', reason='the demo needs ROS 2')
     folder = tmp_path / 'tour'
     command = [sys.executable, str(Path(__file__).with_name('stalled_tour.py')), str(folder)]
@@ -82,7 +82,7 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path)
     assert 'tracking' in (folder / 'filter_node.log').read_text()
 
 
-def test_a_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_left_alone(tmp_path):
     pytest.importorskip('rclpy', reason='the demo needs ROS 2')
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match='was not made here'):

@@ -18,7 +18,7 @@ import pytest
 
 from two_manifold_ros.cli.evaluate import seconds_or_share, some_learners
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
@@ -35,9 +35,7 @@ def scores(command: Command, model_file: Path, slot_car_bag: Path) -> Command:
     return command.with_arguments('evaluate', model_file, slot_car_bag)
 
 
-def test_the_json_is_what_the_library_says(
-    model_file: Path, slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
-) -> None:
+def test_the_json_is_what_the_library_says(model_file, slot_car_model, slot_car_bag, scores):
     content = scores.json()
     wanted = evaluate(slot_car_model, [read_recording(str(slot_car_bag))]).to_json()
     files = {'model': str(model_file), 'bags': [str(slot_car_bag)]}
@@ -47,9 +45,7 @@ def test_the_json_is_what_the_library_says(
     assert content['horizons']['5']['rmse_m'] < 0.5 * content['horizons']['5']['mean']['rmse_m']
 
 
-def test_from_and_until_are_seconds_from_the_first_imu_stamp(
-    slot_car_model: RouteModel, slot_car_bag: Path, scores: Command
-) -> None:
+def test_from_and_until_are_seconds_from_the_first_imu_stamp(slot_car_model, slot_car_bag, scores):
     """Nothing outside is seen: neither samples, to fill the window, nor positions."""
     content = scores.json('--from', '10', '--until', '30')
     part = read_recording(str(slot_car_bag)).between(10.0, 30.0)
@@ -59,9 +55,7 @@ def test_from_and_until_are_seconds_from_the_first_imu_stamp(
     assert content['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
 
 
-def test_positions_are_put_in_step_as_in_training(
-    slot_car_model: RouteModel, slot_car_bag: Path, command: Command, tmp_path: Path
-) -> None:
+def test_positions_are_put_in_step_as_in_training(slot_car_model, slot_car_bag, command, tmp_path):
     file = tmp_path / 'late.npz'
     late = {'position_lag': [{'corrected_s': 0.25}]}
     save_model(replace(slot_car_model, summary=slot_car_model.summary | late), file)
@@ -72,7 +66,7 @@ def test_positions_are_put_in_step_as_in_training(
     assert found[0] == found[1] != found[2]
 
 
-def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag: Path, scores: Command) -> None:
+def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag, scores):
     one = scores.json('--until', '20')
     two = scores.json(slot_car_bag, '--until', '20')
     assert two['valid_ticks'] == 2 * one['valid_ticks']
@@ -80,7 +74,7 @@ def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag: Path, scores
     assert two['horizons']['5']['rmse_m'] == pytest.approx(one['horizons']['5']['rmse_m'])
 
 
-def test_a_table_and_a_figure_for_people(tmp_path: Path, scores: Command) -> None:
+def test_a_table_and_a_figure_for_people(tmp_path, scores):
     pytest.importorskip('matplotlib')
     figure = tmp_path / 'figure.png'
     text = scores('--figure', figure).out
@@ -93,7 +87,7 @@ def test_a_table_and_a_figure_for_people(tmp_path: Path, scores: Command) -> Non
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
-def test_a_table_where_a_horizon_has_no_truth(scores: Command) -> None:
+def test_a_table_where_a_horizon_has_no_truth(scores):
     text = scores('--until', '3').out
     assert cells(text, '20') == ['0', *['-'] * 10]
     assert ' 20 (2 s) ' in text
@@ -119,9 +113,7 @@ def novel_bag(
     return write_bag(tmp_path_factory.mktemp('bags') / 'novelty_warn', spoilt)
 
 
-def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
-    model_file: Path, novel_bag: Path, command: Command
-) -> None:
+def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(model_file, novel_bag, command):
     content = json.loads(command('evaluate', model_file, novel_bag, '--json').out)
     text = command('evaluate', model_file, novel_bag).out
     for horizon, each in content['horizons'].items():
@@ -146,8 +138,8 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
-    model_file: Path, novel_bag: Path, tmp_path: Path, command: Command
-) -> None:
+    model_file, novel_bag, tmp_path, command
+):
     figure = tmp_path / 'figure.svg'
     options = ('--from', '10.2', '--until', '17.8', '--figure', figure)
     captured = command('evaluate', model_file, novel_bag, *options)
@@ -161,9 +153,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     assert figure.read_text().startswith('<?xml')
 
 
-def test_estimates_without_a_position_are_counted(
-    scores: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_estimates_without_a_position_are_counted(scores, monkeypatch):
     monkeypatch.setattr(
         'two_manifold_ros.evaluation.evaluate.usable_places',
         lambda places: np.arange(len(places)) % 100 > 0,
@@ -189,13 +179,11 @@ def test_estimates_without_a_position_are_counted(
         ('--imu-topic /reference', '--imu-topic'),
     ],
 )
-def test_bad_options(options: str, words: str, scores: Command) -> None:
+def test_bad_options(options, words, scores):
     assert words in scores.refused(*options.split())
 
 
-def test_bad_files_are_named(
-    model_file: Path, slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+def test_bad_files_are_named(model_file, slot_car_bag, tmp_path, command):
     missing, metadata = tmp_path / 'none', slot_car_bag / 'metadata.yaml'
     for model, bag, words in (
         (missing, slot_car_bag, f'{missing}: there is no such model file'),
@@ -205,7 +193,7 @@ def test_bad_files_are_named(
         assert words in command.refused('evaluate', model, bag)
 
 
-def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
+def test_as_a_process(model_file, slot_car_bag):
     """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
     good, bad = (
         subprocess.run(
@@ -233,18 +221,14 @@ def doubts(slot_car_bag: Path, tmp_path: Path, command: Command) -> Callable[...
     return doubted
 
 
-def test_it_says_that_the_bag_was_trained_on(
-    slot_car_model: RouteModel, slot_car_bag: Path, doubts: Callable[..., str]
-) -> None:
+def test_it_says_that_the_bag_was_trained_on(slot_car_model, slot_car_bag, doubts):
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
     model = replace(slot_car_model, summary=summary)
     assert 'the model was trained on' in doubts(model)
     assert not doubts(model, '--from', '1')
 
 
-def test_it_says_that_the_mean_is_better(
-    slot_car_model: RouteModel, doubts: Callable[..., str]
-) -> None:
+def test_it_says_that_the_mean_is_better(slot_car_model, doubts):
     route = slot_car_model.route
     mirrored = replace(
         slot_car_model,
@@ -254,16 +238,14 @@ def test_it_says_that_the_mean_is_better(
 
 
 def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(
-    slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+    slot_car_bag, tmp_path, command
+):
     for figure in (tmp_path / 'none' / 'error.png', tmp_path / 'error.docx'):
         arguments = 'evaluate', tmp_path / 'none', slot_car_bag, '--figure', figure
         assert str(figure) in command.refused(*arguments)
 
 
-def test_a_lag_is_said_and_undone_if_so_wished(
-    model_file: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path, command: Command
-) -> None:
+def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_path, command):
     test = slot_car_laps[1]
     late = write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))
     right = write_bag(tmp_path / 'right', test)
@@ -278,8 +260,8 @@ def test_a_lag_is_said_and_undone_if_so_wished(
 
 
 def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
-    slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+    slot_car_bag, tmp_path, command
+):
     """Of both learners, beside the model trained of the same laps."""
     pytest.importorskip('matplotlib')
     figure = tmp_path / 'curve.png'
@@ -301,17 +283,17 @@ def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
     ('text', 'wanted'),
     [('120', (120.0, False)), ('70%', (0.7, True)), ('0.5', (0.5, False)), ('100 %', (1.0, True))],
 )
-def test_a_number_of_seconds_or_a_share(text: str, wanted: tuple[float, bool]) -> None:
+def test_a_number_of_seconds_or_a_share(text, wanted):
     assert seconds_or_share(text) == wanted
 
 
 @pytest.mark.parametrize('text', ['', '%', '0', '-3', '0%', '101%', 'nan', 'inf', '7 laps'])
-def test_anything_else_is_refused(text: str) -> None:
+def test_anything_else_is_refused(text):
     with pytest.raises(ArgumentTypeError, match='neither a number of seconds'):
         seconds_or_share(text)
 
 
-def test_names_of_learners() -> None:
+def test_names_of_learners():
     assert some_learners('tpsr, map,tpsr') == ('tpsr', 'map')
     with pytest.raises(ArgumentTypeError, match="no learner named 'hmm'; choose among map, tpsr"):
         some_learners('map,hmm')
@@ -328,8 +310,6 @@ def test_names_of_learners() -> None:
         ('model.npz', 'Name the bags'),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(
-    arguments: str, words: str, slot_car_bag: Path, command: Command
-) -> None:
+def test_what_cannot_be_done_is_said_in_one_sentence(arguments, words, slot_car_bag, command):
     given = arguments.replace('BAG', str(slot_car_bag)).split()
     assert words in command.refused('evaluate', *given)

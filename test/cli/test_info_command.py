@@ -9,7 +9,7 @@ from pathlib import Path
 from command_runs import Command
 import pytest
 
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
@@ -25,13 +25,11 @@ def words_of(tmp_path: Path, command: Command) -> Callable[[Model], str]:
     return words
 
 
-def test_the_json_is_the_header(model_file: Path, command: Command) -> None:
+def test_the_json_is_the_header(model_file, command):
     assert command.json('info', model_file) == header_of(model_file)
 
 
-def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
-    slot_car_model: RouteModel, words_of: Callable[[Model], str]
-) -> None:
+def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_model, words_of):
     text = words_of(slot_car_model)
     for words in (
         'slot car with seed 1',
@@ -52,9 +50,7 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(
     assert text.count('->') == 2
 
 
-def test_what_was_chosen_of_the_spectral_filter(
-    spectral_model: Model, words_of: Callable[[Model], str]
-) -> None:
+def test_what_was_chosen_of_the_spectral_filter(spectral_model, words_of):
     text, chosen = words_of(spectral_model), spectral_model.summary['chosen']
     for words in (
         'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
@@ -65,9 +61,7 @@ def test_what_was_chosen_of_the_spectral_filter(
         assert words in text
 
 
-def test_notes_origin_and_no_validation(
-    slot_car_model: RouteModel, words_of: Callable[[Model], str]
-) -> None:
+def test_notes_origin_and_no_validation(slot_car_model, words_of):
     other = replace(
         slot_car_model,
         frame_id='',
@@ -81,9 +75,7 @@ def test_notes_origin_and_no_validation(
     assert 'held-out' not in text
 
 
-def test_no_model_and_an_unreadable_summary_are_refused(
-    slot_car_model: RouteModel, tmp_path: Path, command: Command
-) -> None:
+def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):
     for options in ([], ['--json']):
         line = command.refused('info', tmp_path / 'none', *options)
         assert line.startswith(f'{tmp_path / "none"}: there is no')
@@ -107,12 +99,7 @@ def test_no_model_and_an_unreadable_summary_are_refused(
         ),
     ],
 )
-def test_the_lag_of_the_bags_and_what_was_undone(
-    rows: list[tuple[float | None, float | None, float]],
-    words: str,
-    slot_car_model: RouteModel,
-    words_of: Callable[[Model], str],
-) -> None:
+def test_the_lag_of_the_bags_and_what_was_undone(rows, words, slot_car_model, words_of):
     names = ('found_s', 'uncertainty_s', 'corrected_s')
     lags = [{'recording': 'bag', **dict(zip(names, row, strict=True))} for row in rows]
     summary = slot_car_model.summary | {'position_lag': lags}

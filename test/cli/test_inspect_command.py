@@ -3,11 +3,8 @@
 """`two-manifold inspect` as people and as machines see it."""
 
 import json
-from pathlib import Path
 import threading
-from types import ModuleType
 
-from command_runs import Command
 from ellipse import drive, write_bag
 import pytest
 
@@ -20,7 +17,7 @@ pytest.importorskip('rosbags')
 pytest.importorskip('rich')
 
 
-def test_people_get_tables_and_advice(ellipse_bag: Path, command: Command) -> None:
+def test_people_get_tables_and_advice(ellipse_bag, command):
     output = command('inspect', ellipse_bag)
     assert output.err == ''
     for text in ('/imu', '/pose', '100.00', '25.00', 'linear_acceleration.z', 'laps: 6.0 of 8.'):
@@ -29,7 +26,7 @@ def test_people_get_tables_and_advice(ellipse_bag: Path, command: Command) -> No
     assert max(map(len, output.out.splitlines())) <= 120
 
 
-def test_findings_are_shown_whole(tmp_path: Path, command: Command) -> None:
+def test_findings_are_shown_whole(tmp_path, command):
     words = command.words('inspect', write_bag(tmp_path / 'late [1]', drive(late_s=0.2)))
     assert 'late [1]' in words
     assert 'warning The stamps of the positions are 0.20' in words
@@ -37,7 +34,7 @@ def test_findings_are_shown_whole(tmp_path: Path, command: Command) -> None:
     assert words.endswith('and stamp camera images when they are taken.')
 
 
-def test_machines_get_one_object(ellipse_bag: Path, command: Command) -> None:
+def test_machines_get_one_object(ellipse_bag, command):
     content = command.json('inspect', ellipse_bag, ellipse_bag)
     assert list(content) == ['recordings']
     assert [each['name'] for each in content['recordings']] == [str(ellipse_bag)] * 2
@@ -47,12 +44,8 @@ def test_machines_get_one_object(ellipse_bag: Path, command: Command) -> None:
     ('module', 'options'), [(inspect, ['--json']), (train, ['-o', 'm', '--window', '20'])]
 )
 def test_progress_is_reported_while_inspecting(
-    module: ModuleType,
-    options: list[str],
-    slot_car_bag: Path,
-    command: Command,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    module, options, slot_car_bag, command, monkeypatch
+):
     """Also in a training, which ends there for the test."""
     seen: list[bool] = []
 
@@ -67,7 +60,7 @@ def test_progress_is_reported_while_inspecting(
     assert seen == [True]
 
 
-def test_the_options_reach_the_reading(ellipse_bag: Path, command: Command) -> None:
+def test_the_options_reach_the_reading(ellipse_bag, command):
     for options, words in (
         (['--imu-topic', '/none'], '/none, which is not there'),
         (['--position-topic', '/imu'], 'name a topic of type geometry_msgs/PoseStamped'),
@@ -79,7 +72,7 @@ def test_the_options_reach_the_reading(ellipse_bag: Path, command: Command) -> N
     assert json.loads(output.out)['recordings'][0]['notes'] == [note]
 
 
-def test_every_real_recording_gets_a_report(recordings_folder: Path, command: Command) -> None:
+def test_every_real_recording_gets_a_report(recordings_folder, command):
     bags = [str(file.parent) for file in recordings_folder.glob('f1tenth_*/**/metadata.yaml')]
     # Recordings are added to the folder now and then.
     assert len(bags) >= 16
@@ -88,8 +81,8 @@ def test_every_real_recording_gets_a_report(recordings_folder: Path, command: Co
 
 
 def test_what_cannot_be_read_is_refused_or_read_as_far_as_it_goes_if_asked(
-    tmp_path: Path, ellipse_bag: Path, command: Command
-) -> None:
+    tmp_path, ellipse_bag, command
+):
     file = tmp_path / 'bag.mcap'
     assert command.refused('inspect', file) == f'{file} does not exist: check the path of the bag.'
     file.write_bytes((ellipse_bag / 'ellipse.mcap').read_bytes()[:-20])

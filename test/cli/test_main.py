@@ -9,7 +9,7 @@ import subprocess
 import sys
 from types import ModuleType
 
-from command_runs import Command, RUN
+from command_runs import RUN
 import pytest
 
 from two_manifold_ros.cli.main import COMMANDS, main
@@ -27,13 +27,13 @@ def info(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_a_command_gets_its_arguments(info: ModuleType, command: Command) -> None:
+def test_a_command_gets_its_arguments(info, command):
     assert command('info', 'model.npz').out == 'model.npz\n'
     assert info.HELP in command('info', '--help').out
 
 
 @pytest.mark.parametrize('name', COMMANDS)
-def test_every_command_has_a_module_and_json(name: str, command: Command) -> None:
+def test_every_command_has_a_module_and_json(name, command):
     assert find_spec(f'two_manifold_ros.cli.{name}') is not None
     assert '--json' in command(name, '--help').out
 
@@ -56,9 +56,7 @@ def failing(error: BaseException) -> Callable[[object], int]:
         (KeyboardInterrupt(), 130, ''),
     ],
 )
-def test_errors_become_one_line_and_a_status(
-    info: ModuleType, command: Command, error: BaseException, status: int, line: str
-) -> None:
+def test_errors_become_one_line_and_a_status(info, command, error, status, line):
     info.run = failing(error)
     output = command('info', 'model.npz', status=status).err
     assert output.endswith(line)
@@ -68,14 +66,14 @@ def test_errors_become_one_line_and_a_status(
 @pytest.mark.parametrize(
     'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
 )
-def test_bugs_are_not_hidden(info: ModuleType, error: Exception) -> None:
+def test_bugs_are_not_hidden(info, error):
     info.run = failing(error)
     with pytest.raises(type(error)):
         main(['info', 'model.npz'])
 
 
 @pytest.mark.parametrize(('name', 'status'), [('SIGINT', 130), ('SIGTERM', 143), ('SIGHUP', 129)])
-def test_signals_end_a_command_after_cleaning_up(name: str, status: int) -> None:
+def test_signals_end_a_command_after_cleaning_up(name, status):
     code = (
         'import signal, sys; from two_manifold_ros.cli import main as module\n'
         # Whoever started the tests may ignore hang-ups, as nohup does.
@@ -93,12 +91,12 @@ def test_signals_end_a_command_after_cleaning_up(name: str, status: int) -> None
 
 @pytest.mark.usefixtures('info')
 @pytest.mark.parametrize('arguments', ['', 'none', 'info', 'info a --none', 'info a b c'])
-def test_wrong_arguments_point_to_the_help(arguments: str, command: Command) -> None:
+def test_wrong_arguments_point_to_the_help(arguments, command):
     own = ' info' if 'info' in arguments else ''
     assert command.refused(*arguments.split()).endswith(f'see two-manifold{own} --help')
 
 
-def test_help_lists_the_commands_and_imports_none_of_them() -> None:
+def test_help_lists_the_commands_and_imports_none_of_them():
     code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
     output = subprocess.run(
         [sys.executable, '-c', code], capture_output=True, text=True, check=True
@@ -109,7 +107,7 @@ def test_help_lists_the_commands_and_imports_none_of_them() -> None:
 
 
 @pytest.mark.parametrize('length', [1, 1_000_000])
-def test_a_closed_pipe_is_silent(length: int) -> None:
+def test_a_closed_pipe_is_silent(length):
     code = (
         'import sys; from two_manifold_ros.cli import main as module; '
         f'module._run = lambda arguments: print("x" * {length}) or 0; sys.exit(module.main())'

@@ -12,14 +12,14 @@ from two_manifold_ros.cli.options import make_folder, print_table, Progress
 from two_manifold_ros.errors import InputError
 
 
-def test_a_folder_with_results_is_kept(tmp_path: Path) -> None:
+def test_a_folder_with_results_is_kept(tmp_path):
     folder = make_folder(tmp_path / 'a' / 'b')
     (folder / 'old').touch()
     assert make_folder(str(folder)) == folder
     assert [each.name for each in folder.iterdir()] == ['old']
 
 
-def test_only_a_folder_with_the_marker_is_made_again(tmp_path: Path) -> None:
+def test_only_a_folder_with_the_marker_is_made_again(tmp_path):
     folder = make_folder(tmp_path / 'marked', '.mark')
     (folder / 'old').touch()
     make_folder(folder, '.mark')
@@ -32,9 +32,7 @@ def test_only_a_folder_with_the_marker_is_made_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('marker', [None, '.mark'])
 @pytest.mark.parametrize('name', ['file', 'file/new'])
-def test_a_file_in_its_place_is_refused_and_kept(
-    name: str, marker: str | None, tmp_path: Path
-) -> None:
+def test_a_file_in_its_place_is_refused_and_kept(name, marker, tmp_path):
     (tmp_path / 'file').write_text('kept')
     with pytest.raises(InputError, match=str(tmp_path / name)):
         make_folder(tmp_path / name, marker)
@@ -70,9 +68,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     return waits
 
 
-def test_numbers_are_aligned_to_the_right_and_words_to_the_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
     print_table(
         'errors [m]', ['horizon', 'rmse', 'note'], [['0', '0.25', 'a'], ['10', '1.5', 'b']]
     )
@@ -82,9 +78,7 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(
     assert '       10   1.5  b ' in output
 
 
-def test_no_number_is_cut_on_a_narrow_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_number_is_cut_on_a_narrow_terminal(capsys, monkeypatch):
     narrow = progress_module.Console(width=12)
     monkeypatch.setattr(progress_module, 'console', lambda: narrow)
     print_table('', ['n', 'words'], [['123456.789', 'some words']])
@@ -93,15 +87,13 @@ def test_no_number_is_cut_on_a_narrow_terminal(
     assert {'some', 'words'} <= set(output.split())
 
 
-def test_nothing_shows_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_shows_of_what_is_quick(capsys):
     with Progress('reading') as progress:
         progress('training', 0.5)
     assert capsys.readouterr() == ('', '')
 
 
-def test_a_file_gets_lines_that_become_rarer(
-    waits: Waits, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_gets_lines_that_become_rarer(waits, capsys):
     with Progress('reading') as progress:
         passed = [waits.pass_by(), waits.pass_by()]
         # Now the second line is out.
@@ -123,12 +115,8 @@ def test_a_file_gets_lines_that_become_rarer(
     ],
 )
 def test_a_terminal_gets_a_bar_without_calls_and_it_follows_them(
-    called: tuple[str, float],
-    words: tuple[str, ...],
-    waits: Waits,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    called, words, waits, monkeypatch, capsys
+):
     monkeypatch.setattr('sys.stderr.isatty', lambda: True)
     with Progress('reading') as progress:
         waits.pass_by()
@@ -140,7 +128,7 @@ def test_a_terminal_gets_a_bar_without_calls_and_it_follows_them(
     assert all(word in output.err for word in words)
 
 
-def test_an_error_ends_it() -> None:
+def test_an_error_ends_it():
     def fail(progress: Progress) -> None:
         with progress:
             raise RuntimeError

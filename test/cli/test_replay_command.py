@@ -19,9 +19,7 @@ def replay(command: Command, model_file: Path, tmp_path: Path) -> Command:
     return command.with_arguments('replay', model_file, '-o', tmp_path / 'bag')
 
 
-def test_the_bag_holds_what_the_json_counts(
-    slot_car_bag: Path, tmp_path: Path, replay: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bag_holds_what_the_json_counts(slot_car_bag, tmp_path, replay, monkeypatch):
     output = tmp_path / 'bag'
     samples = len(read_recording(str(slot_car_bag)).imu.stamps)
     # Positions are not read.
@@ -40,9 +38,7 @@ def test_the_bag_holds_what_the_json_counts(
     assert 'TRANSIENT_LOCAL' not in durable['/position']
 
 
-def test_a_table_for_people_and_an_existing_bag_is_kept(
-    slot_car_bag: Path, tmp_path: Path, replay: Command
-) -> None:
+def test_a_table_for_people_and_an_existing_bag_is_kept(slot_car_bag, tmp_path, replay):
     text = replay(slot_car_bag).out
     for words in ('/position', 'geometry_msgs/msg/PoseWithCovarianceStamped', '/diagnostics'):
         assert words in text
@@ -52,7 +48,7 @@ def test_a_table_for_people_and_an_existing_bag_is_kept(
     assert list(tmp_path.iterdir()) == [tmp_path / 'bag']
 
 
-def test_bad_input_leaves_no_bag(slot_car_bag: Path, tmp_path: Path, replay: Command) -> None:
+def test_bad_input_leaves_no_bag(slot_car_bag, tmp_path, replay):
     assert 'does not exist' in replay.refused(tmp_path / 'none')
     assert '--imu-topic' in replay.refused(slot_car_bag, '--imu-topic', '/reference')
     assert not list(tmp_path.iterdir())

@@ -48,9 +48,7 @@ def reproduce(command: Command, tmp_path: Path) -> Command:
     return command.with_arguments('reproduce', '-o', tmp_path)
 
 
-def test_one_line_for_a_claim_and_a_picture(
-    calls: Calls, tmp_path: Path, reproduce: Command
-) -> None:
+def test_one_line_for_a_claim_and_a_picture(calls, tmp_path, reproduce):
     pytest.importorskip('rich')
     output = reproduce('video', '-o', tmp_path / 'a' / 'b').out
     (line,) = [line for line in output.splitlines() if 'R2 of' in line]
@@ -61,9 +59,7 @@ def test_one_line_for_a_claim_and_a_picture(
     assert calls == [('video', {'quick': False})]
 
 
-def test_all_go_on_after_a_failure_which_is_in_the_status(
-    calls: Calls, tmp_path: Path, reproduce: Command
-) -> None:
+def test_all_go_on_after_a_failure_which_is_in_the_status(calls, tmp_path, reproduce):
     content = json.loads(reproduce('all', '--json', status=1).out)['experiments']
     assert [each['name'] for each in content] == [each.name for each in EXPERIMENTS]
     (failed,) = [each for each in content if not each['passed']]
@@ -88,9 +84,7 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(
 
 
 @pytest.mark.parametrize('options', [[], ['--quick']])
-def test_a_table_of_all_at_the_end(
-    options: list[str], calls: Calls, tmp_path: Path, reproduce: Command
-) -> None:
+def test_a_table_of_all_at_the_end(options, calls, tmp_path, reproduce):
     pytest.importorskip('rich')
     output = reproduce('all', *options, status=not options).out
     assert output.endswith(f'The pictures are in {tmp_path}.\n')
@@ -112,9 +106,7 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ex
     return request.param
 
 
-def test_what_breaks_off_takes_no_other_with_it(
-    calls: Calls, fault: Exception, reproduce: Command
-) -> None:
+def test_what_breaks_off_takes_no_other_with_it(calls, fault, reproduce):
     output = reproduce('all', '--quick', '--json', status=1)
     content = json.loads(output.out)['experiments']
     (broken,) = [each for each in content if not each['passed']]
@@ -131,9 +123,7 @@ def test_what_breaks_off_takes_no_other_with_it(
         assert calls == []
 
 
-def test_recordings_reach_the_experiment_that_takes_them(
-    calls: Calls, slot_car_bag: Path, reproduce: Command
-) -> None:
+def test_recordings_reach_the_experiment_that_takes_them(calls, slot_car_bag, reproduce):
     reproduce('all', slot_car_bag, '--imu-topic', '/imu', status=1)
     ((recording,),) = [given['recordings'] for _, given in calls if 'recordings' in given]
     assert recording.name == str(slot_car_bag)
@@ -141,7 +131,7 @@ def test_recordings_reach_the_experiment_that_takes_them(
     assert recording.positions is None
 
 
-def test_list_as_json(command: Command) -> None:
+def test_list_as_json(command):
     assert command.json('reproduce', '--list')['experiments'] == [
         {'name': each.name, 'shows': each.shows, 'paper': each.paper} for each in EXPERIMENTS
     ]
@@ -159,16 +149,12 @@ def test_list_as_json(command: Command) -> None:
         ('video -o {bag}/metadata.yaml', 'choose another folder'),
     ],
 )
-def test_bad_arguments(
-    arguments: str, words: str, calls: Calls, slot_car_bag: Path, reproduce: Command
-) -> None:
+def test_bad_arguments(arguments, words, calls, slot_car_bag, reproduce):
     assert words in reproduce.refused(*arguments.format(bag=slot_car_bag).split())
     assert calls == []
 
 
-def test_a_missing_package_shows_before_anything_runs(
-    calls: Calls, monkeypatch: pytest.MonkeyPatch, reproduce: Command
-) -> None:
+def test_a_missing_package_shows_before_anything_runs(calls, monkeypatch, reproduce):
     module = 'two_manifold_ros.experiments.video'
 
     class Finder:

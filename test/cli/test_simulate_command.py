@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold simulate`."""
 
-from pathlib import Path
-
-from command_runs import Command
 import numpy as np
 import pytest
 
@@ -13,7 +10,7 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 
 
-def test_bag_and_json_summary(tmp_path: Path, command: Command) -> None:
+def test_bag_and_json_summary(tmp_path, command):
     path = str(tmp_path / 'bag')
     options = '--laps 1 --seed 3 --rate 60 --noise 0.5 --speed-wander 2'
     summary = command.json('simulate', '-o', path, *options.split())
@@ -32,7 +29,7 @@ def test_bag_and_json_summary(tmp_path: Path, command: Command) -> None:
     ]
 
 
-def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path: Path, command: Command) -> None:
+def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path, command):
     text = command('simulate', '-o', tmp_path / 'bag', '--laps', '1').out
     for word in ('1 laps', 'm/s', '/imu', '/reference', 'rate (Hz)'):
         assert word in text
@@ -40,7 +37,7 @@ def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path: Path, command:
 
 
 @pytest.mark.parametrize('option', ['--laps 0', '--noise -1', '--rate inf', '--seed -1'])
-def test_bad_values_leave_no_bag(option: str, tmp_path: Path, command: Command) -> None:
+def test_bad_values_leave_no_bag(option, tmp_path, command):
     name, value = option.split()
     error = command.refused('simulate', '-o', tmp_path / 'bag', name, value)
     assert name.removeprefix('--') in error

@@ -8,7 +8,6 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from command_runs import Command
 import pytest
 
 from two_manifold_ros.cli.status import StatusTable
@@ -44,16 +43,14 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
     return played
 
 
-def test_a_line_for_each_change_goes_into_a_pipe(play: Play, command: Command) -> None:
+def test_a_line_for_each_change_goes_into_a_pipe(play, command):
     asked = play((2, 'lost: a', LOST), (2, 'lost: b', LOST), (0, 'tracking', WELL))
     lines = command('status', '--seconds', '3').out.splitlines()
     assert asked == [3.0]
     assert [line.split('  ')[-1] for line in lines] == ['lost: a', 'tracking']
 
 
-def test_lines_stay_in_place_on_a_terminal(
-    play: Play, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_stay_in_place_on_a_terminal(play, command, monkeypatch):
     monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
     monkeypatch.setenv('COLUMNS', '60')
     why = 'lost: ' + ' '.join(map(str, range(40)))
@@ -69,7 +66,7 @@ def test_lines_stay_in_place_on_a_terminal(
     assert third.startswith('filter_node  OK')
 
 
-def test_no_node_is_heard(play: Play, command: Command) -> None:
+def test_no_node_is_heard(play, command):
     asked = play()
     said = command('status', status=1)
     assert said.out == ''
@@ -78,7 +75,7 @@ def test_no_node_is_heard(play: Play, command: Command) -> None:
     assert asked == [None, 2.0]
 
 
-def test_json_is_what_each_node_said_last(play: Play, command: Command) -> None:
+def test_json_is_what_each_node_said_last(play, command):
     rates = {'input_rate_hz': '99.5', 'estimate_rate_hz': 'unknown'}
     asked = play((0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
     ((name, node),) = command.json('status')['nodes'].items()
@@ -95,22 +92,20 @@ def test_json_is_what_each_node_said_last(play: Play, command: Command) -> None:
     }
 
 
-def test_two_nodes_of_one_name_are_no_single_node(play: Play, command: Command) -> None:
+def test_two_nodes_of_one_name_are_no_single_node(play, command):
     play((0, 'tracking', WELL), nodes=2)
     assert '2 nodes of this name' in command('status').out
     assert command.json('status')['nodes']['filter_node']['nodes'] == 2
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])
-def test_no_number_of_seconds_is_refused(play: Play, command: Command, number: str) -> None:
+def test_no_number_of_seconds_is_refused(play, command, number):
     asked = play((0, 'tracking', WELL))
     command.refused('status', '--seconds', number)
     assert asked == []
 
 
-def test_without_ros_one_sentence_says_so(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_ros_one_sentence_says_so(command, monkeypatch):
     monkeypatch.setitem(sys.modules, MODULE, None)
     assert 'listens to nodes and needs ROS 2' in command.refused('status')
 
@@ -118,7 +113,7 @@ def test_without_ros_one_sentence_says_so(
 NEWEST = WELL | {'input_rate_hz': '99.97', 'estimate_rate_hz': '20.01'}
 
 
-def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
+def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen():
     table = StatusTable()
     assert table.update('b/filter_node', 0, 'tracking', NEWEST, 0.0)
     assert not table.update('b/filter_node', 0, 'tracking', NEWEST, 1.0)
@@ -131,13 +126,13 @@ def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
     ]
 
 
-def test_a_namesake_that_comes_or_goes_is_a_change() -> None:
+def test_a_namesake_that_comes_or_goes_is_a_change():
     table = StatusTable()
     changes = [table.update('a', 0, 'well', NEWEST, 0.0, nodes) for nodes in (1, 2, 2, 1)]
     assert changes == [True, True, False, True]
 
 
-def test_others_are_left_out_and_one_that_is_gone_is_reported() -> None:
+def test_others_are_left_out_and_one_that_is_gone_is_reported():
     table = StatusTable()
     assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)
     table.update('filter_node', 3, 'tracking', NEWEST, 0.0)

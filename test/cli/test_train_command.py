@@ -38,9 +38,7 @@ def training(command: Command, slot_car_bag: Path, tmp_path: Path) -> Command:
     return command.with_arguments('train', '-o', tmp_path / 'm', slot_car_bag)
 
 
-def test_the_model_is_the_one_that_the_library_trains(
-    slot_car_bag: Path, tmp_path: Path, training: Command
-) -> None:
+def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, training):
     content = training.json('--until', '30', *OPTIONS)
     wanted = train_model([read_recording(str(slot_car_bag)).between(None, 30.0)], SETTINGS)
     save_model(wanted, tmp_path / 'wanted.npz')
@@ -56,9 +54,7 @@ def test_the_model_is_the_one_that_the_library_trains(
     assert set(content['validation']) == {'ticks', 'compared'}
 
 
-def test_two_bags_and_a_table_for_people(
-    slot_car_bag: Path, tmp_path: Path, training: Command
-) -> None:
+def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
     other = tmp_path / 'other'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), other)
     text = training.words(other, '--until', '15', *OPTIONS)
@@ -88,9 +84,7 @@ def test_two_bags_and_a_table_for_people(
         ('--horizons 0,3,9', {'horizons': (0, 3, 9)}),
     ],
 )
-def test_what_is_asked_for_is_passed_on(
-    options: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, training: Command
-) -> None:
+def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training):
     def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
         assert len(recordings) == 1
         assert given == TrainingSettings(**settings)
@@ -139,14 +133,12 @@ def test_what_is_asked_for_is_passed_on(
         ('--position-topic /gps', '/gps'),
     ],
 )
-def test_bad_options_leave_no_model(
-    options: str, words: str, tmp_path: Path, training: Command
-) -> None:
+def test_bad_options_leave_no_model(options, words, tmp_path, training):
     assert words in training.refused(*options.split())
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_bags(tmp_path: Path, command: Command) -> None:
+def test_bad_bags(tmp_path, command):
     missing, text = tmp_path / 'none', tmp_path / 'notes.txt'
     text.write_text('no bag')
     bare = write_bag(tmp_path / 'bare', replace(drive(4.0), positions=None))
@@ -166,23 +158,21 @@ def test_bad_bags(tmp_path: Path, command: Command) -> None:
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_training(
-    place: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, training: Command
-) -> None:
+    place, words, tmp_path, monkeypatch, training
+):
     (tmp_path / 'notes.txt').write_text('mine')
     monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
     assert words in training.refused('-o', tmp_path / place)
     assert (tmp_path / 'notes.txt').read_text() == 'mine'
 
 
-def test_an_old_model_survives_a_training_that_fails(tmp_path: Path, training: Command) -> None:
+def test_an_old_model_survives_a_training_that_fails(tmp_path, training):
     (tmp_path / 'm').write_bytes(b'old')
     training.refused('--window', '400')
     assert (tmp_path / 'm').read_bytes() == b'old'
 
 
-def test_wrong_units_are_warned_of_on_standard_error(
-    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, training: Command
-) -> None:
+def test_wrong_units_are_warned_of_on_standard_error(slot_car_bag, monkeypatch, training):
     """A training on g and deg/s may be intended, but hardly is."""
     recording = read_recording(str(slot_car_bag)).between(None, 15.0)
     samples = recording.imu.samples * ([1 / 9.81] * 3 + [180 / np.pi] * 3)
@@ -200,13 +190,8 @@ def test_wrong_units_are_warned_of_on_standard_error(
     [(9, [], True), (1, [], False), (9, ['--readout', 'mkdr'], False)],
 )
 def test_rare_positions_are_said_to_be_estimable(
-    every: int,
-    options: list[str],
-    published: bool,
-    slot_car_bag: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    training: Command,
-) -> None:
+    every, options, published, slot_car_bag, monkeypatch, training
+):
     whole = read_recording(str(slot_car_bag))
     some = np.arange(len(whole.positions.stamps)) % every == 0
     rare = replace(whole, positions=whole.positions.select(some))
@@ -216,7 +201,7 @@ def test_rare_positions_are_said_to_be_estimable(
     assert ('--readout mkdr estimates' in said) == published
 
 
-def test_a_part_that_is_the_whole_is_warned_of(training: Command) -> None:
+def test_a_part_that_is_the_whole_is_warned_of(training):
     for until, warned in (('9999', True), ('30', False)):
         said = training('--until', until, *QUICK)
         assert ('nothing of it is left to evaluate' in said.err) == warned
@@ -240,13 +225,8 @@ def late_bag(
     ],
 )
 def test_a_lag_is_said_and_undone_if_so_wished(
-    options: list[str],
-    corrected_s: float,
-    said: str,
-    late_bag: Path,
-    tmp_path: Path,
-    command: Command,
-) -> None:
+    options, corrected_s, said, late_bag, tmp_path, command
+):
     captured = command('train', late_bag, '-o', tmp_path / 'm', *QUICK, *options, '--json')
     (row,) = json.loads(captured.out)['position_lag']
     assert row['found_s'] == pytest.approx(0.2, abs=0.03)
@@ -259,23 +239,19 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     assert ('not corrected' in text) != bool(options)
 
 
-def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
-    monkeypatch: pytest.MonkeyPatch, training: Command
-) -> None:
+def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, training):
     rates: list[float | None] = []
     monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
     training.refused('--rate', '5', '--window', '999')
     assert rates == [5.0]
 
 
-def test_the_help_gives_the_sharpness_that_a_training_takes(command: Command) -> None:
+def test_the_help_gives_the_sharpness_that_a_training_takes(command):
     words, taken = command.words('train', '--help'), usual_tuning(TrainingSettings()).sharpness
     assert f'likelihood of an observation, for method route (default: {taken:g})' in words
 
 
-def test_a_route_is_trained_shown_and_run(
-    slot_car_bag: Path, tmp_path: Path, command: Command, training: Command
-) -> None:
+def test_a_route_is_trained_shown_and_run(slot_car_bag, tmp_path, command, training):
     options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--sharpness', '0.3']
     assert 'places' in training(*options).out
     summary = command.json('info', tmp_path / 'm')['summary']
@@ -325,9 +301,7 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
     return made_up
 
 
-def test_the_model_is_trained_with_what_was_found(
-    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
-) -> None:
+def test_the_model_is_trained_with_what_was_found(long_bag, tmp_path, trials, command):
     path = tmp_path / 'm.npz'
     said = command.words('train', long_bag, '-o', path, '--tune', *TO_TUNE)
     sentence = 'tuning: persistence 0.5 -> 0.05: held-out error 0.200 -> 0.020 m (90 % less)'
@@ -345,9 +319,7 @@ def test_the_model_is_trained_with_what_was_found(
     assert sentence in command.words('info', path)
 
 
-def test_what_was_given_is_not_tuned_and_trials_are_counted(
-    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
-) -> None:
+def test_what_was_given_is_not_tuned_and_trials_are_counted(long_bag, tmp_path, trials, command):
     options = ['--tune', '--trials', '3', '--sharpness', '0.3', *TO_TUNE]
     content = command.json('train', long_bag, '-o', tmp_path / 'm', *options)
     assert len(content['tuning']['trials']) == len(trials.tried) == 3
@@ -355,9 +327,7 @@ def test_what_was_given_is_not_tuned_and_trials_are_counted(
         assert (each.sharpness, each.kernel, each.rate_hz) == (0.3, 'gaussian', 5.0)
 
 
-def test_interrupted_it_goes_on_where_it_was(
-    long_bag: Path, tmp_path: Path, trials: Trials, command: Command
-) -> None:
+def test_interrupted_it_goes_on_where_it_was(long_bag, tmp_path, trials, command):
     path = tmp_path / 'm'
     arguments = ['train', long_bag, '-o', path, '--tune', '--trials', '5', *TO_TUNE]
     trials.interrupt_at = 0
@@ -377,9 +347,7 @@ def test_interrupted_it_goes_on_where_it_was(
     assert path.read_bytes() == resumed
 
 
-def test_too_short_a_recording_says_so_and_is_trained_on(
-    slot_car_bag: Path, tmp_path: Path, command: Command
-) -> None:
+def test_too_short_a_recording_says_so_and_is_trained_on(slot_car_bag, tmp_path, command):
     path = tmp_path / 'm'
     options = ['--tune', '--window', '20', '--horizons', '0,5', '--until', '30']
     said = command('train', slot_car_bag, '-o', path, *options).out
@@ -396,15 +364,11 @@ def test_too_short_a_recording_says_so_and_is_trained_on(
         ('--tune --method paper', '--method paper settles everything itself: leave out --tune'),
     ],
 )
-def test_options_that_make_no_sense(
-    options: str, words: str, tmp_path: Path, command: Command
-) -> None:
+def test_options_that_make_no_sense(options, words, tmp_path, command):
     assert words in command.refused('train', 'bag', '-o', tmp_path / 'm', *options.split())
 
 
-def test_a_file_in_the_place_of_the_journal(
-    long_bag: Path, tmp_path: Path, command: Command
-) -> None:
+def test_a_file_in_the_place_of_the_journal(long_bag, tmp_path, command):
     notes = tmp_path / 'm.tuning.json'
     notes.write_text('mine')
     line = command.refused('train', long_bag, '-o', tmp_path / 'm', '--tune', *TO_TUNE)
@@ -423,7 +387,7 @@ def summary_of(changed: dict[str, Any], rows: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_ten_best_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ten_best_are_shown(capsys):
     print_tuning(summary_of({'window': 71}, 12))
     said = capsys.readouterr().out
     shown = [line.split()[-1] for line in said.splitlines() if ' 1 of 2 ' in line]
@@ -431,7 +395,7 @@ def test_the_ten_best_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'best of 12 trials over 4.0 held-out laps' in said
 
 
-def test_changes_in_words() -> None:
+def test_changes_in_words():
     changed = {'refined': False, 'horizons': [0, 5], 'kernel': 'gaussian', 'sharpness': 0.25}
     assert in_a_sentence(summary_of(changed, 0)) == (
         'tuning: refined 1 -> no, horizons 1 -> 0,5, kernel 1 -> gaussian, sharpness 1 -> 0.25: '

@@ -67,7 +67,7 @@ def good() -> Trial:
     )
 
 
-def test_a_good_trial_has_no_complaints(good: Trial) -> None:
+def test_a_good_trial_has_no_complaints(good):
     outcome = judge(good)
     assert outcome.complaints == ()
     assert outcome.detected_s == pytest.approx(0.38)
@@ -109,19 +109,19 @@ def spoilt(good: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
     yield 'the node died', {'survived': False}
 
 
-def test_every_check_complains(good: Trial) -> None:
+def test_every_check_complains(good):
     for complaint, changes in spoilt(good):
         (only,) = judge(replace(good, **changes)).complaints
         assert complaint in only
 
 
-def test_a_harmless_fault_must_not_be_noticed(good: Trial) -> None:
+def test_a_harmless_fault_must_not_be_noticed(good):
     harmless = replace(good.fault, says=(TRACKING, ''), words='')
     complaints = judge(replace(good, fault=harmless)).complaints
     assert any("it said 'lost' because of 'diverged'" in each for each in complaints)
 
 
-def test_the_wrong_place_is_known_from_the_samples(good: Trial) -> None:
+def test_the_wrong_place_is_known_from_the_samples(good):
     """A car that was put elsewhere is where its samples were taken, not where its stamps say."""
     ahead = [each._replace(taken_ns=each.taken_ns + 25 * PERIOD_NS) for each in good.sent[:400]]
     moved: list[Sample] = [*ahead, *good.sent[400:]]

@@ -28,12 +28,7 @@ PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'faults.md'
 @pytest.mark.parametrize(
     'fault', [each for each in STREAM_FAULTS if not each.lane], ids=lambda fault: fault.name
 )
-def test_fault(
-    fault: StreamFault,
-    trained: tuple[Path, HealthyDrive],
-    outcomes: list[Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fault(fault, trained, outcomes, monkeypatch):
     path, drive = trained
     node = SessionNode(monkeypatch, path, input_timeout_s=60.0, reorder_s=fault.reorder_s)
     outcome = judge(play(fault, drive, node))
@@ -53,9 +48,7 @@ def stream_outcomes(
 @pytest.mark.parametrize(
     'fault', [each for each in STREAM_FAULTS if each.lane], ids=lambda fault: fault.name
 )
-def test_fault_over_dds(
-    fault: StreamFault, stream_outcomes: dict[str, Outcome], outcomes: list[Outcome]
-) -> None:
+def test_fault_over_dds(fault, stream_outcomes, outcomes):
     outcome = stream_outcomes[fault.name]
     assert outcome.complaints == ()
     outcomes.append(outcome)
@@ -84,9 +77,7 @@ def sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
-def test_a_damaged_bag(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], outcomes: list[Outcome]
-) -> None:
+def test_a_damaged_bag(tmp_path, capsys, outcomes):
     pytest.importorskip('rosbags')
     bag = tmp_path / 'bag'
     # Of several chunks, as a recorder writes them.
@@ -105,12 +96,7 @@ def test_a_damaged_bag(
     outcomes.append(Outcome(BAG))
 
 
-def test_a_damaged_model(
-    trained: tuple[Path, HealthyDrive],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    outcomes: list[Outcome],
-) -> None:
+def test_a_damaged_model(trained, tmp_path, capsys, outcomes):
     for spoil in (cut, flip):
         model = tmp_path / f'{spoil.__name__}.npz'
         model.write_bytes(trained[0].read_bytes())
@@ -119,7 +105,7 @@ def test_a_damaged_model(
     outcomes.append(Outcome(MODEL))
 
 
-def test_the_page_is_that_of_the_rows(request: pytest.FixtureRequest) -> None:
+def test_the_page_is_that_of_the_rows(request):
     if request.config.getoption('--faults-page', default=None):
         pytest.skip('it is being written')
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)

@@ -76,9 +76,7 @@ def machine_results(
 
 
 @pytest.mark.parametrize('trial', TRIALS)
-def test_machine_fault(
-    trial: str, machine_results: dict[str, Future[Seconds]], outcomes: list[Outcome]
-) -> None:
+def test_machine_fault(trial, machine_results, outcomes):
     for fault, seconds in zip(TRIALS[trial], machine_results[trial].result(), strict=True):
         assert seconds <= (fault.within_s or seconds), fault.name
         outcomes.append(Outcome(fault, detected_s=seconds if fault.within_s else None))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
-from filter_runs import Adding, bits, feed, Stream
+from filter_runs import Adding, bits, feed
 import numpy as np
 import pytest
 
@@ -23,7 +23,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
 from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import Channels
 
 
@@ -35,13 +35,13 @@ def numbers() -> list[Any]:
     return [generator.normal(size=7), generator.normal(size=(5, 2)), covariances]
 
 
-def test_the_long_axis_of_the_ellipse() -> None:
+def test_the_long_axis_of_the_ellipse():
     for covariance in [*numbers()[2], np.eye(2), np.diag([1e-12, 4.0]), np.zeros((2, 2))]:
         wanted = np.sqrt(5.991464547 * np.linalg.eigvalsh(covariance)[-1])
         assert half_axis(covariance) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
-def test_one_bad_number_is_enough() -> None:
+def test_one_bad_number_is_enough():
     assert is_valid_gaussian(*numbers())
     for part in range(3):
         for place in range(numbers()[part].size):
@@ -63,7 +63,7 @@ def test_one_bad_number_is_enough() -> None:
     ],
     ids=['flat', 'indefinite', 'negative', 'singular', 'askew', 'endless'],
 )
-def test_every_covariance_has_to_be_one(bad: list[list[float]]) -> None:
+def test_every_covariance_has_to_be_one(bad):
     state, means, covariances = numbers()
     covariances[3] = bad
     assert not is_valid_gaussian(state, means, covariances)
@@ -93,9 +93,7 @@ LESS_AND_LESS = np.geomspace(1.0, 1e-2, 100) / np.geomspace(1.0, 1e-2, 100).sum(
     ],
     ids=['passes', 'hidden', 'many', 'faint', 'parked'],
 )
-def test_passes_of_one_place_are_one_place(
-    positions: list[list[float]], weights: list[float], wanted: list[list[float]]
-) -> None:
+def test_passes_of_one_place_are_one_place(positions, weights, wanted):
     with np.errstate(all='raise'):
         found = PositionModes(np.array(positions, dtype=float)).read(np.array(weights))
     np.testing.assert_allclose(found, wanted)
@@ -103,18 +101,14 @@ def test_passes_of_one_place_are_one_place(
 
 @pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
-def test_they_are_reported_as_often_as_asked(
-    places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_they_are_reported_as_often_as_asked(places_hz, every, slot_car_model, stream, usual):
     found = feed(Filter(slot_car_model, places_hz), stream)
     published = [each.tick for each in found if each.places is not None]
     assert published == list(range(0, len(found), every))
     assert bits(found) == bits(usual)
 
 
-def test_they_are_where_the_position_is_once_it_is_found(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
+def test_they_are_where_the_position_is_once_it_is_found(slot_car_model, stream):
     # Not where the drives started, which says where it is before anything is observed.
     found = feed(Filter(slot_car_model, 5.0), stream[65:])
     first, later = found[0].places, [each for each in found[40:] if each.places is not None]
@@ -128,9 +122,7 @@ def test_they_are_where_the_position_is_once_it_is_found(
         np.testing.assert_allclose(mean, each.positions[0], atol=0.1)
 
 
-def test_they_are_not_reported_unasked_nor_by_the_spectral_filter(
-    usual: list[Estimate], spectral_model: Model, stream: Stream
-) -> None:
+def test_they_are_not_reported_unasked_nor_by_the_spectral_filter(usual, spectral_model, stream):
     for each in usual, feed(Filter(spectral_model, 5.0), stream[:60]):
         assert all(estimate.places is None for estimate in each)
 
@@ -163,7 +155,7 @@ def pixels(slot_car_model: RouteModel) -> OtherModel:
     return OtherModel(**shared | {'window': 3, 'horizons': (0,), 'channels': channels})
 
 
-def test_any_number_of_channels(pixels: OtherModel) -> None:
+def test_any_number_of_channels(pixels):
     adding = Adding()
     live = Filter(pixels, 10.0, tick_filter=adding)
     live.warm_up()
@@ -177,7 +169,7 @@ def test_any_number_of_channels(pixels: OtherModel) -> None:
     assert pixels.channels.dead_names == ('pixel.8', 'pixel.9')
 
 
-def test_a_gap_reaches_the_tick_filter(pixels: OtherModel) -> None:
+def test_a_gap_reaches_the_tick_filter(pixels):
     live = Filter(replace(pixels, max_gap_ns=pixels.period_ns), tick_filter=Adding())
     assert pushed(live, 1, 2, 5, 6)[-1].state[1] == 3.0
     live.reset('a test')
@@ -185,9 +177,7 @@ def test_a_gap_reaches_the_tick_filter(pixels: OtherModel) -> None:
 
 
 @pytest.mark.parametrize('part', ['state', 'means', 'covariances'])
-def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
-    part: str, pixels: OtherModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(part, pixels, monkeypatch):
     adding = Adding()
     live = Filter(pixels, tick_filter=adding)
     assert pushed(live, *range(1, 7))[-1].valid
@@ -200,9 +190,7 @@ def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
     assert np.isnan(found.ellipse_m)
 
 
-def test_ticks_at_rest_are_neither_rejected_nor_restarts(
-    pixels: OtherModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ticks_at_rest_are_neither_rejected_nor_restarts(pixels, monkeypatch):
     adding = Adding()
     live = Filter(pixels, tick_filter=adding)
     for standing in (True, False):
@@ -214,14 +202,12 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(
         live.reset('a test')
 
 
-def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
+def test_an_unknown_kind_of_model_is_a_bug(pixels):
     with pytest.raises(TypeError, match='no filter runs a OtherModel'):
         make_tick_filter(pixels)
 
 
-def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
-    each_model: Model, stream: Stream
-) -> None:
+def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(each_model, stream):
     limits = limits_of(each_model)
     assert half_axis(make_tick_filter(each_model).read()[1][0]) > limits.error_m > limits.warn_m
     assert limits.error_m < half_axis(np.cov(each_model.track.T))
@@ -229,7 +215,7 @@ def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
     assert all(each.ellipse_m < limits.warn_m for each in full)
 
 
-def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> None:
+def test_what_is_given_counts(slot_car_model, stream):
     usual = limits_of(slot_car_model)
     assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
     assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)
@@ -242,9 +228,7 @@ def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> Non
 @pytest.mark.parametrize(
     'given', [(-1.0, 1.0), (2.0, 1.0), (1.0, -1.0), (1e9, 0.0), (math.nan, 1.0)]
 )
-def test_limits_that_make_no_sense_are_refused(
-    given: tuple[float, float], slot_car_model: RouteModel
-) -> None:
+def test_limits_that_make_no_sense_are_refused(given, slot_car_model):
     with pytest.raises(InputError, match='set both so that the first is above 0'):
         limits_of(slot_car_model, *given)
     # Of a stream of which nothing was learned there are none.

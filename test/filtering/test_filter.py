@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
@@ -61,9 +60,7 @@ FAULTS: dict[str, list[Fault]] = {
 @pytest.mark.long
 @settings(max_examples=8)
 @given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
-def test_shifting_all_stamps_changes_the_stamps_only(
-    slot_car_model: RouteModel, stream: Stream, shift: int
-) -> None:
+def test_shifting_all_stamps_changes_the_stamps_only(slot_car_model, stream, shift):
     here, there = Filter(slot_car_model), Filter(slot_car_model)
     usual, moved = feed(here, stream), feed(there, shifted(stream, shift))
     assert bits(moved) == bits(usual)
@@ -72,9 +69,7 @@ def test_shifting_all_stamps_changes_the_stamps_only(
 
 
 @pytest.mark.parametrize('convert', [np.ndarray.tolist, np.float64, np.asarray])
-def test_samples_come_in_any_sequence(
-    convert: Callable[[Floats], object], slot_car_model: RouteModel, stream: Stream
-) -> None:
+def test_samples_come_in_any_sequence(convert, slot_car_model, stream):
     single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
     wanted, found = (
         feed(Filter(slot_car_model), [(stamp, make(sample)) for stamp, sample in single])
@@ -85,8 +80,8 @@ def test_samples_come_in_any_sequence(
 
 @pytest.mark.parametrize('cause', CAUSES)
 def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause: str, slot_car_model: RouteModel, live: Filter, stream: Stream
-) -> None:
+    cause, slot_car_model, live, stream
+):
     clean, found, count = Filter(slot_car_model), [], 0
     wanted = feed(clean, stream)
     for index, (stamp, sample) in enumerate(stream):
@@ -100,7 +95,7 @@ def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     assert live.counters == clean.counters + Counter({'received': count, cause: count})
 
 
-def test_the_limit_itself_is_in_range(slot_car_model: RouteModel, live: Filter) -> None:
+def test_the_limit_itself_is_in_range(slot_car_model, live):
     channels = slot_car_model.channels
     live.push(SECOND, channels.mean + (1.0 - 1e-12) * channels.limit)
     assert live.counters['used'] == 1
@@ -109,9 +104,7 @@ def test_the_limit_itself_is_in_range(slot_car_model: RouteModel, live: Filter) 
 @pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
-def test_whatever_comes_every_number_is_sound(
-    slot_car_model: RouteModel, seed: int, length: int
-) -> None:
+def test_whatever_comes_every_number_is_sound(slot_car_model, seed, length):
     """Garbage of all kinds mixed: values, stamps, gaps and jumps."""
     generator = np.random.default_rng(seed)
     channels = slot_car_model.channels
@@ -143,9 +136,7 @@ def test_whatever_comes_every_number_is_sound(
     assert (present @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
-def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
+def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(slot_car_model, stream):
     milli_g = np.array([1000 / 9.80665] * 3 + [1.0] * 3)
     live, silent = Filter(slot_car_model), Filter(slot_car_model)
     for each, end in ((live, 110), (silent, 60)):
@@ -162,9 +153,7 @@ def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
 
 
 @pytest.mark.long
-def test_an_axis_that_the_model_does_not_use_may_hold_anything(
-    slot_car_laps: tuple[Recording, Recording], stream: Stream
-) -> None:
+def test_an_axis_that_the_model_does_not_use_may_hold_anything(slot_car_laps, stream):
     laps = slot_car_laps[0].between(None, 60.0)
     samples = laps.imu.samples.copy()
     samples[:, 4] = np.nan
@@ -194,9 +183,7 @@ def sorting(slot_car_model: RouteModel) -> Filter:
 
 
 @pytest.mark.long
-def test_disorder_within_the_span_changes_no_bit(
-    sorting: Filter, live: Filter, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_disorder_within_the_span_changes_no_bit(sorting, live, stream, usual):
     """It costs the span, and nothing ends a tick before it is said."""
     disorder, found = mixed(stream), []
     assert disorder != stream
@@ -215,9 +202,7 @@ def test_disorder_within_the_span_changes_no_bit(
     assert live.counters['out_of_order'] > 50
 
 
-def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
-    sorting: Filter, live: Filter, stream: Stream
-) -> None:
+def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(sorting, live, stream):
     feed(sorting, mixed(stream[:50]))
     sorting.push(stream[50][0] + 9 * SECOND, stream[50][1])
     assert sorting.waiting > 2
@@ -230,7 +215,7 @@ def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
     assert bits(found) == bits(feed(live, again)[: len(found)])
 
 
-def test_any_sample_may_end_a_tick_while_a_jump_waits(live: Filter, stream: Stream) -> None:
+def test_any_sample_may_end_a_tick_while_a_jump_waits(live, stream):
     feed(live, stream[:50])
     assert live.tick_ends > 0
     live.push(stream[50][0] - 9 * SECOND, stream[50][1])
@@ -262,9 +247,7 @@ def summing(slot_car_model: RouteModel) -> RouteModel:
 
 
 @given(STEPS, WILD, st.sampled_from([0, 40 * MS]))
-def test_a_live_stream_and_a_recording_give_the_same_ticks(
-    summing: RouteModel, steps: list[int], wild: list[int], reorder_ns: int
-) -> None:
+def test_a_live_stream_and_a_recording_give_the_same_ticks(summing, steps, wild, reorder_ns):
     """And every sample is used, refused or waiting."""
     stamps = stamps_of(steps, wild)
     samples = np.tile(np.arange(float(len(stamps)))[:, None], (1, 6))

@@ -16,8 +16,7 @@ from scipy.spatial import ConvexHull
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine, Status
-from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import positions_at
 
@@ -36,7 +35,7 @@ def with_gap(stream: Stream, ticks: int) -> tuple[Stream, Stream]:
     return stream[:CUT], stream[CUT + ticks - 1 :]
 
 
-def test_nothing_is_valid_until_a_window_is_full(usual: list[Estimate]) -> None:
+def test_nothing_is_valid_until_a_window_is_full(usual):
     filling = [tick < WINDOW - 1 for tick in range(len(usual))]
     assert statuses(usual) == [Status.FILLING if each else Status.TRACKING for each in filling]
     assert [each.valid for each in usual] == [not each for each in filling]
@@ -45,7 +44,7 @@ def test_nothing_is_valid_until_a_window_is_full(usual: list[Estimate]) -> None:
 
 
 @pytest.mark.parametrize('ticks', [4, 10, WINDOW])
-def test_after_a_short_gap_the_belief_goes_on(ticks: int, live: Filter, stream: Stream) -> None:
+def test_after_a_short_gap_the_belief_goes_on(ticks, live, stream):
     before, after = with_gap(stream, ticks)
     tracked, recovered = feed(live, before), feed(live, after)
     unsure = WINDOW - 1 + StateMachine.steady - 1
@@ -61,9 +60,7 @@ def test_after_a_short_gap_the_belief_goes_on(ticks: int, live: Filter, stream: 
     assert (live.counters['gaps'], live.counters['resets']) == (1, 0)
 
 
-def test_coasting_moves_on_along_the_track(
-    live: Filter, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_coasting_moves_on_along_the_track(live, stream, usual):
     """After the gap the filter is about where it would have been without one."""
     before, after = with_gap(stream, 8)
     last, first = feed(live, before)[-1], feed(live, after)[0]
@@ -72,15 +69,15 @@ def test_coasting_moves_on_along_the_track(
     assert np.linalg.norm(last.positions[0] - there) > 0.8
 
 
-def test_a_gap_while_the_window_fills(live: Filter, stream: Stream) -> None:
+def test_a_gap_while_the_window_fills(live, stream):
     feed(live, stream[:10])
     found = feed(live, stream[15:50])
     assert statuses(found[:WINDOW]) == [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING]
 
 
 def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
-    slot_car_model: RouteModel, live: Filter, stream: Stream
-) -> None:
+    slot_car_model, live, stream
+):
     """The next position is right: where the vehicle is now, not where it was by the new clock."""
     step = 4 * PERIOD + PERIOD // 2
     dense = [(stamp + part * PERIOD // 4, sample) for stamp, sample in stream for part in range(4)]
@@ -97,18 +94,14 @@ def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
 
 
 @pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])
-def test_gaps_with_less_than_a_tick_between_them_are_one(
-    ticks: int, resets: int, live: Filter, stream: Stream
-) -> None:
+def test_gaps_with_less_than_a_tick_between_them_are_one(ticks, resets, live, stream):
     before, after = with_gap(stream, ticks)
     feed(live, [*before, after[0], *after[ticks:]])
     assert (live.counters['gaps'], live.counters['resets']) == (2, resets)
 
 
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
-def test_a_longer_gap_starts_again(
-    ticks: int, slot_car_model: RouteModel, live: Filter, stream: Stream
-) -> None:
+def test_a_longer_gap_starts_again(ticks, slot_car_model, live, stream):
     before, after = with_gap(stream, ticks)
     feed(live, before)
     found = feed(live, after)
@@ -117,9 +110,7 @@ def test_a_longer_gap_starts_again(
     assert live.counters['gaps'] == live.counters['resets'] == 1
 
 
-def test_a_step_that_is_no_gap_holds_the_sample(
-    slot_car_model: RouteModel, live: Filter, stream: Stream
-) -> None:
+def test_a_step_that_is_no_gap_holds_the_sample(slot_car_model, live, stream):
     assert slot_car_model.max_gap_ns == 3 * PERIOD
     before, after = with_gap(stream, 3)
     found = feed(live, [*before, *after])
@@ -127,7 +118,7 @@ def test_a_step_that_is_no_gap_holds_the_sample(
     assert (live.counters['gaps'], live.counters['ticks']) == (0, len(stream) - 1)
 
 
-def test_a_bag_played_twice_resets_once(live: Filter, stream: Stream) -> None:
+def test_a_bag_played_twice_resets_once(live, stream):
     first, second = feed(live, stream), feed(live, stream)
     assert bits(second) == bits(first)
     assert stamps(second) == stamps(first)
@@ -136,9 +127,7 @@ def test_a_bag_played_twice_resets_once(live: Filter, stream: Stream) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize('shift', [0, -(10**9), 10**12])
-def test_a_reset_forgets_everything_but_the_counters(
-    shift: int, live: Filter, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_a_reset_forgets_everything_but_the_counters(shift, live, stream, usual):
     feed(live, stream[:77])
     before = live.counters.copy()
     live.reset('asked for')
@@ -192,7 +181,7 @@ def by_tick(estimates: list[Estimate]) -> dict[int, Estimate]:
 
 
 @pytest.mark.long
-def test_a_fault_is_forgotten(each_model: Model, stream: Stream) -> None:
+def test_a_fault_is_forgotten(each_model, stream):
     usual = by_tick(feed(Filter(each_model), stream))
     end = round(stream[END][0] / 1e8)
     for faults, ticks in ((REFUSED, REFUSED_FOR), (BELIEVED, BELIEVED_FOR)):
@@ -211,9 +200,7 @@ def test_a_fault_is_forgotten(each_model: Model, stream: Stream) -> None:
 
 
 @pytest.mark.parametrize(('kind', 'columns'), [('slot_car_model', 1), ('spectral_model', 3)])
-def test_positions_lie_in_the_hull_of_the_training_positions(
-    kind: str, columns: int, stream: Stream, request: pytest.FixtureRequest
-) -> None:
+def test_positions_lie_in_the_hull_of_the_training_positions(kind, columns, stream, request):
     """Free motion may lead a prediction out of it, but never the position now."""
     model: Model = request.getfixturevalue(kind)
     known = model.track[np.isfinite(model.track).all(axis=1)]
@@ -227,9 +214,7 @@ def test_positions_lie_in_the_hull_of_the_training_positions(
         assert (points @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
-def test_the_velocity_is_that_of_the_car(
-    usual: list[Estimate], slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_the_velocity_is_that_of_the_car(usual, slot_car_laps):
     found = [each for each in usual if each.valid]
     before, after = (
         positions_at(slot_car_laps[1].positions, np.array(stamps(found)) + step)
@@ -240,9 +225,7 @@ def test_the_velocity_is_that_of_the_car(
     assert np.nanmedian(errors) < 0.1 * np.nanmedian(np.linalg.norm(truth, axis=1))
 
 
-def test_novelty_is_the_mean_contrast_of_the_last_windows(
-    spectral_model: Model, stream: Stream
-) -> None:
+def test_novelty_is_the_mean_contrast_of_the_last_windows(spectral_model, stream):
     width, anchors = spectral_model.window, spectral_model.novelty
     # The standardised tick means of an even stream of one sample a tick.
     seen = spectral_model.channels.standardise(np.array([sample for _, sample in stream[:-1]]))
@@ -258,16 +241,14 @@ def test_novelty_is_the_mean_contrast_of_the_last_windows(
         np.testing.assert_allclose(found[tick].novelty, wanted, rtol=1e-9)
 
 
-def test_estimates_never_look_ahead(live: Filter, stream: Stream, usual: list[Estimate]) -> None:
+def test_estimates_never_look_ahead(live, stream, usual):
     changed = [*stream[:120], *[(stamp, -sample) for stamp, sample in stream[120:]]]
     other = feed(live, changed)
     assert bits(other[:120]) == bits(usual[:120])
     assert bits(other[120:121]) != bits(usual[120:121])
 
 
-def test_warming_up_in_the_middle_leaves_no_trace(
-    live: Filter, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_warming_up_in_the_middle_leaves_no_trace(live, stream, usual):
     """Nor do estimates change after they are given."""
     found = feed(live, stream[:100])
     early = bits(found)
@@ -278,9 +259,7 @@ def test_warming_up_in_the_middle_leaves_no_trace(
 
 
 @pytest.mark.long
-def test_filters_that_share_a_model_do_not_disturb_each_other(
-    slot_car_model: RouteModel, live: Filter, stream: Stream, usual: list[Estimate]
-) -> None:
+def test_filters_that_share_a_model_do_not_disturb_each_other(slot_car_model, live, stream, usual):
     second = Filter(slot_car_model)
     found, other = [], []
     for stamp, sample in stream:
@@ -308,14 +287,14 @@ def misused(stream: Stream, fault: Change) -> Stream:
 
 @pytest.mark.long
 @pytest.mark.parametrize('fault', MISUSES)
-def test_faults_are_refused(fault: str, live: Filter, stream: Stream) -> None:
+def test_faults_are_refused(fault, live, stream):
     # From when the mean over the contrasts is full.
     found = feed(live, misused(stream, MISUSES[fault]))[2 * WINDOW :]
     assert found
     assert not any(each.valid for each in found)
 
 
-def test_a_fault_on_the_way_is_seen_within_two_windows(live: Filter, stream: Stream) -> None:
+def test_a_fault_on_the_way_is_seen_within_two_windows(live, stream):
     wrong = misused(stream, WRONG['sign_of_wz'])
     found = feed(live, [*stream[:100], *wrong[100:]])
     assert all(each.valid for each in found[WINDOW:100])
@@ -326,8 +305,8 @@ def test_a_fault_on_the_way_is_seen_within_two_windows(live: Filter, stream: Str
 
 @pytest.mark.long
 def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
+    slot_car_model, stream
+):
     """A window that is like training in everything but that it never changes."""
     parked = replace(slot_car_model, most_still=7)
     repeated = [(stamp, parked.channels.mean) for stamp, _ in stream]
@@ -353,7 +332,7 @@ def compiled() -> dict[tuple[str, str], int]:
     }
 
 
-def test_no_sample_waits_for_a_compiler(each_model: Model, stream: Stream) -> None:
+def test_no_sample_waits_for_a_compiler(each_model, stream):
     live = Filter(each_model)
     live.warm_up()
     before = compiled()

@@ -50,9 +50,7 @@ def causes_along(search: HypothesisSearch, ticks: np.ndarray) -> list[str]:
 
 
 @pytest.mark.parametrize('cause', WRONG)
-def test_it_is_named_within_ten_seconds(
-    search: HypothesisSearch, laps: np.ndarray, cause: str
-) -> None:
+def test_it_is_named_within_ten_seconds(search, laps, cause):
     found = causes_along(search, WRONG[cause](laps))
     named = next(index for index, each in enumerate(found) if each)
     assert named < TEN_SECONDS
@@ -63,9 +61,7 @@ def test_it_is_named_within_ten_seconds(
 
 
 @pytest.mark.parametrize('cause', ['accelerations_in_g', 'sign_of_wz', 'turned'])
-def test_it_is_named_when_it_starts_and_forgotten_when_it_ends(
-    search: HypothesisSearch, laps: np.ndarray, cause: str
-) -> None:
+def test_it_is_named_when_it_starts_and_forgotten_when_it_ends(search, laps, cause):
     ticks = laps.copy()
     ticks[60:200] = WRONG[cause](laps[60:200])
     found = causes_along(search, ticks)
@@ -76,7 +72,7 @@ def test_it_is_named_when_it_starts_and_forgotten_when_it_ends(
     assert 200 < ends < 200 + 60
 
 
-def test_a_long_window_does_not_delay_it(slot_car_model: RouteModel, laps: np.ndarray) -> None:
+def test_a_long_window_does_not_delay_it(slot_car_model, laps):
     width = 150
     starts = slot_car_model.starts[slot_car_model.starts < slot_car_model.series.shape[1] - width]
     search = HypothesisSearch(replace(slot_car_model, window=width, starts=starts))
@@ -84,9 +80,7 @@ def test_a_long_window_does_not_delay_it(slot_car_model: RouteModel, laps: np.nd
     assert found.index('gravity_removed') < TEN_SECONDS
 
 
-def test_nothing_is_named_where_nothing_is_wrong(
-    search: HypothesisSearch, laps: np.ndarray
-) -> None:
+def test_nothing_is_named_where_nothing_is_wrong(search, laps):
     for ratio in (1.0, 0.9, 1.1):
         faster = laps * [ratio**2, ratio**2, 1.0, ratio, ratio, ratio]
         assert set(causes_along(search, faster)) == {''}
@@ -98,9 +92,7 @@ def other_track(points: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> np.ndarr
     return simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=300).imu
 
 
-def test_another_track_is_not_a_mistake(
-    search: HypothesisSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_track_is_not_a_mistake(search, monkeypatch):
     angle = np.linspace(0.0, 2.0 * np.pi, 14, endpoint=False)
     radius = 1.5 + 0.3 * np.sin(3.0 * angle) + 0.2 * np.cos(2.0 * angle)
     flat = np.zeros(14)
@@ -108,7 +100,7 @@ def test_another_track_is_not_a_mistake(
     assert set(causes_along(search, other_track(points, monkeypatch))) == {''}
 
 
-def test_the_other_way_round(search: HypothesisSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_way_round(search, monkeypatch):
     """Driven, not played backwards: the speed is another one at every place."""
     points = CONTROL_POINTS[::-1] * [1.0, 1.0, 1.0, -1.0]
     found = causes_along(search, other_track(points, monkeypatch))
@@ -117,9 +109,7 @@ def test_the_other_way_round(search: HypothesisSearch, monkeypatch: pytest.Monke
     assert np.mean([each == 'wrong_way' for each in found[TEN_SECONDS:]]) > 0.6
 
 
-def test_a_stop_or_a_gap_does_not_change_its_mind(
-    search: HypothesisSearch, laps: np.ndarray
-) -> None:
+def test_a_stop_or_a_gap_does_not_change_its_mind(search, laps):
     wrong = WRONG['turned_about_x'](laps)
     assert causes_along(search, wrong[:100])[-1] == 'turned_about_x'
     standing = np.broadcast_to(wrong.mean(axis=0), (100, 6))
@@ -149,16 +139,14 @@ def least_cost(stretch: np.ndarray, learned: np.ndarray, end: int) -> float:
     return cost(len(stretch) - 1, end)
 
 
-def test_it_is_the_least_cost_of_all_ways() -> None:
+def test_it_is_the_least_cost_of_all_ways():
     stretch, learned = (np.random.default_rng(0).normal(size=(n, 5)) for n in (6, 60))
     found = alignment_cost(stretch, learned)
     for end in (0, 1, 2, 5, 30, 31, len(found) - 1):
         assert found[end] == pytest.approx(least_cost(stretch, learned, end))
 
 
-def test_a_stretch_of_the_route_at_another_speed_ratio_costs_little(
-    slot_car_model: RouteModel,
-) -> None:
+def test_a_stretch_of_the_route_at_another_speed_ratio_costs_little(slot_car_model):
     learned = slot_car_model.series.T
     stretch = learned[200:240]
     slower = stretch.repeat(3, axis=0)[::2][:40]
@@ -166,9 +154,7 @@ def test_a_stretch_of_the_route_at_another_speed_ratio_costs_little(
     assert alignment_cost(slower, learned).min() < 0.5 * reversed_
 
 
-def test_forward_acceleration_and_too_short_a_training_show_nothing(
-    slot_car_model: RouteModel,
-) -> None:
+def test_forward_acceleration_and_too_short_a_training_show_nothing(slot_car_model):
     live = np.array([True, False, False, False, False, False])
     channels, series = replace(slot_car_model.channels, live=live), slot_car_model.series
     short = np.ascontiguousarray(series[:, : 2 * ReversedRoute.stretch])
@@ -182,7 +168,7 @@ def test_forward_acceleration_and_too_short_a_training_show_nothing(
         assert search.finding is None
 
 
-def test_the_newest_observations_oldest_first_and_after_a_gap_it_fills_again() -> None:
+def test_the_newest_observations_oldest_first_and_after_a_gap_it_fills_again():
     observations = np.arange(60.0).reshape(20, 3)
     window = RecentWindow(4, 3)
     for _ in range(2):
@@ -216,8 +202,8 @@ def scorer(slot_car_model: RouteModel) -> HypothesisScorer:
 
 
 def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
-    slot_car_model: RouteModel, scorer: HypothesisScorer, window: np.ndarray
-) -> None:
+    slot_car_model, scorer, window
+):
     mistakes = known_misconfigurations(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
     assert slot_car_model.window == PARTS
@@ -237,9 +223,7 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     assert mistakes[best - 1].cause == 'sign_of_ay'
 
 
-def test_the_plain_look_says_the_same_and_a_vehicle_that_stands_does_not_drive(
-    scorer: HypothesisScorer, window: np.ndarray
-) -> None:
+def test_the_plain_look_says_the_same_and_a_vehicle_that_stands_does_not_drive(scorer, window):
     plain, tried = scorer.score_plain(window), scorer.score_all(window)
     assert plain.distance == pytest.approx(tried.distance[:1])
     assert plain.novelty == pytest.approx(tried.novelty[:1])

@@ -64,9 +64,7 @@ def causes_along(watch: InputWatch, samples: np.ndarray, begin: int = 0) -> list
 
 
 @pytest.mark.parametrize('fault', FAULTS)
-def test_a_sensor_that_fails_is_named_until_it_is_well(
-    watch: InputWatch, samples: np.ndarray, fault: str
-) -> None:
+def test_a_sensor_that_fails_is_named_until_it_is_well(watch, samples, fault):
     cause, within_s, change = FAULTS[fault]
     spoiled, end = samples.copy(), BEGIN + 8 * RATE_HZ
     spoiled[BEGIN:end] = change(samples[BEGIN:end])
@@ -78,9 +76,7 @@ def test_a_sensor_that_fails_is_named_until_it_is_well(
 
 
 @pytest.mark.parametrize('tenths', [61, 66, 71, 76])
-def test_a_driver_that_repeated_itself_is_not_called_coarse(
-    watch: InputWatch, samples: np.ndarray, tenths: int
-) -> None:
+def test_a_driver_that_repeated_itself_is_not_called_coarse(watch, samples, tenths):
     """Whenever it goes on, little but repetitions is on record."""
     end = BEGIN + tenths * RATE_HZ // 10
     samples = samples.copy()
@@ -88,9 +84,7 @@ def test_a_driver_that_repeated_itself_is_not_called_coarse(
     assert set(causes_along(watch, samples)) == {'', 'stuck'}
 
 
-def test_what_was_coarse_in_training_is_no_fault(
-    watch: InputWatch, slot_car_model: RouteModel, samples: np.ndarray
-) -> None:
+def test_what_was_coarse_in_training_is_no_fault(watch, slot_car_model, samples):
     rounded = channel(0, np.round)(samples)
     coarse = slot_car_model.series.copy()
     scale, mean = slot_car_model.channels.scale[0], slot_car_model.channels.mean[0]
@@ -105,9 +99,7 @@ def test_what_was_coarse_in_training_is_no_fault(
     assert 'channel_stuck' not in causes_along(InputWatch(trained_so), still)
 
 
-def test_what_stood_still_in_training_may_do_so_again(
-    watch: InputWatch, slot_car_model: RouteModel, samples: np.ndarray
-) -> None:
+def test_what_stood_still_in_training_may_do_so_again(watch, slot_car_model, samples):
     stood = slot_car_model.still.copy()
     stood[5] = 5
     dead = channel(5, np.zeros_like)(samples)
@@ -116,9 +108,7 @@ def test_what_stood_still_in_training_may_do_so_again(
     assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
 
 
-def test_what_never_reached_further_is_not_cut_off(
-    watch: InputWatch, slot_car_model: RouteModel, samples: np.ndarray
-) -> None:
+def test_what_never_reached_further_is_not_cut_off(watch, slot_car_model, samples):
     clipped = channel(5, lambda values: np.minimum(values, 2.0))(samples)
     limit = slot_car_model.channels.limit.copy()
     limit[5] = LIMIT_FACTOR * (2.0 + abs(slot_car_model.channels.mean[5]))
@@ -127,15 +117,13 @@ def test_what_never_reached_further_is_not_cut_off(
     assert set(causes_along(InputWatch(trained_so), clipped)) == {''}
 
 
-def test_large_steps_of_large_values_are_not_coarse(
-    watch: InputWatch, samples: np.ndarray
-) -> None:
+def test_large_steps_of_large_values_are_not_coarse(watch, samples):
     """Another unit has them too."""
     louder = channel(0, lambda values: 300.0 * values)(samples)
     assert set(causes_along(watch, louder)) == {''}
 
 
-def test_samples_out_of_range_show_the_unit(watch: InputWatch, samples: np.ndarray) -> None:
+def test_samples_out_of_range_show_the_unit(watch, samples):
     """No filter may use them, so no tick ends, but they say it best what is wrong."""
     found = set()
     for index, sample in enumerate(WRONG['accelerations_in_milli_g'](samples[: 10 * RATE_HZ])):
@@ -145,7 +133,7 @@ def test_samples_out_of_range_show_the_unit(watch: InputWatch, samples: np.ndarr
     assert watch.finding.refuses
 
 
-def test_the_same_stream_gives_the_same_findings(watch: InputWatch, samples: np.ndarray) -> None:
+def test_the_same_stream_gives_the_same_findings(watch, samples):
     wrong = WRONG['turned'](samples)
     first = causes_along(watch, wrong)
     watch.clear()
@@ -155,9 +143,7 @@ def test_the_same_stream_gives_the_same_findings(watch: InputWatch, samples: np.
 
 
 @pytest.mark.parametrize('cause', ['', 'turned'])
-def test_disorder_and_gaps_are_no_faults_and_hide_none(
-    watch: InputWatch, samples: np.ndarray, cause: str
-) -> None:
+def test_disorder_and_gaps_are_no_faults_and_hide_none(watch, samples, cause):
     wrong, found = WRONG[cause](samples) if cause else samples, set()
     for index, sample in enumerate(wrong):
         stamp = (1 + index) * PERIOD_NS + (index // 400) * 10**9
@@ -168,16 +154,14 @@ def test_disorder_and_gaps_are_no_faults_and_hide_none(
     assert found == {'', cause}
 
 
-def test_absurd_values_say_nothing(watch: InputWatch, samples: np.ndarray) -> None:
+def test_absurd_values_say_nothing(watch, samples):
     for index, sample in enumerate(samples):
         watch.sample((2 + 2 * index) * PERIOD_NS, sample)
         watch.sample_out_of_range((3 + 2 * index) * PERIOD_NS, np.array([-3e38] * 3 + [0.0] * 3))
         assert watch.finding is None
 
 
-def test_what_is_missing_in_training_may_be_missing(
-    slot_car_model: RouteModel, samples: np.ndarray
-) -> None:
+def test_what_is_missing_in_training_may_be_missing(slot_car_model, samples):
     channels = slot_car_model.channels
     live = np.array([True, True, False, False, False, True])
     planar = replace(
@@ -210,7 +194,7 @@ def recorded(parts: int) -> tuple[SampleRecord, np.ndarray]:
     return record, np.concatenate(ticks)
 
 
-def test_it_is_what_one_sees_by_looking_at_the_columns() -> None:
+def test_it_is_what_one_sees_by_looking_at_the_columns():
     record, _ = recorded(parts=7)
     alive = [i for i in range(1, COUNT) if (RECORDED[i] != RECORDED[i - 1]).any()]
     for c in range(3):
@@ -230,13 +214,13 @@ def test_it_is_what_one_sees_by_looking_at_the_columns() -> None:
         assert record.step[c] == min(abs(column[i] - column[i - 1]) for i in changes)
 
 
-def test_the_ticks_are_those_of_a_recording_however_they_are_taken() -> None:
+def test_the_ticks_are_those_of_a_recording_however_they_are_taken():
     _, wanted = average_ticks(STAMPS, RECORDED, 30_000_000)
     for parts in (1, 7, COUNT - 1):
         np.testing.assert_array_equal(recorded(parts)[1], wanted)
 
 
-def test_restarted_it_forgets_all_but_the_last_change() -> None:
+def test_restarted_it_forgets_all_but_the_last_change():
     record, _ = recorded(parts=1)
     changed = record.changed.copy()
     record.restart()
@@ -247,7 +231,7 @@ def test_restarted_it_forgets_all_but_the_last_change() -> None:
     np.testing.assert_array_equal(record.low, RECORDED[-1])
 
 
-def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with() -> None:
+def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with():
     record = SampleRecord(2, 30_000_000, 10)
     record.start(0, np.array([1e300, -np.inf]))
     means = record.take(np.array([30_000_000]), np.array([[-1e300, np.nan]]))

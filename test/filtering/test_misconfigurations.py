@@ -28,7 +28,7 @@ def causes(channels: Channels) -> Counter[str]:
 
 
 @pytest.mark.parametrize('cause', WRONG)
-def test_undoing_gives_the_samples_back(cause: str) -> None:
+def test_undoing_gives_the_samples_back(cause):
     of_this_cause = [each for each in known_misconfigurations(CHANNELS) if each.cause == cause]
     wrong = WRONG[cause](SAMPLES)
     # Gravity is put back along the mean of training, which is not quite the third axis.
@@ -36,7 +36,7 @@ def test_undoing_gives_the_samples_back(cause: str) -> None:
     assert min(apart) < (0.11 if cause == 'gravity_removed' else 1e-9)
 
 
-def test_each_turn_is_there_once_and_is_reported_by_its_axes() -> None:
+def test_each_turn_is_there_once_and_is_reported_by_its_axes():
     found = causes(CHANNELS)
     half_turns = [found[f'turned_about_{axis}'] for axis in 'xyz']
     # 24 rotations but none, and as many left-handed frames.
@@ -48,7 +48,7 @@ def test_each_turn_is_there_once_and_is_reported_by_its_axes() -> None:
     assert any('(x is now y, y is now -x)' in each for each in words)
 
 
-def test_gravity_can_only_be_missing_where_it_was() -> None:
+def test_gravity_can_only_be_missing_where_it_was():
     without = replace(CHANNELS, mean=np.zeros(6))
     assert causes(CHANNELS)['gravity_removed'] == 1
     assert causes(CHANNELS)['gravity_added'] == 0
@@ -58,7 +58,7 @@ def test_gravity_can_only_be_missing_where_it_was() -> None:
     assert causes(in_g)['gravity_removed'] == causes(in_g)['gravity_added'] == 0
 
 
-def test_what_dead_channels_hide_is_not_reported_apart() -> None:
+def test_what_dead_channels_hide_is_not_reported_apart():
     planar = np.array([True, True, False, False, False, True])
     found = causes(replace(CHANNELS, live=planar))
     assert found['sign_of_az'] == found['sign_of_wx'] == 0
@@ -73,6 +73,6 @@ def test_what_dead_channels_hide_is_not_reported_apart() -> None:
     assert len(set(effects)) == len(effects)
 
 
-def test_pixels_have_no_known_mistakes() -> None:
+def test_pixels_have_no_known_mistakes():
     names = tuple(f'pixel_{index}' for index in range(6))
     assert known_misconfigurations(replace(CHANNELS, names=names)) == ()

@@ -129,7 +129,7 @@ def knew(said: Sequence[Status]) -> bool:
 
 
 @given(histories)
-def test_the_same_as_from_all_that_was_seen(history: list[TickDiagnostics]) -> None:
+def test_the_same_as_from_all_that_was_seen(history):
     """No status is better than its signs; any but tracking has a cause and a sentence."""
     verdicts = run(history)
     assert [each.status for each in verdicts] == naive_statuses(history, LIMITS)
@@ -155,9 +155,7 @@ def test_the_same_as_from_all_that_was_seen(history: list[TickDiagnostics]) -> N
 
 
 @given(histories, histories)
-def test_a_reset_leaves_no_trace(
-    first: list[TickDiagnostics], second: list[TickDiagnostics]
-) -> None:
+def test_a_reset_leaves_no_trace(first, second):
     machine = StateMachine(LIMITS, 20)
     run(first, machine)
     machine.reset()
@@ -187,7 +185,7 @@ CASES = {
 
 
 @pytest.mark.parametrize('cause', CASES)
-def test_each_cause(cause: str) -> None:
+def test_each_cause(cause):
     history, status, part = CASES[cause]
     verdict = run(history)[-1]
     assert (verdict.status, verdict.cause) == (status, cause)
@@ -196,12 +194,12 @@ def test_each_cause(cause: str) -> None:
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
-def test_a_finding_names_why_the_input_is_novel() -> None:
+def test_a_finding_names_why_the_input_is_novel():
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
 
-def test_nothing_is_sure_from_a_gap_on(machine: StateMachine) -> None:
+def test_nothing_is_sure_from_a_gap_on(machine):
     run([GOOD], machine)
     machine.pause()
     assert (machine.status, machine.cause) == (Status.UNSURE, 'gap')
@@ -210,7 +208,7 @@ def test_nothing_is_sure_from_a_gap_on(machine: StateMachine) -> None:
     assert machine.step(GOOD).status is Status.TRACKING
 
 
-def test_what_was_wrong_before_a_gap_is_not_blamed_for_it(machine: StateMachine) -> None:
+def test_what_was_wrong_before_a_gap_is_not_blamed_for_it(machine):
     assert run([GOOD, GOOD._replace(finding=REFUSING)], machine)[-1].status is Status.REFUSED
     machine.pause()
     after = run([GAP] * STEADY, machine)
@@ -219,7 +217,7 @@ def test_what_was_wrong_before_a_gap_is_not_blamed_for_it(machine: StateMachine)
     assert run([GAP._replace(finding=REFUSING)] * STEADY, machine)[-1].cause == 'reversed'
 
 
-def test_a_gap_makes_nothing_better_and_forgives_contradictions(machine: StateMachine) -> None:
+def test_a_gap_makes_nothing_better_and_forgives_contradictions(machine):
     run([GOOD, GOOD._replace(novelty=3.0)], machine)
     machine.pause()
     assert {each.status for each in run([GAP] * 30, machine)} == {Status.LOST}

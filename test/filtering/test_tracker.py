@@ -15,8 +15,7 @@ from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
 from two_manifold_ros.filtering.tracker import PositionModes, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
-from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.rest import RestRule
 
@@ -44,7 +43,7 @@ def contrary_model(spectral_model: Model) -> Model:
     return replace(spectral_model, operator=operator)
 
 
-def test_an_escaped_state_starts_from_the_window(spectral_model: Model, stream: Stream) -> None:
+def test_an_escaped_state_starts_from_the_window(spectral_model, stream):
     narrow = replace(spectral_model, state_bound=1e-9)
     live = Filter(narrow)
     found = feed(live, stream[:60])
@@ -55,7 +54,7 @@ def test_an_escaped_state_starts_from_the_window(spectral_model: Model, stream: 
         )
 
 
-def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model: Model) -> None:
+def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model):
     tracker = Tracker(replace(spectral_model, state_bound=1e-9))
     channels = spectral_model.channels
     for tick in range(spectral_model.window + 1):
@@ -65,7 +64,7 @@ def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model:
     np.testing.assert_array_equal(tracker.belief.state, prior.state)
 
 
-def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: Stream) -> None:
+def test_the_warm_start_knows_where_the_car_is(spectral_model, stream):
     """Restarted at every tick, the filter still agrees with the one that never was."""
     restarted = feed(Filter(replace(spectral_model, state_bound=1e-9)), stream)
     usual = feed(Filter(spectral_model), stream)
@@ -77,7 +76,7 @@ def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: St
     assert np.median(apart) < 0.3
 
 
-def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) -> None:
+def test_observations_that_fit_nothing(contrary_model, stream):
     live = Filter(contrary_model)
     found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
     assert all(each.evidence <= 0.0 for each in found)
@@ -88,7 +87,7 @@ def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) ->
         np.testing.assert_allclose(found[tick].state, wanted, atol=1e-9)
 
 
-def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Stream) -> None:
+def test_a_gap_forgives_rejected_observations(contrary_model, stream):
     live = Filter(contrary_model)
     feed(live, stream[:REJECTED_BEFORE_RESTART])
     feed(live, stream[REJECTED_BEFORE_RESTART + 5 : 2 * REJECTED_BEFORE_RESTART + 5])
@@ -96,9 +95,7 @@ def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Str
     assert live.counters['restarts'] == 0
 
 
-def test_an_observation_unlike_any_in_training_is_passed_over(
-    spectral_model: Model, stream: Stream
-) -> None:
+def test_an_observation_unlike_any_in_training_is_passed_over(spectral_model, stream):
     """The belief moves on as if the tick had no observation."""
     belief = Belief(spectral_model.tables, spectral_model.operator)
     means = np.array([sample for _, sample in stream[:30]])
@@ -112,9 +109,7 @@ def test_an_observation_unlike_any_in_training_is_passed_over(
     np.testing.assert_allclose(after, belief.state)
 
 
-def test_a_belief_that_everything_contradicts_is_lost(
-    contrary_model: Model, spectral_model: Model, stream: Stream
-) -> None:
+def test_a_belief_that_everything_contradicts_is_lost(contrary_model, spectral_model, stream):
     found = feed(Filter(contrary_model), stream[:100])
     width = contrary_model.window
     assert [each.status for each in found[width:]] == [Status.LOST] * len(found[width:])
@@ -137,7 +132,7 @@ def at_rest(model: Model, ticks: int) -> np.ndarray:
     return channels.mean + 1e-5 * channels.scale * rng.normal(size=(ticks, len(channels.mean)))
 
 
-def test_how_long_it_stood_makes_no_difference(standing_model: Model, stream: Stream) -> None:
+def test_how_long_it_stood_makes_no_difference(standing_model, stream):
     values = np.array([sample for _, sample in stream])
     after = []
     for ticks in (TICKS + 1, 300):
@@ -153,7 +148,7 @@ def test_how_long_it_stood_makes_no_difference(standing_model: Model, stream: St
     assert after[0] == after[1]
 
 
-def test_the_estimate_is_held_and_reported(standing_model: Model, stream: Stream) -> None:
+def test_the_estimate_is_held_and_reported(standing_model, stream):
     """A vehicle stands for 100 ticks after it has driven."""
     period, begin = standing_model.period_ns, stream[DRIVEN][0]
     stop = enumerate(at_rest(standing_model, 100))
@@ -173,9 +168,7 @@ def test_the_estimate_is_held_and_reported(standing_model: Model, stream: Stream
     assert (np.linalg.eigvalsh(first.covariances) > 0.0).all()
 
 
-def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
-    standing_model: Model, driven: Tracker, stream: Stream
-) -> None:
+def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model, driven, stream):
     frozen = standing_model.novelty.still + standing_model.window
     steps = [driven.update(stream[DRIVEN][1]) for _ in range(frozen + 3)]
     # As soon as it works again nothing is held against it.
@@ -187,9 +180,7 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
     assert max(first.novelty, healthy.novelty) < NOVEL < last.novelty
 
 
-def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(
-    standing_model: Model, driven: Tracker, stream: Stream
-) -> None:
+def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(standing_model, driven, stream):
     rest = at_rest(standing_model, 20)
     for each in rest[:10]:
         driven.update(each)
@@ -203,7 +194,7 @@ def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(
     assert driven.seen == 1
 
 
-def test_a_reset_forgets_that_it_stood(standing_model: Model, stream: Stream) -> None:
+def test_a_reset_forgets_that_it_stood(standing_model, stream):
     tracker = Tracker(standing_model)
     values = np.concatenate(
         [[sample for _, sample in stream[:DRIVEN]], at_rest(standing_model, 9)]
@@ -230,9 +221,7 @@ def driven(standing_model: Model, stream: Stream) -> Tracker:
     return tracker
 
 
-def test_it_is_right_at_every_tick_and_its_ellipses_hold(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_it_is_right_at_every_tick_and_its_ellipses_hold(slot_car_model, slot_car_laps):
     now, _, later = evaluate(slot_car_model, [slot_car_laps[1]]).scores
     assert now.model.published_share == 1.0
     assert now.model.all.rmse_m < 0.06
@@ -242,8 +231,8 @@ def test_it_is_right_at_every_tick_and_its_ellipses_hold(
 
 @pytest.mark.long
 def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
-    live: Filter, slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+    live, slot_car_model, slot_car_laps
+):
     """It stops within a tick, which no vehicle can; what it knew must not be lost for that."""
     stamps, samples = slot_car_laps[1].imu.stamps, slot_car_laps[1].imu.samples
     stop, still = 150, 600
@@ -262,7 +251,7 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
 
 
 @pytest.mark.parametrize('shift', [(5e5, 5.4e6), (-3e7, 3e7)])
-def test_particles_are_the_same_places_at_large_coordinates(shift: tuple[float, float]) -> None:
+def test_particles_are_the_same_places_at_large_coordinates(shift):
     rng = np.random.default_rng(2)
     angle = np.sort(rng.uniform(0.0, 2.0 * np.pi, 400))
     track = np.column_stack([5.0 * np.cos(angle), 2.0 * np.sin(angle)])

@@ -45,7 +45,7 @@ def session(slot_car_model: RouteModel) -> Session:
 
 @settings(max_examples=25)
 @given(messages=imu_messages())
-def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> None:
+def test_a_stream_of_any_messages(session, messages):
     session.reset('test')
     before = session.counts()
     published = []
@@ -68,7 +68,7 @@ def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> No
     encoding=strategies.sampled_from([*ENCODINGS, '', 'yuv']),
     size=strategies.integers(0, 200),
 )
-def test_an_image_of_any_sizes(numbers: tuple[int, ...], encoding: str, size: int) -> None:
+def test_an_image_of_any_sizes(numbers, encoding, size):
     image = make_image(np.zeros((1, size, 1), np.uint8), encoding)
     image.height, image.width, image.step, image.is_bigendian = numbers
     try:

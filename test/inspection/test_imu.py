@@ -32,14 +32,12 @@ def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:
         ((0.0, 0.0, 32.2), 5.0, 'unclear', ''),
     ],
 )
-def test_verdicts(
-    gravity: tuple[float, float, float], strength: float, verdict: str, up_axis: str
-) -> None:
+def test_verdicts(gravity, strength, verdict, up_axis):
     measured = measure_gravity(driving(gravity, strength))
     assert (measured.verdict, measured.up_axis) == (verdict, up_axis)
 
 
-def test_an_axis_that_follows_the_gyroscope_may_be_gravity_in_si_units_but_not_in_g() -> None:
+def test_an_axis_that_follows_the_gyroscope_may_be_gravity_in_si_units_but_not_in_g():
     """As it does in banked curves, or beside the vehicle's own acceleration."""
     samples = driving((0.0, 1.0, 0.0), 0.1)
     assert measure_gravity(samples).verdict == 'g'
@@ -57,7 +55,7 @@ def noise() -> np.ndarray:
     return np.random.default_rng(0).normal(size=(1000, 6))
 
 
-def test_a_constant_channel_is_dead_whatever_its_value() -> None:
+def test_a_constant_channel_is_dead_whatever_its_value():
     samples = noise()
     samples[:, 2] = 9.81
     samples[:, 4] = 0.0
@@ -79,9 +77,7 @@ def test_a_constant_channel_is_dead_whatever_its_value() -> None:
         ([(200, 208)], 20, ()),
     ],
 )
-def test_where_a_sensor_is_stuck(
-    same: list[tuple[int, int]], period: int, found: tuple[Stretch, ...]
-) -> None:
+def test_where_a_sensor_is_stuck(same, period, found):
     samples = noise()
     samples[:, 1] = 0.0
     for start, stop in same:
@@ -94,7 +90,7 @@ START = 1_700_000_000 * 10**9
 EVEN = START + np.arange(300) * 20 * MS
 
 
-def test_an_even_stream() -> None:
+def test_an_even_stream():
     timing = measure_timing(START + np.arange(101) * 10 * MS, START - 500 * MS)
     assert (timing.count, timing.start_s, timing.duration_s) == (101, 0.5, 1.0)
     assert timing.rate_hz == pytest.approx(100.0)
@@ -104,7 +100,7 @@ def test_an_even_stream() -> None:
     assert (timing.duplicates, timing.backward, timing.zero) == (0, 0, 0)
 
 
-def test_jitter_and_its_histogram() -> None:
+def test_jitter_and_its_histogram():
     intervals = np.array([10] * 80 + [6] * 10 + [14] * 10) * MS
     timing = measure_timing(START + np.cumsum(intervals), START)
     assert timing.rate_hz == pytest.approx(100.0)
@@ -125,7 +121,7 @@ def test_jitter_and_its_histogram() -> None:
         ([10] * 50 + [5000] + [10] * 50, (Stretch(0.5, 5.0),)),
     ],
 )
-def test_gaps(steps: list[int], gaps: tuple[Stretch, ...]) -> None:
+def test_gaps(steps, gaps):
     stamps = START + np.cumsum(steps) * MS
     timing = measure_timing(stamps, START)
     assert timing.gaps == gaps
@@ -135,14 +131,14 @@ def test_gaps(steps: list[int], gaps: tuple[Stretch, ...]) -> None:
         assert timing.jitter_std_s == pytest.approx(0.0, abs=1e-12)
 
 
-def test_gaps_of_what_is_interpolated_are_the_holes_of_training() -> None:
+def test_gaps_of_what_is_interpolated_are_the_holes_of_training():
     steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
     timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
     assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
     assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
 
 
-def test_wrong_stamps_make_no_gap_and_are_counted() -> None:
+def test_wrong_stamps_make_no_gap_and_are_counted():
     late = np.arange(300)
     late[::10] += 15
     assert measure_timing(EVEN[np.argsort(late, kind='stable')], START).gaps == ()
@@ -154,7 +150,7 @@ def test_wrong_stamps_make_no_gap_and_are_counted() -> None:
     assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 3)
 
 
-def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used() -> None:
+def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used():
     timing = measure_timing(np.array([START]), START)
     assert (timing.rate_hz, timing.duration_s, timing.histogram) == (0.0, 0.0, ())
     assert timing.gap_s > 0
@@ -162,7 +158,7 @@ def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used() -> No
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
 
 
-def test_only_the_longest_stretches_are_listed() -> None:
+def test_only_the_longest_stretches_are_listed():
     stretches = [Stretch(float(start), float(start)) for start in range(7)]
     assert listed(stretches, most=2) == '5.00 s from 5.0 s on, 6.00 s from 6.0 s on and 5 shorter'
     assert listed(stretches[1:2]) == '1.00 s from 1.0 s on'

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 import json
-from pathlib import Path
 import re
 
 from ellipse import drive
@@ -80,11 +79,11 @@ def put(where: object, value: object) -> Change:
         (put(slice(1000, 1200), [0.1, 0.2, 9.8, 0.0, 0.0, 0.7]), {'imu_stuck'}),
     ],
 )
-def test_faults_of_the_samples(change: Change, expected: set[str]) -> None:
+def test_faults_of_the_samples(change, expected):
     assert codes(changed(drive(), 'samples', change)) == expected
 
 
-def test_absurd_values_are_counted_by_channel_and_spoil_nothing() -> None:
+def test_absurd_values_are_counted_by_channel_and_spoil_nothing():
     spoiled = changed(drive(), 'samples', put(([7, 8, 9], [0, 0, 5]), [1e300, -1e300, 1e15]))
     report = inspect_recording(spoiled)
     (finding,) = report.findings
@@ -110,7 +109,7 @@ def test_absurd_values_are_counted_by_channel_and_spoil_nothing() -> None:
         ),
     ],
 )  # fmt: skip
-def test_faults_of_the_stamps(change: Change, expected: set[str]) -> None:
+def test_faults_of_the_stamps(change, expected):
     recording = changed(drive(), 'stamps', change)
     assert codes(recording) >= expected
     timing = inspect_recording(recording).imu.timing
@@ -120,7 +119,7 @@ def test_faults_of_the_stamps(change: Change, expected: set[str]) -> None:
     assert timing.apart == 0
 
 
-def test_a_gap_is_placed() -> None:
+def test_a_gap_is_placed():
     recording = drive()
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) / 1e9
     cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
@@ -140,11 +139,11 @@ def test_a_gap_is_placed() -> None:
         (put(slice(None), [1.0, 1.0]), {'no_laps', 'standing', 'offset_unknown'}),
     ],
 )
-def test_faults_of_the_positions(change: Change, expected: set[str]) -> None:
+def test_faults_of_the_positions(change, expected):
     assert codes(changed(drive(), 'positions', change)) >= expected
 
 
-def test_positions_that_are_left_out_distort_nothing() -> None:
+def test_positions_that_are_left_out_distort_nothing():
     faulty = changed(drive(), 'positions', put((slice(500, 510), 1), 4e4))
     before, after = (inspect_recording(each).positions for each in (drive(), faulty))
     assert (before.left_out, after.left_out) == (0, 10)
@@ -155,7 +154,7 @@ def test_positions_that_are_left_out_distort_nothing() -> None:
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
-def test_a_time_offset(late_s: float, side: str) -> None:
+def test_a_time_offset(late_s, side):
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
     sentence = finding.sentence
@@ -174,7 +173,7 @@ def warned(*recordings: Recording, rate_hz: float | None = None) -> list[str]:
     return list(training_warnings([inspect_recording(each) for each in recordings], rate_hz))
 
 
-def test_training_is_reported_of_one_lag_once() -> None:
+def test_training_is_reported_of_one_lag_once():
     late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
     (sentence,) = warned(*late)
     assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
@@ -187,7 +186,7 @@ def test_training_is_reported_of_one_lag_once() -> None:
     assert not warned(short)
 
 
-def test_where_positions_are_missing_is_said() -> None:
+def test_where_positions_are_missing_is_said():
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     for hole_s, found in ((2.0, set()), (3.0, {'positions_missing', 'position_gaps'})):
@@ -199,13 +198,13 @@ def test_where_positions_are_missing_is_said() -> None:
     assert any(words in sentence for sentence in sentences)
 
 
-def test_clocks_that_have_nothing_in_common() -> None:
+def test_clocks_that_have_nothing_in_common():
     report = inspect_recording(drive(late_s=3600.0))
     assert [finding.code for finding in report.findings] == ['clocks_differ']
     assert '3600.0 s after the first sample' in report.findings[0].sentence
 
 
-def test_a_bag_that_looped_is_inspected_up_to_the_loop() -> None:
+def test_a_bag_that_looped_is_inspected_up_to_the_loop():
     once = drive(late_s=0.2)
 
     def looped(stream: object, name: str, factor: float) -> object:
@@ -245,7 +244,7 @@ def assert_driven(
 
 
 @pytest.mark.parametrize('by_s', [3600.0, 12 * 3600.0, 86_400.0, 50 * 365 * 86_400.0])
-def test_a_clock_that_is_set_ahead_is_a_gap(by_s: float) -> None:
+def test_a_clock_that_is_set_ahead_is_a_gap(by_s):
     report = inspect_recording(changed(drive(late_s=0.2), 'clock', stepping(15.0, by_s)))
     assert {each.code for each in report.findings} == {'imu_gaps', 'position_gaps', 'time_offset'}
     assert report.positions.coverage == pytest.approx(1.0, abs=0.01)
@@ -256,9 +255,7 @@ def test_a_clock_that_is_set_ahead_is_a_gap(by_s: float) -> None:
 
 @pytest.mark.parametrize('by_s', [-2.0, -10.0, -12 * 3600.0])
 @pytest.mark.parametrize('at_s', [12.0, 23.99, 36.0])
-def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
-    at_s: float, by_s: float
-) -> None:
+def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(at_s, by_s):
     recording = drive(late_s=0.2)
     # Only some of the positions of the smaller part are there, and they do not decide.
     few = recording.positions.select(np.arange(len(recording.positions.stamps)) % 2 == 0)
@@ -268,7 +265,7 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
     assert_driven(report, max(at_s, 48.0 - at_s), 0.2, laps=0.5, rest=2.0)
 
 
-def test_late_positions_are_said_to_be_used_as_they_are() -> None:
+def test_late_positions_are_said_to_be_used_as_they_are():
     recording = drive()
     order = np.arange(len(recording.positions.stamps))
     order[100:104] = 101, 102, 103, 100
@@ -288,7 +285,7 @@ def test_late_positions_are_said_to_be_used_as_they_are() -> None:
 
 @pytest.mark.parametrize('index', [0, 100, -1])
 @pytest.mark.parametrize('by_s', [-3600.0, 86_400.0])
-def test_a_wild_stamp_of_the_imu_or_at_an_end(index: int, by_s: float) -> None:
+def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
     def change(stamps: np.ndarray) -> None:
         stamps[index] += round(by_s * 1e9)
 
@@ -301,7 +298,7 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(index: int, by_s: float) -> None:
 
 @pytest.mark.parametrize('count', [1, 2, 5])
 @pytest.mark.parametrize('by_s', [-3600.0, 30.0, 600.0, 86_400.0])
-def test_wild_stamps_of_positions_leave_all_others_as_they_are(count: int, by_s: float) -> None:
+def test_wild_stamps_of_positions_leave_all_others_as_they_are(count, by_s):
     wild = drive(late_s=0.2)
     wild.positions.stamps[100 : 100 + count] += round(by_s * 1e9)
     report = inspect_recording(wild)
@@ -312,14 +309,14 @@ def test_wild_stamps_of_positions_leave_all_others_as_they_are(count: int, by_s:
     assert_driven(report, 47.96, 0.01)
 
 
-def test_no_positions() -> None:
+def test_no_positions():
     recording = replace(drive(), positions=None)
     assert codes(recording) == {'no_positions'}
     fast = changed(recording, 'samples', scale(slice(3, 6), DEGREES))
     assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
 
 
-def test_no_samples_at_all() -> None:
+def test_no_samples_at_all():
     for recording, words in (
         (drive().between(100.0, None), 'ellipse has no IMU samples in this stretch'),
         (
@@ -333,7 +330,7 @@ def test_no_samples_at_all() -> None:
 
 
 @pytest.mark.parametrize('count', [1, 2, 5])
-def test_very_short_recordings_are_reported_on(count: int) -> None:
+def test_very_short_recordings_are_reported_on(count):
     recording = drive()
     short = replace(
         recording,
@@ -343,7 +340,7 @@ def test_very_short_recordings_are_reported_on(count: int) -> None:
     assert json.dumps(inspect_recording(short).to_json(), allow_nan=False)
 
 
-def test_warnings_come_first_and_json_is_plain() -> None:
+def test_warnings_come_first_and_json_is_plain():
     recording = changed(drive(late_s=0.2), 'samples', scale(slice(0, 6), -1.0))
     report = inspect_recording(recording)
     assert [finding.severity for finding in report.findings] == ['warning', 'info', 'info']
@@ -364,9 +361,7 @@ def test_warnings_come_first_and_json_is_plain() -> None:
         *((f'f1tenth_ipz20/run_{run}', {'dead_channels'}, None, 7.9) for run in range(1, 8)),
     ],
 )  # fmt: skip
-def test_real_recordings(
-    name: str, found: set[str], laps: float | None, lap_s: float | None, recordings_folder: Path
-) -> None:
+def test_real_recordings(name, found, laps, lap_s, recordings_folder):
     pytest.importorskip('rosbags')
     report = inspect_recording(read_recording(recordings_folder / name))
     assert {finding.code for finding in report.findings} >= found

@@ -4,7 +4,6 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from ellipse import drive
 import numpy as np
@@ -42,7 +41,7 @@ def signals(late_s: float, noise: float = 0.02) -> tuple[np.ndarray, ...]:
 
 
 @pytest.mark.parametrize('late_s', [0.013, -0.4, 1.237])
-def test_the_lag_is_found_between_the_points_of_the_grid(late_s: float) -> None:
+def test_the_lag_is_found_between_the_points_of_the_grid(late_s):
     witness = find_lag('both', *signals(late_s), STEP_S, WINDOW)
     assert witness.lag_s == pytest.approx(late_s, abs=0.003)
     assert witness.error_s < 0.003
@@ -55,7 +54,7 @@ def test_the_lag_is_found_between_the_points_of_the_grid(late_s: float) -> None:
     assert found.explained == pytest.approx(1 - rest.var() / late.var(), abs=0.01)
 
 
-def test_the_error_is_that_of_many_repetitions() -> None:
+def test_the_error_is_that_of_many_repetitions():
     early, late = signals(0.2, noise=0.0)
     random = np.random.default_rng(5)
     found = [
@@ -66,7 +65,7 @@ def test_the_error_is_that_of_many_repetitions() -> None:
     assert np.median([witness.error_s for witness in found]) == pytest.approx(spread, rel=0.4)
 
 
-def test_only_pairs_of_known_values_count() -> None:
+def test_only_pairs_of_known_values_count():
     early, late = signals(0.2)
     early[300:400] = np.nan
     late[700:800] = np.nan
@@ -74,7 +73,7 @@ def test_only_pairs_of_known_values_count() -> None:
     assert find_lag('a', early, late, STEP_S, WINDOW).lag_s == pytest.approx(0.2, abs=0.003)
 
 
-def test_noise_a_constant_a_wave_and_nothing_show_no_lag() -> None:
+def test_noise_a_constant_a_wave_and_nothing_show_no_lag():
     early, late = signals(0.0)
     wave = np.sin(2 * np.pi * np.arange(0, 60, STEP_S) / 1.5)
     noise = np.random.default_rng(9).normal(size=len(late))
@@ -112,7 +111,7 @@ def with_positions(recording: Recording, keep: np.ndarray, move: np.ndarray) -> 
 @pytest.mark.parametrize(
     ('rate_hz', 'late_s'), [(5.0, 0.3), (10.0, -0.12), (50.0, 0.05), (50.0, -0.3)]
 )
-def test_a_lag_is_recovered(rate_hz: float, late_s: float) -> None:
+def test_a_lag_is_recovered(rate_hz, late_s):
     lag = estimate_lag(late(slot_car(5, rate_hz), late_s))
     assert lag.seconds == pytest.approx(late_s, abs=max(0.01, 1 / rate_hz / 3))
     assert abs(lag.seconds - late_s) < lag.uncertainty_s < 0.05
@@ -122,7 +121,7 @@ def test_a_lag_is_recovered(rate_hz: float, late_s: float) -> None:
 
 
 @pytest.mark.parametrize(('seed', 'rate_hz'), [(5, 5.0), (5, 10.0), (6, 20.0), (5, 50.0)])
-def test_no_lag_is_no_alarm(rate_hz: float, seed: int) -> None:
+def test_no_lag_is_no_alarm(rate_hz, seed):
     lag = estimate_lag(slot_car(seed, rate_hz))
     assert lag.seconds is not None
     assert not lag.exceeds(0.0)
@@ -139,13 +138,13 @@ def test_no_lag_is_no_alarm(rate_hz: float, seed: int) -> None:
         [1, 1, 1, np.nan, 1, 1],
     ],
 )
-def test_neither_sign_nor_unit_nor_dead_axes_matter(factors: list[float]) -> None:
+def test_neither_sign_nor_unit_nor_dead_axes_matter(factors):
     recording = late(slot_car(5, 20.0), 0.15)
     lag = estimate_lag(with_imu(recording, recording.imu.samples * np.array(factors)))
     assert lag.seconds == pytest.approx(0.15, abs=0.015)
 
 
-def test_jumps_holes_and_noise_of_positions() -> None:
+def test_jumps_holes_and_noise_of_positions():
     """Those of much noise are smoothed more."""
     recording, random = late(slot_car(5, 20.0), 0.15), np.random.default_rng(0)
     count = len(recording.positions.stamps)
@@ -160,7 +159,7 @@ def test_jumps_holes_and_noise_of_positions() -> None:
     assert lag.uncertainty_s < 0.05
 
 
-def test_where_the_sensors_disagree_the_truth_is_between() -> None:
+def test_where_the_sensors_disagree_the_truth_is_between():
     recording = late(slot_car(5, 20.0), 0.15)
     samples = recording.imu.samples.copy()
     samples[2:, :3] = recording.imu.samples[:-2, :3]
@@ -171,13 +170,13 @@ def test_where_the_sensors_disagree_the_truth_is_between() -> None:
 
 
 @pytest.mark.parametrize(('lap_s', 'late_s'), [(2.0, -0.7), (3.5, 0.1), (4.0, 0.25), (2.0, 0.8)])
-def test_on_a_short_oval_a_lag_is_right_or_not_reported(lap_s: float, late_s: float) -> None:
+def test_on_a_short_oval_a_lag_is_right_or_not_reported(lap_s, late_s):
     """Half a lap later everything looks the same again."""
     lag = estimate_lag(drive(lap_s=lap_s, late_s=late_s))
     assert lag.seconds is None or lag.seconds == pytest.approx(late_s, abs=lag.uncertainty_s)
 
 
-def test_noise_and_a_silent_imu_show_no_lag() -> None:
+def test_noise_and_a_silent_imu_show_no_lag():
     recording = slot_car(5, 20.0)
     noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
     for samples in (noise, np.zeros_like(noise)):
@@ -190,7 +189,7 @@ def test_noise_and_a_silent_imu_show_no_lag() -> None:
         assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
 
 
-def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented() -> None:
+def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented():
     recording = slot_car(5, 20.0)
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
@@ -207,7 +206,7 @@ def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented() -> None
         assert estimate_lag(each).seconds is None
 
 
-def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are() -> None:
+def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are():
     unknown = Lag(None, np.inf, ())
     agreed = agreed_lags([Lag(0.04, 0.02, ()), Lag(0.05, 0.04, ()), unknown])
     assert len(set(agreed)) == 1
@@ -217,7 +216,7 @@ def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are() -> N
         assert agreed_lags(lags) == lags
 
 
-def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
+def test_real_runs_of_one_machine_agree(recordings_folder):
     lags = [
         estimate_lag(read_recording(str(recordings_folder / 'f1tenth_ipz20' / f'run_{run}')))
         for run in range(1, 8)
@@ -228,7 +227,7 @@ def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
 @pytest.mark.parametrize(
     ('wanted', 'words'), [('0.2', '0.200 s earlier'), ('-1', '1.000 s later')]
 )
-def test_seconds_are_taken_as_they_are(wanted: str, words: str) -> None:
+def test_seconds_are_taken_as_they_are(wanted, words):
     recording = replace(drive(), notes=('old',))
     (moved,) = put_in_step([recording], wanted)
     steps = recording.positions.stamps - moved.positions.stamps
@@ -237,7 +236,7 @@ def test_seconds_are_taken_as_they_are(wanted: str, words: str) -> None:
 
 
 @pytest.mark.parametrize('late_s', [0.3, -0.15])
-def test_the_lag_that_is_found_is_undone(late_s: float) -> None:
+def test_the_lag_that_is_found_is_undone(late_s):
     (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
     assert moved.positions.earlier_s == pytest.approx(late_s, abs=0.003)
     left = estimate_lag(moved)
@@ -245,7 +244,7 @@ def test_the_lag_that_is_found_is_undone(late_s: float) -> None:
     assert 'as found (+- 0.01' in moved.notes[0]
 
 
-def test_what_may_be_no_lag_or_is_unknown_is_left() -> None:
+def test_what_may_be_no_lag_or_is_unknown_is_left():
     silent = with_imu(drive(late_s=0.2), np.zeros_like(drive().imu.samples))
     for recording, words in (
         (drive(late_s=0.005), 'which may be none: left as they are'),
@@ -256,7 +255,7 @@ def test_what_may_be_no_lag_or_is_unknown_is_left() -> None:
         assert words in same.notes[0]
 
 
-def test_recordings_of_one_setup_move_together() -> None:
+def test_recordings_of_one_setup_move_together():
     late = drive(late_s=0.2)
     silent = with_imu(late, np.zeros_like(late.imu.samples))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
@@ -270,7 +269,7 @@ def test_recordings_of_one_setup_move_together() -> None:
 
 
 @pytest.mark.parametrize('text', ['soon', 'nan', 'inf', 'AUTO'])
-def test_anything_else_is_refused(text: str) -> None:
+def test_anything_else_is_refused(text):
     with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
         parse_position_lag(text)
     with pytest.raises(InputError, match='neither'):

@@ -28,7 +28,7 @@ def measured(recording: Recording) -> PositionReport:
     return measure_positions(recording.positions, recording.imu)
 
 
-def test_speed_and_rate_of_turn_of_a_circle() -> None:
+def test_speed_and_rate_of_turn_of_a_circle():
     seconds = np.arange(0, 20, 0.04)
     angle = 2 * np.pi * seconds / 5
     circle = 3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -39,7 +39,7 @@ def test_speed_and_rate_of_turn_of_a_circle() -> None:
     np.testing.assert_allclose(speed, 6 * np.pi / 5, rtol=0.03)
 
 
-def test_nothing_is_known_near_a_gap_and_a_jump() -> None:
+def test_nothing_is_known_near_a_gap_and_a_jump():
     seconds = np.arange(0, 20, 0.04)
     seconds = seconds[(seconds < 5) | (seconds > 6)]
     positions = ellipse(seconds)
@@ -52,11 +52,11 @@ def test_nothing_is_known_near_a_gap_and_a_jump() -> None:
 
 
 @pytest.mark.parametrize('positions', [np.zeros((500, 2)), np.zeros((3, 2))])
-def test_no_motion_without_movement(positions: np.ndarray) -> None:
+def test_no_motion_without_movement(positions):
     assert measure_motion(np.arange(len(positions)) * 0.04, positions, GAP_S) is None
 
 
-def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none() -> None:
+def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none():
     seconds = np.arange(0, 20, 0.04)
     positions = ellipse(seconds)
     positions[250:] += [3.0, 4.0]
@@ -70,7 +70,7 @@ def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none() -> 
 
 
 @pytest.mark.parametrize('lap_s', [4.0, 8.0, 11.0])
-def test_laps_are_counted_and_measured(lap_s: float) -> None:
+def test_laps_are_counted_and_measured(lap_s):
     seconds = np.arange(0, 50, 0.04)
     noise = np.random.default_rng(0).normal(scale=0.01, size=(len(seconds), 2))
     laps = laps_of(seconds, ellipse(seconds, lap_s) + noise)
@@ -80,7 +80,7 @@ def test_laps_are_counted_and_measured(lap_s: float) -> None:
     assert laps.length_m == pytest.approx(9.69, rel=0.03)
 
 
-def test_how_far_apart_laps_are_driven() -> None:
+def test_how_far_apart_laps_are_driven():
     seconds = np.arange(0, 80, 0.04)
     # From one lap of 8 s to the next the ellipse is wider by 4 cm.
     wider = 1.0 + 0.02 * np.round(seconds / 8.0)[:, None]
@@ -88,7 +88,7 @@ def test_how_far_apart_laps_are_driven() -> None:
     assert laps_of(seconds, wider * ellipse(seconds, 8.0)).apart_m == pytest.approx(0.03, abs=0.01)
 
 
-def test_a_crossing_is_not_a_lap() -> None:
+def test_a_crossing_is_not_a_lap():
     seconds = np.arange(0, 60, 0.04)
     angle = 2 * np.pi * seconds / 12
     eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
@@ -96,7 +96,7 @@ def test_a_crossing_is_not_a_lap() -> None:
     assert laps.time_s == pytest.approx(12.0, rel=0.02)
 
 
-def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
+def test_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     driven = np.arange(0, 48, 0.04)
     clock = np.where(driven > 20, driven + 15, driven)
     waiting = np.arange(20.04, 35, 0.04)
@@ -113,7 +113,7 @@ def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
     assert laps.count == pytest.approx(38 / 8, rel=0.05)
 
 
-def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
+def test_laps_that_all_have_a_gap_are_counted_as_well():
     seconds = np.arange(0, 20, 0.04)
     # Of laps of eight seconds none is without a second that is not seen.
     seen = seconds % 7.0 < 6.0
@@ -122,7 +122,7 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
 
 
-def test_laps_of_more_than_a_day() -> None:
+def test_laps_of_more_than_a_day():
     seconds = np.arange(0, 25 * 3600, 0.2)
     laps = laps_of(seconds, ellipse(seconds))
     assert laps.time_s == pytest.approx(8.0, rel=0.01)
@@ -130,7 +130,7 @@ def test_laps_of_more_than_a_day() -> None:
 
 
 @pytest.mark.parametrize('away_s', [500.0, 5_000.0, 1e8])
-def test_a_long_hole_is_none_of_the_laps(away_s: float) -> None:
+def test_a_long_hole_is_none_of_the_laps(away_s):
     driven = np.arange(0, 48, 0.04)
     seconds = np.where(driven < 20, driven, driven + away_s)
     motion = measure_motion(seconds, ellipse(driven), GAP_S)
@@ -143,7 +143,7 @@ def test_a_long_hole_is_none_of_the_laps(away_s: float) -> None:
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
-def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s: float) -> None:
+def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s):
     yaw = measured(drive(late_s=late_s)).yaw
     assert yaw.channel == 'angular_velocity.z'
     assert yaw.correlation > 0.98
@@ -151,7 +151,7 @@ def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s: float) -> Non
 
 
 @pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
-def test_unit_sign_and_axis_of_the_gyroscope(axis: int, factor: float) -> None:
+def test_unit_sign_and_axis_of_the_gyroscope(axis, factor):
     recording = drive()
     samples = recording.imu.samples.copy()
     samples[:, axis] = factor * recording.imu.samples[:, 5]
@@ -162,7 +162,7 @@ def test_unit_sign_and_axis_of_the_gyroscope(axis: int, factor: float) -> None:
     assert yaw.slope == pytest.approx(factor, rel=0.1)
 
 
-def test_coverage_is_the_share_of_imu_samples_between_positions() -> None:
+def test_coverage_is_the_share_of_imu_samples_between_positions():
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))

@@ -109,7 +109,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize('cause', CASES)
-def test_reasons(cause: str) -> None:
+def test_reasons(cause):
     level, status, known = CASES[cause]
     assessment = assess(snapshot(**known))
     assert assessment[:3] == (level, status, cause)
@@ -117,17 +117,13 @@ def test_reasons(cause: str) -> None:
 
 
 @pytest.mark.parametrize(('rejection', 'cause'), [('zero_stamp', 'no_clock'), ('malformed',) * 2])
-def test_stamps_of_a_clock_that_does_not_go_are_no_fault_of_the_driver(
-    rejection: str, cause: str
-) -> None:
+def test_stamps_of_a_clock_that_does_not_go_are_no_fault_of_the_driver(rejection, cause):
     known = snapshot(rejected={rejection: 99}, clock='no_clock', **TRACKS)
     assert assess(known)[1:3] == (Status.REFUSED, cause)
 
 
 @pytest.mark.parametrize('own', [FILLS, LOST])
-def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
-    own: dict[str, Any],
-) -> None:
+def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(own):
     finding = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
     assessment = assess(snapshot(finding=finding, **interrupted('gap', 2.6), **own))
     assert assessment[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
@@ -139,11 +135,11 @@ def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
     assert assess(snapshot(finding=doubtful, **own)).status is own['status']
 
 
-def test_every_status_has_a_level() -> None:
+def test_every_status_has_a_level():
     assert set(LEVELS) == set(Status)
 
 
-def test_one_message_after_a_silence_does_not_make_old_words_true() -> None:
+def test_one_message_after_a_silence_does_not_make_old_words_true():
     assessment = assess(snapshot(unused_s=3600.0, **TRACKS))
     assert assessment[:3] == (Level.ERROR, Status.NO_DATA, 'silent')
     assert 'no IMU message on /imu for 3600.0 s until now' in assessment.why
@@ -156,23 +152,23 @@ def test_one_message_after_a_silence_does_not_make_old_words_true() -> None:
         assert assess(snapshot(**known)).status is status
 
 
-def test_what_is_over_or_rare_is_no_reason_once_it_tracks() -> None:
+def test_what_is_over_or_rare_is_no_reason_once_it_tracks():
     rare = refused(0.3, non_finite=3) | {'rejected_share': 0.02}
     for known in (rare, interrupted('gap', 2.0)):
         assert assess(snapshot(**known, **TRACKS)).cause == ''
 
 
-def test_a_remapping_that_was_forgotten_is_reported() -> None:
+def test_a_remapping_that_was_forgotten_is_reported():
     known = snapshot(received=False, silence_s=3.0, elsewhere=('/imu/data', '/spare'))
     assert assess(known).why.endswith('the topic of the driver, /imu/data or /spare')
 
 
-def test_publishers_of_another_type_are_not_mixed_in() -> None:
+def test_publishers_of_another_type_are_not_mixed_in():
     odd = snapshot(publishers=(*DRIVER, Publisher('std_msgs/msg/String')), **TRACKS)
     assert oddities(odd) == {}
 
 
-def test_all_that_is_odd_is_reported_at_once() -> None:
+def test_all_that_is_odd_is_reported_at_once():
     found = oddities(
         snapshot(
             publishers=DRIVER * 2,
@@ -189,7 +185,7 @@ def test_all_that_is_odd_is_reported_at_once() -> None:
     assert found['too_slow'].endswith(found['malformed'])
 
 
-def test_a_camera_is_called_a_camera() -> None:
+def test_a_camera_is_called_a_camera():
     camera = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
     silent = assess(snapshot(**UNHEARD, silence_s=3.0, **camera))
     assert 'no image message on /image for 3.0 s: it has no publisher; remap image' in silent.why
@@ -210,5 +206,5 @@ def test_a_camera_is_called_a_camera() -> None:
         (1.8e9, '57 years'),
     ],
 )
-def test_durations(seconds: float, words: str) -> None:
+def test_durations(seconds, words):
     assert format_duration(seconds) == words

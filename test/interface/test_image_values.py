@@ -24,7 +24,7 @@ def naive(grey: np.ndarray, width: int, height: int) -> np.ndarray:
 
 @pytest.mark.parametrize('encoding', ENCODINGS)
 @pytest.mark.parametrize('frame', ['', 'cam', 'camera'])
-def test_every_encoding(encoding: str, frame: str) -> None:
+def test_every_encoding(encoding, frame):
     known = ENCODINGS[encoding]
     top = 256**known.depth
     dtype = np.uint8 if known.depth == 1 else np.uint16
@@ -39,7 +39,7 @@ def test_every_encoding(encoding: str, frame: str) -> None:
     np.testing.assert_allclose(values, naive(grey, 3, 2), atol=1e-12)
 
 
-def test_red_is_no_blue() -> None:
+def test_red_is_no_blue():
     red = np.zeros((4, 4, 3), np.uint8)
     red[..., 0] = 255
     whole = ImageValues(1, 1)
@@ -47,7 +47,7 @@ def test_red_is_no_blue() -> None:
     assert whole.decode(make_image(red, 'bgr8'))[2] == pytest.approx([0.114])
 
 
-def test_padding_byte_order_and_a_change_of_size_do_not_matter() -> None:
+def test_padding_byte_order_and_a_change_of_size_do_not_matter():
     shrink = ImageValues(2, 2)
     for size in (3, 6):
         pixels = RNG.integers(0, 65536, (size, size, 1)).astype(np.uint16)
@@ -57,7 +57,7 @@ def test_padding_byte_order_and_a_change_of_size_do_not_matter() -> None:
             np.testing.assert_array_equal(other, plain)
 
 
-def test_boxes_take_every_pixel_once() -> None:
+def test_boxes_take_every_pixel_once():
     for pixels, boxes in ((7, 3), (8, 4), (5, 5), (640, 16)):
         shares = overlaps(pixels, boxes)
         np.testing.assert_allclose(shares.sum(axis=1), 1.0)
@@ -67,7 +67,7 @@ def test_boxes_take_every_pixel_once() -> None:
     assert names[1] == 'pixel.0.1'
 
 
-def test_what_cannot_be_read_is_refused_in_words() -> None:
+def test_what_cannot_be_read_is_refused_in_words():
     pixels = np.zeros((4, 6, 1), np.uint8)
     good = make_image(pixels, 'mono8')
     for words, image, grid in (

@@ -40,24 +40,20 @@ def monitor() -> InputMonitor:
         ([(90, 3, 87, 0), (30, 0, 30, 0), (31, 0, 31, 0)], {'malformed': 1}),
     ],
 )
-def test_what_was_rejected_since_the_last_that_was_used(
-    counts: list[tuple[int, ...]], rejected: dict[str, int], monitor: InputMonitor
-) -> None:
+def test_what_was_rejected_since_the_last_that_was_used(counts, rejected, monitor):
     names = 'received', 'used', 'malformed', 'zero_stamp'
     found = [health(monitor, **dict(zip(names, each, strict=True))) for each in counts]
     assert found[-1].rejected == rejected
 
 
-def test_nothing_was_used_since_the_last_that_was_or_since_it_waits(
-    monitor: InputMonitor,
-) -> None:
+def test_nothing_was_used_since_the_last_that_was_or_since_it_waits(monitor):
     arrivals = Arrivals()
     assert health(monitor, arrivals).unused_s == 9.0
     arrivals.take(SECOND, 'imu', perf_counter_ns() - 2 * SECOND, used=True, broke=False)
     assert 2.0 <= health(monitor, arrivals).unused_s < 9.0
 
 
-def test_what_happened_in_the_last_second_is_reported_once(monitor: InputMonitor) -> None:
+def test_what_happened_in_the_last_second_is_reported_once(monitor):
     arrivals = Arrivals()
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)
@@ -88,9 +84,7 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor: InputMonitor
         [(5, 1, 1, NAN), (5, 2, 1, 5.0)],
     ],
 )
-def test_the_rate_of_usable_messages(
-    seconds: list[tuple[int, float, float, float]], monitor: InputMonitor
-) -> None:
+def test_the_rate_of_usable_messages(seconds, monitor):
     """After each second of so many, the newest of which arrived and is stamped then."""
     for used, arrived_s, stamp_s, rate_hz in seconds:
         arrivals = Arrivals()
@@ -115,13 +109,7 @@ def test_the_rate_of_usable_messages(
         (True, (100, 40), '', 'back by 60 s'),
     ],
 )
-def test_trouble_and_steps_of_the_ros_clock(
-    simulated: bool,
-    times: tuple[float, ...],
-    trouble: str,
-    set_by: str,
-    monitor: InputMonitor,
-) -> None:
+def test_trouble_and_steps_of_the_ros_clock(simulated, times, trouble, set_by, monitor):
     for second, shown in enumerate(times):
         clocks = round(shown * SECOND), float(second)
         events = monitor.update(Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
@@ -139,7 +127,7 @@ def test_trouble_and_steps_of_the_ros_clock(
         ('imu_link', -1.0, ['linear_acceleration_not_measured']),
     ],
 )
-def test_what_does_not_fit_the_model(frame: str, covariance: float, causes: list[str]) -> None:
+def test_what_does_not_fit_the_model(frame, covariance, causes):
     # Only what the model needs has to be measured.
     covariances = {'linear_acceleration': covariance, 'angular_velocity': covariance}
     assert list(imu_complaints(frame, covariances, MODEL, '/imu')) == causes

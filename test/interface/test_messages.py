@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 import math
 import struct
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,9 +49,7 @@ def numbers(value: object) -> Iterator[float]:
         yield value
 
 
-def test_every_topic_of_the_table_but_those_about_the_node_is_published(
-    estimate: Estimate, scene: Scene
-) -> None:
+def test_every_topic_of_the_table_but_those_about_the_node_is_published(estimate, scene):
     published = {name: kind for name, kind, _ in messages_of(estimate, scene)}
     expected = {name: topic.msgtype for name, topic in PUBLISHED.items()}
     del expected['status'], expected['diagnostics']
@@ -62,19 +59,19 @@ def test_every_topic_of_the_table_but_those_about_the_node_is_published(
     assert few == expected.keys() - {'particles'}
 
 
-def test_every_number_is_finite(estimate: Estimate, scene: Scene) -> None:
+def test_every_number_is_finite(estimate, scene):
     scene.model.track = np.full((4, 2), np.nan)
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
     for name, _, message in messages_of(still, scene):
         assert all(math.isfinite(number) for number in numbers(message)), name
 
 
-def test_nothing_is_published_that_is_not_valid(estimate: Estimate, scene: Scene) -> None:
+def test_nothing_is_published_that_is_not_valid(estimate, scene):
     filling = replace(estimate, status=Status.FILLING)
     assert list(messages_of(filling, scene)) == []
 
 
-def test_messages_fit_their_types(estimate: Estimate, scene: Scene) -> None:
+def test_messages_fit_their_types(estimate, scene):
     pytest.importorskip('rosbags')
     from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
 
@@ -83,7 +80,7 @@ def test_messages_fit_their_types(estimate: Estimate, scene: Scene) -> None:
         assert len(builder.serialise(msgtype, message)) > 0
 
 
-def test_frames_are_the_users_or_those_of_positions_and_vehicle(model: SimpleNamespace) -> None:
+def test_frames_are_the_users_or_those_of_positions_and_vehicle(model):
     assert choose_scene(model) == Scene(model, 'arena', 'base_link')
     assert choose_scene(model, 'world', 'car') == Scene(model, 'world', 'car')
     # The fixed frame of the rviz layout, and what REP-105 calls such a frame.
@@ -91,7 +88,7 @@ def test_frames_are_the_users_or_those_of_positions_and_vehicle(model: SimpleNam
     assert choose_scene(model).track == 'map'
 
 
-def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -> None:
+def test_the_position_faces_along_the_course(build, estimate):
     message = build('position')
     assert message['header'] == HEADER
     pose, half = message['pose']['pose'], math.sqrt(0.5)
@@ -109,7 +106,7 @@ def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -
         assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
 
 
-def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build: Build) -> None:
+def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build):
     message, position = build('odometry'), build('position')
     assert (message['header'], message['child_frame_id']) == (HEADER, 'base_link')
     assert message['pose']['pose'] == position['pose']['pose']
@@ -122,9 +119,7 @@ def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build: Build) -
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
 
 
-def test_the_path_lies_in_the_future_and_faces_the_next_pose(
-    build: Build, estimate: Estimate
-) -> None:
+def test_the_path_lies_in_the_future_and_faces_the_next_pose(build, estimate):
     poses = build('predicted_path')['poses']
     stamps = [pose['header']['stamp'] for pose in poses]
     elapsed = [stamp['sec'] * 10**9 + stamp['nanosec'] - estimate.stamp_ns for stamp in stamps]
@@ -141,7 +136,7 @@ def test_the_path_lies_in_the_future_and_faces_the_next_pose(
     np.testing.assert_allclose(yaws(still), [math.pi / 2] * 3)
 
 
-def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) -> None:
+def test_the_latent_state_is_a_labelled_array(build, estimate):
     state = np.array([3, math.nan, 0.125])
     message = build('latent_state', state=state)
     seconds, nanoseconds, *numbers = message['data']
@@ -154,14 +149,14 @@ def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) 
     assert isinstance(labelled_array(0, {'used': 3})['data'][2], float)
 
 
-def test_learning_is_not_reported_unless_all_of_it_is_finite() -> None:
+def test_learning_is_not_reported_unless_all_of_it_is_finite():
     message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
     assert message['data'] == [7.0, 0.0, 12.5, 2.0]
     for number in (math.nan, math.inf):
         assert learning_message(7 * 10**9, {'error_m': number}) is None
 
 
-def test_particles_are_points_and_their_weights(build: Build) -> None:
+def test_particles_are_points_and_their_weights(build):
     message = build('particles')
     assert message['header'] == HEADER
     assert (message['height'], message['width'], message['is_bigendian']) == (1, 2, False)
@@ -179,7 +174,7 @@ def test_particles_are_points_and_their_weights(build: Build) -> None:
     assert empty['width'] == empty['row_step'] == len(empty['data']) == 0
 
 
-def test_rclpy_takes_particles(build: Build) -> None:
+def test_rclpy_takes_particles(build):
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
 
@@ -192,7 +187,7 @@ def test_rclpy_takes_particles(build: Build) -> None:
     assert {each.datatype for each in heard.fields} == {constants.FLOAT32}
 
 
-def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples() -> None:
+def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples():
     angle = 0.7
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     covariance = turn @ np.diag([4.0, 1.0]) @ turn.T
@@ -205,14 +200,14 @@ def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples()
     assert inside.mean() == pytest.approx(0.95, abs=0.005)
 
 
-def test_runs_are_split_at_seams_and_single_points_dropped() -> None:
+def test_runs_are_split_at_seams_and_single_points_dropped():
     gap = [np.nan, np.nan]
     track = np.array([gap, [0, 0], [1, 0], gap, gap, [5, 5], gap, [2, 0], [3, 0], [4, 1]])
     runs = DrawnTrack(track).runs
     assert [run.tolist() for run in runs] == [[[0, 0], [1, 0]], [[2, 0], [3, 0], [4, 1]]]
 
 
-def test_many_laps_are_thinned_but_keep_their_ends_and_shape() -> None:
+def test_many_laps_are_thinned_but_keep_their_ends_and_shape():
     angle = np.linspace(0, 2 * np.pi * 100, 50_000)
     track = np.column_stack([np.cos(angle), np.sin(angle)])
     parts = track, track[:777]
@@ -223,7 +218,7 @@ def test_many_laps_are_thinned_but_keep_their_ends_and_shape() -> None:
         np.testing.assert_allclose(np.hypot(*run.T), 1.0)
 
 
-def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is() -> None:
+def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is():
     angle = np.linspace(0, 2 * np.pi, 1000)
     track = np.column_stack([30.0 * np.cos(angle), 10.0 * np.sin(angle)])
     shift = np.array([5e5, 5.4e6])
@@ -246,7 +241,7 @@ def by_namespace(message: Message) -> dict[str, list[Message]]:
     return found
 
 
-def test_markers_of_position_path_and_growing_ellipses(build: Build, estimate: Estimate) -> None:
+def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     found = by_namespace(build('markers'))
     assert sorted(found) == ['ellipse', 'position', 'predicted_path']
     assert found['position'][0]['type'] == SPHERE
@@ -262,7 +257,7 @@ def test_markers_of_position_path_and_growing_ellipses(build: Build, estimate: E
     assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']
 
 
-def test_the_track_comes_once_a_second_as_one_strip_per_run(build: Build) -> None:
+def test_the_track_comes_once_a_second_as_one_strip_per_run(build):
     with_track = [
         tick for tick in range(60, 101) if 'track' in by_namespace(build('markers', tick=tick))
     ]
@@ -272,7 +267,7 @@ def test_the_track_comes_once_a_second_as_one_strip_per_run(build: Build) -> Non
     assert {marker['type'] for marker in strips} == {LINE_STRIP}
 
 
-def test_markers_vanish_unless_renewed(build: Build) -> None:
+def test_markers_vanish_unless_renewed(build):
     for name, markers in by_namespace(build('markers', tick=60)).items():
         for marker in markers:
             seconds = marker['lifetime']['sec'] + marker['lifetime']['nanosec'] / 1e9

@@ -111,9 +111,7 @@ def bench(drive: SlotCarRun, model_path: Path) -> Bench:
     return Bench(drive, model_path)
 
 
-def test_the_other_model_takes_over_without_a_gap(
-    bench: Bench, other: Model, other_path: Path, drive: SlotCarRun
-) -> None:
+def test_the_other_model_takes_over_without_a_gap(bench, other, other_path, drive):
     bench.load(other_path, before=400)
     before = bench.session.counts()
     bench.go(100)
@@ -139,9 +137,7 @@ def test_the_other_model_takes_over_without_a_gap(
     np.testing.assert_array_equal(wanted[-1].state, bench.published[-1].state)
 
 
-def test_what_comes_while_it_loads_is_not_missed(
-    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch):
     loading = Event()
     monkeypatch.setattr(
         model_swap, 'load_model', lambda path: loading.wait(10.0) and load_model(path)
@@ -161,7 +157,7 @@ def test_what_comes_while_it_loads_is_not_missed(
     assert bench.gaps().max() < 2.0
 
 
-def test_it_waits_until_the_other_one_has_seen_a_window(bench: Bench, slower_path: Path) -> None:
+def test_it_waits_until_the_other_one_has_seen_a_window(bench, slower_path):
     bench.load(slower_path, before=150)
     bench.go(100)
     assert bench.swap.state == 'waiting'
@@ -172,9 +168,7 @@ def test_it_waits_until_the_other_one_has_seen_a_window(bench: Bench, slower_pat
     assert len(bench.published[-1].positions) == 4
 
 
-def test_the_first_one_is_taken_back_once(
-    bench: Bench, model_path: Path, other_path: Path
-) -> None:
+def test_the_first_one_is_taken_back_once(bench, model_path, other_path):
     assert 'no earlier model' in bench.swap.take_back()
     bench.load(other_path, before=300)
     bench.load(None, before=100)
@@ -190,8 +184,8 @@ def test_the_first_one_is_taken_back_once(
 
 
 def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
-    bench: Bench, model_path: Path, other: Model, tmp_path: Path
-) -> None:
+    bench, model_path, other, tmp_path
+):
     path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
     save_model(other, path)
     link.symlink_to(path)
@@ -211,7 +205,7 @@ def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
     bench.load(path)
 
 
-def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
     broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
     assert bench.swap.start('') == (
@@ -231,8 +225,8 @@ def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
 
 @pytest.mark.parametrize('running', [False, True])
 def test_a_bug_is_reported_with_its_traceback_and_does_not_stop_the_one_in_use(
-    running: bool, bench: Bench, slower_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    running, bench, slower_path, monkeypatch
+):
     if not running:
         monkeypatch.setattr(model_swap, 'load_model', divide_by_zero)
     successor = bench.load(slower_path, before=150)
@@ -244,9 +238,7 @@ def test_a_bug_is_reported_with_its_traceback_and_does_not_stop_the_one_in_use(
     assert 'Traceback' in bench.said[-1]
 
 
-def test_what_comes_when_the_thread_ends_is_not_lost(
-    bench: Bench, other_path: Path, drive: SlotCarRun
-) -> None:
+def test_what_comes_when_the_thread_ends_is_not_lost(bench, other_path, drive):
     successor = bench.load(other_path, before=400)
     # As if the thread had ended between their coming and the question whether it has.
     late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
@@ -266,13 +258,8 @@ def test_what_comes_when_the_thread_ends_is_not_lost(
     ],
 )
 def test_a_model_that_is_silent_is_not_taken_from_one_that_tracks(
-    part: str,
-    changes: dict[str, object],
-    state: str,
-    bench: Bench,
-    other: Model,
-    saved: Callable[[Model], Path],
-) -> None:
+    part, changes, state, bench, other, saved
+):
     path = saved(replace(other, **{part: replace(getattr(other, part), **changes)}))
     bench.load(path, before=300)
     bench.go(5 * 39)
@@ -286,7 +273,7 @@ def test_a_model_that_is_silent_is_not_taken_from_one_that_tracks(
     assert bench.swap.swaps == 1
 
 
-def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Path) -> None:
+def test_a_reset_reaches_the_one_that_is_made_ready(bench, other_path):
     bench.go(300)
     bench.swap.start(str(other_path))
     bench.session.reset('a test')
@@ -303,7 +290,7 @@ def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Pa
     assert bench.session.counts()['resets'] == 1
 
 
-def test_without_messages_there_is_nothing_to_wait_for(bench: Bench, other_path: Path) -> None:
+def test_without_messages_there_is_nothing_to_wait_for(bench, other_path):
     bench.go(120)
     bench.session.reset('a test')
     bench.load(other_path, before=10)
@@ -311,7 +298,7 @@ def test_without_messages_there_is_nothing_to_wait_for(bench: Bench, other_path:
     assert bench.swap.swaps == 1
 
 
-def test_the_buffer_of_samples_is_bounded(drive: SlotCarRun, model_path: Path) -> None:
+def test_the_buffer_of_samples_is_bounded(drive, model_path):
     bench = Bench(drive, model_path, kept=50)
     bench.go(120)
     kept = bench.session.newest_samples()
@@ -332,8 +319,8 @@ def test_the_buffer_of_samples_is_bounded(drive: SlotCarRun, model_path: Path) -
     ids=str,
 )
 def test_what_would_change_the_meaning_of_the_numbers_is_refused(
-    changes: dict[str, object], words: str, other: Model, model_path: Path
-) -> None:
+    changes, words, other, model_path
+):
     present = load_model(model_path)
     check_successor(other, present, 'm')
     check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
@@ -341,7 +328,7 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(
         check_successor(replace(other, **changes), present, 'm')
 
 
-def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Path) -> None:
+def test_a_model_of_a_camera_does_not_run_on_an_imu(other, model_path):
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
@@ -350,9 +337,7 @@ def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Pa
         check_successor(camera, load_model(model_path), 'm')
 
 
-def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(
-    drive: SlotCarRun, other: Model
-) -> None:
+def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, other):
     live = Filter(other)
     for stamp_ns, sample in zip(drive.stamps_ns.tolist()[:400], drive.imu, strict=False):
         live.push(stamp_ns, sample)

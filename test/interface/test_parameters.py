@@ -20,7 +20,7 @@ ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in k
 @pytest.mark.parametrize(
     ('node', 'parameter'), ALL, ids=lambda value: getattr(value, 'name', value)
 )
-def test_every_entry_is_complete(node: str, parameter: Parameter) -> None:
+def test_every_entry_is_complete(node, parameter):
     assert [each.name for each in PARAMETERS[node].table()].count(parameter.name) == 1
     assert parameter.description.endswith('.'), node
     assert (parameter.low is None) == (parameter.high is None)
@@ -29,13 +29,13 @@ def test_every_entry_is_complete(node: str, parameter: Parameter) -> None:
         assert parameter.low <= parameter.default <= parameter.high
 
 
-def test_the_sharpness_is_the_one_that_a_training_takes() -> None:
+def test_the_sharpness_is_the_one_that_a_training_takes():
     (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
     taken = usual_tuning(TrainingSettings()).sharpness
     assert sharpness.description.endswith(f'of method route; 0 means {taken:g}.')
 
 
-def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one() -> None:
+def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():
     known = 'model', 'rate_hz'
     given = 'model', 'use_sim_time', 'qos_overrides./imu.subscription.depth'
     assert unknown_parameters(given, known, 'node') == ''
@@ -47,13 +47,13 @@ def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one() -> Non
     ]  # fmt: skip
 
 
-def test_a_word_that_is_not_known_is_refused() -> None:
+def test_a_word_that_is_not_known_is_refused():
     kernel = Parameter('kernel', 'a', 'Which.', choices=('a', 'b'))
     assert kernel.refusal('b') == ''
     assert kernel.refusal('c') == "kernel is 'c': choose one of 'a', 'b'."
 
 
-def test_declaring_parameters_loads_no_training() -> None:
+def test_declaring_parameters_loads_no_training():
     """A node that only declares them starts at once, and needs no library but Python's."""
     program = (
         'import sys; import two_manifold_ros.interface.parameters\n'
@@ -66,7 +66,7 @@ def test_declaring_parameters_loads_no_training() -> None:
     }
 
 
-def test_every_word_has_what_it_stands_for() -> None:
+def test_every_word_has_what_it_stands_for():
     assert set(LEARNERS.values()) <= set(METHODS)
     for kernel in KERNELS:
         make_learner(kernel, 2, 2)

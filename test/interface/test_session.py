@@ -53,9 +53,7 @@ def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estim
     return [each for row in rows for each in session.take(raw_imu(*row)) or []]
 
 
-def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(
-    rows: Rows, session: Session
-) -> None:
+def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(rows, session):
     published = feed(session, rows[:150])
     session.take(b'garbage')
     session.take(raw_imu(0, rows[0][1], 'imu_link'))
@@ -71,14 +69,14 @@ def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(
     assert session.arrivals.newest_frame == ''
 
 
-def test_a_clock_gives_the_stamps_where_that_is_asked_for(rows: Rows, model: ModelHead) -> None:
+def test_a_clock_gives_the_stamps_where_that_is_asked_for(rows, model):
     now = iter(range(10**9, 10**12, 20_000_000))
     session = Session(model, lambda: next(now))
     published = feed(session, [(0, sample) for _, sample in rows[:150]])
     assert [each.stamp_ns for each in published[:2]] == [3_000_000_000, 3_100_000_000]
 
 
-def test_waiting_changes_no_estimate(rows: Rows, model: ModelHead, session: Session) -> None:
+def test_waiting_changes_no_estimate(rows, model, session):
     """With any samples waiting for a tick, the filter gets the same ones in the same order."""
     stamps = [stamp for stamp, _ in rows[:300]]
     # A copy, an old stamp, and a jump back in the middle of ticks.
@@ -91,15 +89,13 @@ def test_waiting_changes_no_estimate(rows: Rows, model: ModelHead, session: Sess
     assert {cause: counts[cause] for cause in alone.counters} == dict(alone.counters)
 
 
-def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(
-    rows: Rows, session: Session
-) -> None:
+def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(rows, session):
     late = [row[0] - each.stamp_ns for row in rows for each in feed(session, [row])]
     assert late
     assert all(0 <= each < rows[1][0] - rows[0][0] for each in late)
 
 
-def test_a_jump_waits_for_one_message_only(rows: Rows, session: Session) -> None:
+def test_a_jump_waits_for_one_message_only(rows, session):
     """Not for the end of a tick that the stream from before it would have had."""
     feed(session, rows[50:150])
     for row in rows[:2]:
@@ -108,9 +104,7 @@ def test_a_jump_waits_for_one_message_only(rows: Rows, session: Session) -> None
     assert session.filter.counters['resets'] == 1
 
 
-def test_late_messages_are_sorted_where_that_is_asked_for(
-    rows: Rows, model: ModelHead, session: Session
-) -> None:
+def test_late_messages_are_sorted_where_that_is_asked_for(rows, model, session):
     late = np.random.default_rng(0).integers(0, 50_000_000, 400)
     arrived = np.argsort([stamp for stamp, _ in rows] + late).tolist()
     wanted = feed(session, rows)
@@ -123,9 +117,7 @@ def test_late_messages_are_sorted_where_that_is_asked_for(
     assert counts['waiting'] > 0
 
 
-def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(
-    rows: Rows, model: ModelHead, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(rows, model, session, monkeypatch):
     fed = [session.take(raw_imu(*row)) is not None for row in rows[:150]]
     waiting = fed[::-1].index(True)
     assert 0 < waiting < 150
@@ -135,7 +127,7 @@ def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(
     assert session.counts(at_once=False)['received'] == 150
 
 
-def test_no_more_wait_than_may(rows: Rows, model: ModelHead) -> None:
+def test_no_more_wait_than_may(rows, model):
     """A driver at 10 kHz is taken in portions, not a whole tick at once."""
     session = Session(model, most_waiting=30)
     for index in range(70):
@@ -143,9 +135,7 @@ def test_no_more_wait_than_may(rows: Rows, model: ModelHead) -> None:
         assert session.counts(at_once=False)['received'] > index - 30
 
 
-def test_an_imu_that_slows_down_leaves_no_estimate(
-    rows: Rows, model: ModelHead, session: Session
-) -> None:
+def test_an_imu_that_slows_down_leaves_no_estimate(rows, model, session):
     """Each of its samples comes after a gap, so that no tick ever ends."""
     feed(session, rows[:150])
     assert session.latest is not None
@@ -156,9 +146,7 @@ def test_an_imu_that_slows_down_leaves_no_estimate(
 
 
 @pytest.mark.parametrize('reorder_ns', [0, 40_000_000])
-def test_every_message_is_accounted_for_at_any_moment(
-    drive: SlotCarRun, model: ModelHead, reorder_ns: int
-) -> None:
+def test_every_message_is_accounted_for_at_any_moment(drive, model, reorder_ns):
     def make(model: ModelHead) -> Filter:
         return Filter(model, reorder_ns=reorder_ns)
 
@@ -211,8 +199,8 @@ def fed(ratio: float = 1.0) -> Arrivals:
     ],
 )
 def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(
-    ratio: float, by_stamps_s: float, by_clock_s: float, cause: str, seconds: float
-) -> None:
+    ratio, by_stamps_s, by_clock_s, cause, seconds
+):
     arrivals = fed(ratio)
     assert arrivals.interruption is None
     last = COUNT - 1
@@ -227,7 +215,7 @@ def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(
     assert arrivals.interruption is None
 
 
-def test_batches_do_not_disturb_the_speed_ratio() -> None:
+def test_batches_do_not_disturb_the_speed_ratio():
     arrivals = Arrivals()
     for step in range(500):
         arrived = (step // 50 + 1) * 50 * PERIOD
@@ -237,7 +225,7 @@ def test_batches_do_not_disturb_the_speed_ratio() -> None:
     assert arrivals.interruption.cause == 'gap'
 
 
-def test_messages_in_a_row_that_are_not_used_are_counted() -> None:
+def test_messages_in_a_row_that_are_not_used_are_counted():
     arrivals = fed()
     good_ns = arrivals.good_ns
     arrivals.refuse()
@@ -251,7 +239,7 @@ def test_messages_in_a_row_that_are_not_used_are_counted() -> None:
         assert arrivals.refused == (count == InputLimits.most_in_a_row)
 
 
-def test_another_frame_than_at_first_is_seen() -> None:
+def test_another_frame_than_at_first_is_seen():
     arrivals = fed()
     arrivals.take(10**13, 'base', 0, used=True, broke=False)
     arrivals.take(10**13, '', 0, used=True, broke=False)
@@ -262,7 +250,7 @@ def test_another_frame_than_at_first_is_seen() -> None:
     assert arrivals.frame == arrivals.newest_frame == 'base'
 
 
-def test_quantiles_are_of_the_last_thousand_in_microseconds() -> None:
+def test_quantiles_are_of_the_last_thousand_in_microseconds():
     durations = Durations()
     assert math.isnan(durations.microseconds()['p50'])
     for _ in range(100):

@@ -16,7 +16,7 @@ from two_manifold_ros.interface.status import (
 )
 
 
-def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan() -> None:
+def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan():
     message = status_message(3 * 10**9 + 7, {'used': 12, 'valid': True})
     (dimension,) = message['layout']['dim']
     names = dimension['label'].split(',')
@@ -27,7 +27,7 @@ def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan() -> None:
     assert known == {'sec': 3.0, 'nanosec': 7.0, 'used': 12.0, 'valid': 1.0}
 
 
-def test_says_why_and_writes_numbers_as_words() -> None:
+def test_says_why_and_writes_numbers_as_words():
     values = {'imu_rate_hz': 99.98765432, 'evidence': math.nan, 'received': 12, 'model': 'a'}
     why = 'filling the window: 12 of 60 ticks'
     message = diagnostics_message(
@@ -90,14 +90,14 @@ def log() -> Log:
 
 
 @pytest.mark.parametrize('case', LOGS)
-def test_a_cause_is(case: str, log: Log) -> None:
+def test_a_cause_is(case, log):
     updates, wanted = LOGS[case]
     for second, causes, state in updates:
         log[0].update({cause: cause for cause in causes}, second, state)
     assert log[1] == wanted
 
 
-def test_the_words_of_a_warning_stay_and_what_is_over_is_returned(log: Log) -> None:
+def test_the_words_of_a_warning_stay_and_what_is_over_is_returned(log):
     throttled, said = log
     for second in range(5):
         throttled.update({'gap': f'gap {second}'}, second)
@@ -105,7 +105,7 @@ def test_the_words_of_a_warning_stay_and_what_is_over_is_returned(log: Log) -> N
     assert said == ['W gap 0', 'I Over after 6.0 s; the warning was: gap 0']
 
 
-def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(log: Log) -> None:
+def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(log):
     throttled, said = log
     throttled.note('unconfigured', 'no model', 0.0)
     for second in (1.0, REPEAT_S):
@@ -128,7 +128,5 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(('sentence', 'wanted'), SENTENCES)
-def test_a_sentence_starts_with_a_capital_but_a_name_stays_as_it_is(
-    sentence: str, wanted: str
-) -> None:
+def test_a_sentence_starts_with_a_capital_but_a_name_stays_as_it_is(sentence, wanted):
     assert capitalised(sentence) == wanted

@@ -57,7 +57,7 @@ def argument_names(description: Remembered) -> set[str]:
     return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
 
 
-def test_the_five_files_are_there() -> None:
+def test_the_five_files_are_there():
     names = [path.name.removesuffix('.launch.py') for path in FILES]
     assert names == ['adapt', 'demo', 'onboard', 'replay', 'train']
 
@@ -80,14 +80,14 @@ def flat(part: object) -> list[str]:
     return []
 
 
-def test_every_argument_is_described_and_used_and_no_other(description: Remembered) -> None:
+def test_every_argument_is_described_and_used_and_no_other(description):
     for argument in named(description, 'DeclareLaunchArgument'):
         assert argument.kwargs['description'].endswith('.'), argument.args
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     assert used == argument_names(description)
 
 
-def test_packages_and_executables_exist(description: Remembered) -> None:
+def test_packages_and_executables_exist(description):
     for node in named(description, 'Node'):
         assert node.kwargs['package'] in {'two_manifold_ros', 'rviz2'}
     for node in our_nodes(description):
@@ -96,7 +96,7 @@ def test_packages_and_executables_exist(description: Remembered) -> None:
         assert (ROOT / 'resource' / 'lib' / node['executable']).is_file()
 
 
-def test_parameters_are_in_the_table_with_their_type(description: Remembered) -> None:
+def test_parameters_are_in_the_table_with_their_type(description):
     for node in our_nodes(description):
         kinds = {each.name: each.kind for each in PARAMETERS[node['executable']].table()}
         kinds['use_sim_time'] = 'bool'
@@ -107,32 +107,32 @@ def test_parameters_are_in_the_table_with_their_type(description: Remembered) ->
             assert value.kwargs['value_type'] == TYPES[kinds[name]], name
 
 
-def test_each_node_has_its_own_parameter_file(path: Path) -> None:
+def test_each_node_has_its_own_parameter_file(path):
     nodes = started(path, GIVEN)
     files = {name: parameters[0] for name, parameters in nodes.items() if name != 'rviz2'}
     assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in files} != {}
 
 
-def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None:
+def test_remapped_topics_are_topics_of_the_node(description):
     for node in our_nodes(description):
         for source, _ in node.get('remappings', ()):
             assert source in TOPICS[node['executable']]
 
 
-def test_included_files_exist_and_know_the_arguments(description: Remembered) -> None:
+def test_included_files_exist_and_know_the_arguments(description):
     for include in named(description, 'IncludeLaunchDescription'):
         (name,) = (word for word in words(include) if word.endswith('.launch.py'))
         known = argument_names(describe(ROOT / 'launch' / name))
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 
-def test_files_that_are_named_exist(description: Remembered) -> None:
+def test_files_that_are_named_exist(description):
     for word in words(description):
         if word.endswith(('.rviz', '.yaml')):
             assert (ROOT / 'config' / word).is_file()
 
 
-def test_without_rviz_a_warning_takes_its_place() -> None:
+def test_without_rviz_a_warning_takes_its_place():
     onboard = ROOT / 'launch' / 'onboard.launch.py'
     for missing, kind in (('', 'Node'), ('rviz2', 'OpaqueFunction')):
         description = describe(onboard, missing)
@@ -146,14 +146,14 @@ def test_without_rviz_a_warning_takes_its_place() -> None:
         assert len(our_nodes(description)) == 1
 
 
-def test_another_file_for_the_updater_is_none_for_the_filter() -> None:
+def test_another_file_for_the_updater_is_none_for_the_filter():
     nodes = started(ADAPT, {**GIVEN, 'updater_params_file': 'mine.yaml'})
     assert nodes['updater_node'][0] == 'mine.yaml'
     assert nodes['filter_node'][0] == 'two_manifold_ros/config/filter_node.yaml'
 
 
 @pytest.mark.parametrize('simulated', ['true', 'false'])
-def test_filter_and_updater_go_by_the_same_clock(simulated: str) -> None:
+def test_filter_and_updater_go_by_the_same_clock(simulated):
     nodes = started(ADAPT, {**GIVEN, 'use_sim_time': simulated})
     for name in ('filter_node', 'updater_node'):
         assert nodes[name][1]['use_sim_time'] == simulated
@@ -165,7 +165,7 @@ PER_RUN = {'model', 'bags', 'record_seconds'}
 
 
 @pytest.mark.parametrize('node', PARAMETERS)
-def test_the_file_holds_every_default(node: str) -> None:
+def test_the_file_holds_every_default(node):
     yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
     content = yaml.safe_load((ROOT / 'config' / f'{node}.yaml').read_text())
     # Any other key would stop to match once the node is in a namespace.
@@ -179,7 +179,7 @@ def test_the_file_holds_every_default(node: str) -> None:
         assert type(value) is type(table[name]), name
 
 
-def test_there_is_one_file_per_node() -> None:
+def test_there_is_one_file_per_node():
     assert {path.stem for path in (ROOT / 'config').glob('*.yaml')} == set(PARAMETERS)
 
 
@@ -227,11 +227,11 @@ def classes(part: object) -> Iterator[str]:
             yield from classes(each)
 
 
-def test_every_class_is_one_that_rviz_knows(layout: dict[str, Any]) -> None:
+def test_every_class_is_one_that_rviz_knows(layout):
     assert set(classes(layout)) <= OTHERS | set(DISPLAYS)
 
 
-def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str, Any]]) -> None:
+def test_topics_types_and_quality_are_what_is_advertised(displays):
     for display in displays:
         wanted = display['Topic']
         topic = ADVERTISED[wanted['Value']]
@@ -243,7 +243,7 @@ def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str
         assert wanted['History Policy'] == 'Keep Last'
 
 
-def test_track_position_ellipse_and_path_are_shown(displays: list[dict[str, Any]]) -> None:
+def test_track_position_ellipse_and_path_are_shown(displays):
     shown = {display['Topic']['Value']: display for display in displays if display['Enabled']}
     assert {'/markers', '/position', '/predicted_path'} <= set(shown)
     # Those of a tick at which the track is drawn as well.
@@ -253,7 +253,7 @@ def test_track_position_ellipse_and_path_are_shown(displays: list[dict[str, Any]
     assert shown['/markers']['Namespaces'] == dict.fromkeys(sorted(drawn), True)
 
 
-def test_the_fixed_frame_is_that_of_the_launch_file(layout: dict[str, Any]) -> None:
+def test_the_fixed_frame_is_that_of_the_launch_file(layout):
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
     description = describe(ROOT / 'launch' / 'onboard.launch.py')
     (declared,) = (

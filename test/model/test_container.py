@@ -65,7 +65,7 @@ def rewrite(path: Path, **changed: object) -> None:
         np.savez(file, **arrays | changed)
 
 
-def test_what_is_written_is_read(path: Path) -> None:
+def test_what_is_written_is_read(path):
     assert list(path.parent.iterdir()) == [path]
     assert path.stat().st_mode & 0o777 == 0o644
     header, arrays = read_container(path)
@@ -77,9 +77,7 @@ def test_what_is_written_is_read(path: Path) -> None:
         assert arrays[name].tobytes() == array.tobytes()
 
 
-def test_the_same_content_gives_the_same_bytes_on_any_day(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_content_gives_the_same_bytes_on_any_day(path, tmp_path, monkeypatch):
     monkeypatch.setattr(time, 'time', lambda: 2e9)
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
     write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
@@ -98,7 +96,7 @@ def test_the_same_content_gives_the_same_bytes_on_any_day(
     ],
     ids=['dictionary', 'nothing', 'text', 'complex', 'record', 'taken name'],
 )
-def test_what_could_not_be_read_is_not_written(name: str, array: np.ndarray, path: Path) -> None:
+def test_what_could_not_be_read_is_not_written(name, array, path):
     before = path.read_bytes()
     with pytest.raises(
         ValueError, match=r'thing holds .*, which is no kind of number|named header'
@@ -108,9 +106,7 @@ def test_what_could_not_be_read_is_not_written(name: str, array: np.ndarray, pat
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_file_and_folder_are_on_the_disk_in_this_order(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_and_folder_are_on_the_disk_in_this_order(path, monkeypatch):
     """Bytes before the new name can be seen, the name before the call returns."""
     before = path.read_bytes()
     seen: list[tuple[bool, bool]] = []
@@ -124,9 +120,7 @@ def test_file_and_folder_are_on_the_disk_in_this_order(
 
 
 @pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt()])
-def test_a_failure_leaves_the_old_file_and_nothing_else(
-    error: BaseException, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_leaves_the_old_file_and_nothing_else(error, path, monkeypatch):
     before = path.read_bytes()
 
     def fail(file: io.BufferedWriter, _: object) -> None:
@@ -143,14 +137,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 
 
 @pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9, 0.9999])
-def test_a_truncated_file(share: float, path: Path) -> None:
+def test_a_truncated_file(share, path):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     said = 'the model is refused: it is damaged or no model file; copy it again or train again'
     assert said in refusal(path)
 
 
-def test_a_flipped_bit_is_refused_or_harmless(path: Path) -> None:
+def test_a_flipped_bit_is_refused_or_harmless(path):
     """A bit in every seventh byte; what is read nevertheless is what was written."""
     content = path.read_bytes()
     bits = np.random.default_rng(0).integers(0, 8, size=len(content))
@@ -181,7 +175,7 @@ class Trap:
 
 
 @pytest.mark.parametrize('name', ['header', 'reals'])
-def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
+def test_pickled_objects_are_never_loaded(name, path):
     rewrite(path, **{name: np.array([Trap()], dtype=object)})
     assert 'it holds pickled objects, which are never read' in refusal(path)
     assert not Trap.sprung
@@ -204,15 +198,13 @@ def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
         (b'', 'it is damaged'),
     ],
 )
-def test_members_that_lie_about_themselves(content: bytes, cause: str, tmp_path: Path) -> None:
+def test_members_that_lie_about_themselves(content, cause, tmp_path):
     with zipfile.ZipFile(tmp_path / 'lies', 'w') as archive:
         archive.writestr('header.npy', content)
     assert cause in refusal(tmp_path / 'lies')
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / 'bomb', 'w', zipfile.ZIP_DEFLATED) as archive:
         archive.writestr('header.npy', bytes(2 * 10**6))
     monkeypatch.setattr(zipfile.ZipFile, 'open', lambda *_, **__: pytest.fail('it was unpacked'))
@@ -220,7 +212,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     assert 'its members are compressed' in refusal(tmp_path / 'bomb')
 
 
-def test_members_that_share_their_bytes_are_refused(path: Path) -> None:
+def test_members_that_share_their_bytes_are_refused(path):
     """A list of members that points again and again to the largest one."""
     content = path.read_bytes()
     begin = content.index(b'PK\x01\x02')
@@ -235,7 +227,7 @@ def test_members_that_share_their_bytes_are_refused(path: Path) -> None:
     assert 'bytes, more than the' in refusal(path)
 
 
-def test_a_long_list_of_members_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_of_members_is_not_read(path, monkeypatch):
     monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
     content = path.read_bytes()
     path.write_bytes(content[:-22] + end_of(bytes(2_000_000), 0))
@@ -245,12 +237,12 @@ def test_a_long_list_of_members_is_not_read(path: Path, monkeypatch: pytest.Monk
     assert 'it is damaged' in refusal(path)
 
 
-def test_a_file_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_too_large_is_not_read(path, monkeypatch):
     monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
     assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path, most_bytes=1000)
 
 
-def test_names_are_no_paths(tmp_path: Path) -> None:
+def test_names_are_no_paths(tmp_path):
     folder = tmp_path / 'here'
     folder.mkdir()
     np.savez(folder / 'model.npz', **{'../away': np.zeros(3), '/etc/away': np.zeros(3)})
@@ -264,7 +256,7 @@ def end_of(listed: bytes, begin: int) -> bytes:
 
 
 @pytest.mark.parametrize('changed', ['header', 'whole'])
-def test_changed_content_does_not_match_the_checksum(changed: str, path: Path) -> None:
+def test_changed_content_does_not_match_the_checksum(changed, path):
     with np.load(path) as archive:
         sealed = json.loads(archive['header'].tobytes())
     sealed['content']['name'] = 'another' if changed == 'header' else HEADER['name']
@@ -273,7 +265,7 @@ def test_changed_content_does_not_match_the_checksum(changed: str, path: Path) -
     assert 'its checksum does not match its content' in refusal(path)
 
 
-def test_two_members_of_one_name_and_what_is_no_array(tmp_path: Path) -> None:
+def test_two_members_of_one_name_and_what_is_no_array(tmp_path):
     with zipfile.ZipFile(tmp_path / 'twice', 'w') as archive:
         archive.writestr('header.npy', claiming((0,)))
         with pytest.warns(UserWarning, match='Duplicate name'):
@@ -301,20 +293,18 @@ def test_two_members_of_one_name_and_what_is_no_array(tmp_path: Path) -> None:
     ],
     ids=['deep', 'deeper', 'twice', 'long number', 'large number', 'no table', 'no text', 'long'],
 )
-def test_headers_that_are_a_trap(written: str, cause: str, path: Path) -> None:
+def test_headers_that_are_a_trap(written, cause, path):
     head = np.frombuffer(written.encode(errors='surrogateescape'), dtype=np.uint8)
     rewrite(path, header=head)
     assert cause in refusal(path)
 
 
-def test_a_folder_or_nothing_is_no_model_file(tmp_path: Path) -> None:
+def test_a_folder_or_nothing_is_no_model_file(tmp_path):
     assert 'there is no such model file' in refusal(tmp_path / 'model')
     assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)
 
 
-def test_a_file_system_that_cannot_settle_folders(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_that_cannot_settle_folders(path, monkeypatch):
     def refuse(handle: int) -> None:
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, 'Invalid argument')
@@ -324,7 +314,7 @@ def test_a_file_system_that_cannot_settle_folders(
     assert read_container(path)[0] == {'other': 1}
 
 
-def test_an_open_reader_reads_the_old_file_to_its_end(path: Path) -> None:
+def test_an_open_reader_reads_the_old_file_to_its_end(path):
     """The new file takes the name; the bytes of the old one are never touched."""
     before = path.read_bytes()
     with path.open('rb') as old:
@@ -334,7 +324,7 @@ def test_an_open_reader_reads_the_old_file_to_its_end(path: Path) -> None:
 
 
 @pytest.mark.parametrize('there', [True, False])
-def test_a_symbolic_link_is_written_through(tmp_path: Path, there: bool) -> None:
+def test_a_symbolic_link_is_written_through(tmp_path, there):
     folder = tmp_path / 'store'
     folder.mkdir()
     link, real = tmp_path / 'model.npz', folder / 'model-7.npz'

@@ -12,7 +12,6 @@ import pytest
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
 from two_manifold_ros.model.container import UnfitError
-from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import model_from
 
 NAN = float('nan')
@@ -74,16 +73,12 @@ Refusal = Callable[..., str]
         ('starts', lambda array: array + 10**6, 'starts holds'),
     ],
 )
-def test_what_would_make_a_filter_diverge(
-    name: str, value: object, words: str, refusal: Refusal
-) -> None:
+def test_what_would_make_a_filter_diverge(name, value, words, refusal):
     assert words in refusal('spectral', name, value)
 
 
 @pytest.mark.parametrize('wrong', [[[0.1, 0.2], [0.0, 0.1]], [[0.1, 0.2], [0.2, 0.1]]])
-def test_a_linear_readout_with_covariances_that_are_none(
-    wrong: list[list[float]], spectral_model: Model
-) -> None:
+def test_a_linear_readout_with_covariances_that_are_none(wrong, spectral_model):
     covariances = np.tile(np.eye(2), (4, 1, 1))
     readout = RidgeReadout(np.ones((4, 2, spectral_model.states)), covariances)
     model = replace(spectral_model, readout=readout)
@@ -93,7 +88,7 @@ def test_a_linear_readout_with_covariances_that_are_none(
         model.validate()
 
 
-def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
+def test_a_ridge_kernel_of_other_windows(spectral_model):
     observations = spectral_model.series.T[: len(spectral_model.starts)]
     operator = make_ridge_kernel(observations, 1.0, 1e-3)
     replace(spectral_model, operator=operator).validate()
@@ -140,16 +135,12 @@ def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
         ('lowest', 0, 1e6, 'means whose least is above the largest'),
     ],
 )
-def test_a_map_that_cannot_be_run(
-    name: str, index: object, value: object, words: str, refusal: Refusal
-) -> None:
+def test_a_map_that_cannot_be_run(name, index, value, words, refusal):
     name = f'route.{name}' if '.' in name else name
     assert words in refusal('route', name, value, index)
 
 
-def test_no_array_of_a_map_may_have_another_shape(
-    contents: dict[str, Content], refusal: Refusal
-) -> None:
+def test_no_array_of_a_map_may_have_another_shape(contents, refusal):
     arrays = contents['route'][1]
     names = [name for name in arrays if name.startswith('route.')]
     assert len(names) > 40
@@ -161,5 +152,5 @@ def test_no_array_of_a_map_may_have_another_shape(
             assert 'the model is refused' in refusal('route', name, lambda array: array[..., :0])
 
 
-def test_a_channel_that_is_left_out_may_have_any_limit(changed: Callable[..., Content]) -> None:
+def test_a_channel_that_is_left_out_may_have_any_limit(changed):
     model_from('m.npz', *changed('route', 'channels.limit', 1e300))

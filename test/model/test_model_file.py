@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import (
     encode,
     header_of,
@@ -46,8 +45,8 @@ def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
 
 
 def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
-    each_model: Model, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
+    each_model, slot_car_laps, tmp_path
+):
     test = slot_car_laps[1].between(0, 15)
     save_model(each_model, tmp_path / 'model')
     loaded = load_model(tmp_path / 'model')
@@ -69,9 +68,7 @@ def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
     ],
     ids=str,
 )
-def test_every_kind_of_model_has_a_file(
-    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], tmp_path: Path
-) -> None:
+def test_every_kind_of_model_has_a_file(change, slot_car_laps, tmp_path):
     short = slot_car_laps[0].between(0, 9)
     settings = TrainingSettings(window=8, states=5, horizons=(0, 3), dimension=12, neighbours=9,
                                 bandwidth_factor=1.0, **change)  # fmt: skip
@@ -93,7 +90,7 @@ def test_every_kind_of_model_has_a_file(
         assert 0.0 < np.linalg.norm(warm) < model.state_bound
 
 
-def test_the_header_is_readable(slot_car_model: RouteModel, tmp_path: Path) -> None:
+def test_the_header_is_readable(slot_car_model, tmp_path):
     save_model(slot_car_model, tmp_path / 'model')
     header = header_of(tmp_path / 'model')
     expected = {
@@ -104,7 +101,7 @@ def test_the_header_is_readable(slot_car_model: RouteModel, tmp_path: Path) -> N
     assert {name: header[name] for name in expected} == expected
 
 
-def test_a_part_that_no_file_knows(spectral_model: Model) -> None:
+def test_a_part_that_no_file_knows(spectral_model):
     class Foreign:
         """A read-out of another package."""
 
@@ -112,9 +109,7 @@ def test_a_part_that_no_file_knows(spectral_model: Model) -> None:
         encode(replace(spectral_model, readout=Foreign()))
 
 
-def test_a_model_that_could_not_be_loaded_is_not_saved(
-    spectral_model: Model, tmp_path: Path
-) -> None:
+def test_a_model_that_could_not_be_loaded_is_not_saved(spectral_model, tmp_path):
     with pytest.raises(InputError, match='the model is refused: state_bound holds 0'):
         save_model(replace(spectral_model, state_bound=0.0), tmp_path / 'model')
     assert not list(tmp_path.iterdir())
@@ -130,7 +125,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(
         ('two_manifold_ros checkpoint 2', VERSION, 'this is a checkpoint of updater_node'),
     ],
 )
-def test_another_version_is_refused_and_named(form: str, version: object, words: str) -> None:
+def test_another_version_is_refused_and_named(form, version, words):
     with pytest.raises(InputError) as caught:
         model_from('m.npz', {'format': form, 'version': version}, {})
     assert str(caught.value).startswith(f'm.npz: {words}')
@@ -162,16 +157,14 @@ def test_another_version_is_refused_and_named(form: str, version: object, words:
     ],
     ids=lambda value: 'changed' if callable(value) else str(value),
 )
-def test_a_header_that_makes_no_sense(
-    name: str, value: object, words: str, refusal: Refusal
-) -> None:
+def test_a_header_that_makes_no_sense(name, value, words, refusal):
     sentence = refusal('spectral', name, value)
     assert f'the model is refused: {words}' in sentence
     assert sentence.endswith('; copy it again or train again')
 
 
 @BOTH_KINDS
-def test_nothing_may_be_missing_or_left_over(kind: str, contents: dict[str, Content]) -> None:
+def test_nothing_may_be_missing_or_left_over(kind, contents):
     header, arrays = contents[kind]
     # Without a format or a version something else is said.
     said = {name: name for name in header} | {'format': '.', 'version': '.'}
@@ -188,9 +181,7 @@ def test_nothing_may_be_missing_or_left_over(kind: str, contents: dict[str, Cont
 
 
 @BOTH_KINDS
-def test_every_array_is_of_its_type_and_finite(
-    kind: str, contents: dict[str, Content], refusal: Refusal
-) -> None:
+def test_every_array_is_of_its_type_and_finite(kind, contents, refusal):
     for name, array in contents[kind][1].items():
         assert 'holds float32 instead of' in refusal(kind, name, lambda each: each.astype('f4'))
         for number in (np.inf, 1e100):
@@ -201,16 +192,14 @@ def test_every_array_is_of_its_type_and_finite(
             assert name in refusal(kind, name, lambda _, wrong=wrong: wrong)
 
 
-def test_unknown_targets_and_seams_of_the_track_are_allowed(
-    changed: Callable[..., Content],
-) -> None:
+def test_unknown_targets_and_seams_of_the_track_are_allowed(changed):
     for name in ('readout.targets', 'track'):
         header, arrays = changed('spectral', name, np.nan, 0)
         assert np.isnan(arrays[name]).any()
         model_from('m.npz', header, arrays)
 
 
-def test_a_whole_bandwidth_is_a_number_like_any_other(changed: Callable[..., Content]) -> None:
+def test_a_whole_bandwidth_is_a_number_like_any_other(changed):
     """Compiled code would take whole numbers for others than they are."""
     model = model_from('m.npz', *changed('spectral', 'operator.bandwidth', 2**62))
     assert isinstance(model, Model)
@@ -218,7 +207,7 @@ def test_a_whole_bandwidth_is_a_number_like_any_other(changed: Callable[..., Con
     Filter(model).warm_up()
 
 
-def test_texts_of_a_summary_can_be_shown(changed: Callable[..., Content]) -> None:
+def test_texts_of_a_summary_can_be_shown(changed):
     written = {'notes': ['a\x1b[2J', 'b'], '\x07': {'c': 'd\ne'}, 'f': 1.5}
     model = model_from('m.npz', *changed('spectral', 'summary', written))
     assert model.summary == {'notes': ['a\\x1b[2J', 'b'], '\\x07': {'c': 'd\\ne'}, 'f': 1.5}

@@ -16,7 +16,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter as RosParameter
-from ros_talk import ros, Talk
+from ros_talk import ros
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
@@ -46,7 +46,7 @@ def node(domain: str) -> Iterator[Logging]:
         node.destroy_node()
 
 
-def test_an_exception_is_counted_and_logged_once_per_kind(node: Logging) -> None:
+def test_an_exception_is_counted_and_logged_once_per_kind(node):
     def broken(value: int) -> None:
         raise ValueError(value % 2)
 
@@ -58,7 +58,7 @@ def test_an_exception_is_counted_and_logged_once_per_kind(node: Logging) -> None
     assert 'in broken' in node.lines[0]
 
 
-def test_a_service_that_fails_still_answers(node: Logging) -> None:
+def test_a_service_that_fails_still_answers(node):
     def broken(request: object, response: object) -> object:
         raise RuntimeError((request, response))
 
@@ -66,9 +66,7 @@ def test_a_service_that_fails_still_answers(node: Logging) -> None:
     assert node.guard(lambda request, _: request)('request', 'response') == 'request'
 
 
-def test_what_fails_while_the_middleware_goes_down_is_no_bug(
-    node: Logging, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_fails_while_the_middleware_goes_down_is_no_bug(node, monkeypatch):
     def published_in_the_middle_of_it() -> None:
         monkeypatch.setattr(callbacks, 'ok', lambda: False)
         raise RuntimeError
@@ -90,7 +88,7 @@ class Chosen(NodeParameters):
     next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
 
 
-def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:
+def test_descriptors_carry_type_range_units_and_words(talk):
     declare(talk.node, Chosen)
     described = {
         each.name: each
@@ -106,11 +104,11 @@ def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:
     assert not described['word'].read_only
 
 
-def test_values_are_typed_and_an_empty_array_is_empty(talk: Talk) -> None:
+def test_values_are_typed_and_an_empty_array_is_empty(talk):
     assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a')
 
 
-def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
+def test_changes_that_would_do_nothing_are_refused(talk):
     reason = ''
     declare(talk.node, Chosen, locked=lambda: reason)
 
@@ -132,13 +130,13 @@ def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ('name', 'value'), [('rate', 9.0), ('rate', 'x'), ('word', 'c'), ('count', 0)]
 )
-def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value: object) -> None:
+def test_a_bad_value_at_start_is_one_clear_sentence(talk, name, value):
     talk.node._parameter_overrides[name] = RosParameter(name, value=value)
     with pytest.raises(InputError, match=name):
         declare(talk.node, Chosen)
 
 
-def test_every_table_makes_descriptors() -> None:
+def test_every_table_makes_descriptors():
     for parameters in PARAMETERS.values():
         for each in parameters.table():
             assert descriptor(each).name == each.name
@@ -154,9 +152,7 @@ def test_every_table_makes_descriptors() -> None:
         ([('/', 'mine'), ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
     ],
 )
-def test_other_publishers_of_an_output(
-    publishers: list[tuple[str, str]], others: tuple[str, ...] | None
-) -> None:
+def test_other_publishers_of_an_output(publishers, others):
     infos = [
         SimpleNamespace(topic_type='t', node_namespace=namespace, node_name=name)
         for namespace, name in publishers

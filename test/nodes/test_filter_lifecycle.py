@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,23 +16,21 @@ from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from other_models import small_tpsr, tolerant
-from ros_talk import Health, NodeProcess, stamp_of, Start, Talk
+from ros_talk import Health, NodeProcess, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.interface.status import OUTSIDE
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import run_to_recording
 
 CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
 TICK_NS = 100_000_000
 MESSAGE_S = 0.01
 
 
-def test_without_a_model_it_says_so_and_takes_one_later(
-    talk: Talk, start: Start, model_path: Path, tmp_path: Path
-) -> None:
+def test_without_a_model_it_says_so_and_takes_one_later(talk, start, model_path, tmp_path):
     broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
     node = start('filter_node', model=broken)
@@ -56,9 +53,7 @@ def test_without_a_model_it_says_so_and_takes_one_later(
     assert len([line for line in published if 'Over after' not in line]) == 2
 
 
-def test_managed_node_waits_for_its_manager(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_managed_node_waits_for_its_manager(talk, start, drive, model_path):
     start('filter_node', model=model_path, managed='true')
     health = Health(talk)
     health.until('waiting for the lifecycle manager')
@@ -86,7 +81,7 @@ def test_managed_node_waits_for_its_manager(
     assert talk.state == 'unconfigured'
 
 
-def test_transform_on_request(talk: Talk, start: Start, model_path: Path) -> None:
+def test_transform_on_request(talk, start, model_path):
     start('filter_node', model=model_path, publish_tf='true')
     health = Health(talk)
     try:
@@ -97,7 +92,7 @@ def test_transform_on_request(talk: Talk, start: Start, model_path: Path) -> Non
         talk.until(lambda: talk.node.count_publishers('/tf'), 'a publisher of /tf')
 
 
-def test_a_bad_parameter_ends_the_start_with_one_line(start: Start) -> None:
+def test_a_bad_parameter_ends_the_start_with_one_line(start):
     node = start('filter_node', input_timeout_s=-1.0)
     log = node.log()
     assert node.process.returncode == 2
@@ -106,9 +101,7 @@ def test_a_bad_parameter_ends_the_start_with_one_line(start: Start) -> None:
     assert 'Traceback' not in log
 
 
-def test_models_are_swapped_under_load(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path, tmp_path: Path
-) -> None:
+def test_models_are_swapped_under_load(talk, start, drive, model_path, tmp_path):
     other = tolerant(small_tpsr(run_to_recording(drive), (0, 5, 10, 20)))
     save_model(other, tmp_path / 'other.npz')
     (tmp_path / 'broken.npz').write_bytes(b'no model')
@@ -203,7 +196,7 @@ def node(
 
 
 @pytest.mark.parametrize('node', [True, False], ids=['events', 'single-threaded'], indirect=True)
-def test_it_answers_while_it_loads(talk: Talk, node: SlowNode) -> None:
+def test_it_answers_while_it_loads(talk, node):
     # First, because the node has to find us as well before the first event.
     events = talk.listen(TransitionEvent, 'filter_node/transition_event')
     health = Health(talk)
@@ -239,9 +232,7 @@ def test_it_answers_while_it_loads(talk: Talk, node: SlowNode) -> None:
 
 
 @pytest.mark.parametrize('asked', [{'number': SHUTDOWN}, {'label': 'shutdown'}], ids=str)
-def test_a_shutdown_does_not_wait_for_it(
-    talk: Talk, node: SlowNode, asked: dict[str, Any]
-) -> None:
+def test_a_shutdown_does_not_wait_for_it(talk, node, asked):
     configured = talk.ask(label='configure')
     talk.until(lambda: talk.state == 'configuring', 'the transition')
     assert talk.transition(**asked)
@@ -255,7 +246,7 @@ def test_a_shutdown_does_not_wait_for_it(
     assert node.stop() == 0
 
 
-def test_a_signal_does_not_wait_for_it(talk: Talk, node: SlowNode) -> None:
+def test_a_signal_does_not_wait_for_it(talk, node):
     talk.ask(CONFIGURE)
     talk.until(lambda: talk.state == 'configuring', 'the transition')
     assert node.stop() == 0

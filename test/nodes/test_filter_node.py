@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 import math
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from ros_talk import Board, Health, numbers_of, stamp_of, Start, Talk
+from ros_talk import Board, Health, numbers_of, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -25,12 +24,11 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
-from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SAMPLE_S = 0.02
 
 
-def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_path: Path) -> None:
+def test_reset_and_enable(talk, start, drive, model_path):
     start('filter_node', model=model_path, input_timeout_s=60.0)
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
@@ -49,9 +47,7 @@ def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_pat
     assert health.values['published'] == '10'
 
 
-def test_silence_and_wrong_types_have_a_reason(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_silence_and_wrong_types_have_a_reason(talk, start, drive, model_path):
     start('filter_node', '-r', 'imu:=driver/data', model=model_path, input_timeout_s=0.3)
     health = Health(talk)
     health.until('it has no publisher; remap imu')
@@ -68,9 +64,7 @@ def test_silence_and_wrong_types_have_a_reason(
     health.until('no IMU message on /driver/data for')
 
 
-def test_frames_and_receive_time(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_frames_and_receive_time(talk, start, drive, model_path):
     start(
         'filter_node',
         model=model_path,
@@ -88,9 +82,7 @@ def test_frames_and_receive_time(
     assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
 
 
-def test_the_way_to_tracking_and_every_count_on_it(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_the_way_to_tracking_and_every_count_on_it(talk, start, drive, model_path):
     start('filter_node', model=model_path, input_timeout_s=0.5, status_rate_hz=50.0)
     health, heard = Health(talk), talk.listen(Float64MultiArray, 'status', 1000)
 
@@ -135,9 +127,7 @@ def test_the_way_to_tracking_and_every_count_on_it(
     assert all(CODES[status] in seen for status in wanted)
 
 
-def test_numbers_and_reasons_come_without_a_clock_or_a_model(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_numbers_and_reasons_come_without_a_clock_or_a_model(talk, start, drive, model_path):
     node = start('filter_node', use_sim_time='true', input_timeout_s=0.3, modle=model_path)
     health, heard = Health(talk), talk.listen(Float64MultiArray, 'status')
     talk.until(lambda: heard, 'the status')
@@ -165,7 +155,7 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
     talk.node.destroy_publisher(other)
 
 
-def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk: Talk) -> None:
+def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk):
     context = talk.node.context
     nodes = [
         Node(name, context=context, start_parameter_services=False, enable_rosout=False)
@@ -189,9 +179,7 @@ def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk: 
     assert heard == {'twin': (0, 'w', {'a': 'b'}, 2), 'single': (0, 'w', {'a': 'b'}, 1)}
 
 
-def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
+def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, drive, model_path):
     names = 'filter_a', 'filter_b'
     nodes = {
         name: start('filter_node', '-r', f'__node:={name}', model=model_path, input_timeout_s=60.0)
@@ -224,9 +212,7 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
     talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
-def test_robots_in_namespaces_share_diagnostics_alone(
-    talk: Talk, start: Start, model_path: Path
-) -> None:
+def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path):
     board = Board(talk)
     nodes = [start('filter_node', '-r', f'__ns:=/car{car}', model=model_path) for car in (1, 2)]
     names = 'car1/filter_node', 'car2/filter_node'

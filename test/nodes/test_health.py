@@ -92,7 +92,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(monkeypatch)
 
 
-def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -> None:
+def test_numbers_come_with_every_look_and_words_when_they_change(bench):
     for _ in range(3):
         bench.look()
     assert len(bench.published['adapting/status']) == 3
@@ -107,14 +107,14 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -
     assert len(bench.published['/diagnostics']) == 3
 
 
-def test_without_subscribers_no_message_is_made(bench: Bench) -> None:
+def test_without_subscribers_no_message_is_made(bench):
     bench.listeners = 0
     bench.look()
     assert bench.published['adapting/status'] == []
     assert len(bench.published['/diagnostics']) == 1
 
 
-def test_what_diagnostics_and_status_show(bench: Bench) -> None:
+def test_what_diagnostics_and_status_show(bench):
     bench.counters.update(received=30, used=28, malformed=2, ticks=5)
     bench.now_s += 2.0
     assert bench.second() == Counter(received=30, used=28, malformed=2, ticks=5)
@@ -146,9 +146,7 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     ],
     ids=str,
 )
-def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(
-    bench: Bench, known: dict[str, Any], *, valid: bool
-) -> None:
+def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(bench, known, *, valid):
     estimate = SimpleNamespace(valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1)
     bench.look(latest=estimate, **known)
     assert bench.numbers['valid'] == valid
@@ -156,7 +154,7 @@ def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(
     assert math.isnan(bench.numbers['ellipse_m']) != valid
 
 
-def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
+def test_without_configuration_counts_are_not_known(bench):
     bench.look(trouble='no model')
     assert bench.numbers['status'] == -1.0
     assert bench.numbers['level'] == 2.0
@@ -164,9 +162,7 @@ def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
     assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
 
 
-def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned_of(
-    bench: Bench,
-) -> None:
+def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned_of(bench):
     for known in (LOST, TRACKS, LOST, TRACKS):
         bench.look(**known)
         bench.now_s += 2.0
@@ -177,7 +173,7 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
     ]
 
 
-def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
+def test_what_happened_is_not_over_before_a_second_is(bench):
     bench.look()
     bench.second(**{'rejected zero_stamp': '3 messages'})
     bench.look(**LOST)
@@ -190,7 +186,7 @@ def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     ]
 
 
-def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
+def test_many_messages_of_one_cause_are_one_warning(bench):
     bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
     bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
     one, many = (line for line in bench.said if line.startswith('W'))
@@ -198,7 +194,7 @@ def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
     assert many.startswith('W 50% of the IMU messages')
 
 
-def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench: Bench) -> None:
+def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):
     bench.known |= {'shared_outputs': {'/position': ('another one',)}, **FILLS}
     for known in ({}, TRACKS, LOST, {'shared_outputs': {}}, TRACKS):
         bench.look(**known)
@@ -216,7 +212,7 @@ def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench: 
     ]
 
 
-def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
+def test_how_often_each_cause_began_is_counted(bench):
     for known in (TRACKS, LOST, TRACKS, LOST, LOST):
         bench.look(**known)
     assert {key: each for key, each in bench.values.items() if key.startswith('times_')} == {
@@ -224,7 +220,7 @@ def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
     }
 
 
-def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
+def test_what_is_part_of_a_start_is_no_warning(bench):
     bench.look(received=False)
     bench.look(received=True, **FILLS)
     bench.known['why'] = '2 of 20 ticks'
@@ -235,7 +231,7 @@ def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
     ]
 
 
-def test_counts_that_restart_are_all_new(bench: Bench) -> None:
+def test_counts_that_restart_are_all_new(bench):
     fresh = []
     for received in (100, 10):
         bench.now_s += 1.0
@@ -263,13 +259,13 @@ def published(imu_topic: str, topics: dict[str, str], *frames: str) -> str:
 
 
 @pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
-def test_positions_trained_in_another_frame_are_reported(track: str, lines: int) -> None:
+def test_positions_trained_in_another_frame_are_reported(track, lines):
     text = published('/imu', {}, track, 'car')
     odd = "Positions were trained in 'odom' and are published in 'map'"
     assert text.count(odd) == text.count('were trained in') == lines
 
 
-def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
+def test_topics_rates_frames_and_channels_in_force_are_named():
     topics = {'position': '/position', 'odometry': '/car/odom'}
     text = published('/driver/imu', topics, 'map', 'car')
     for part in (

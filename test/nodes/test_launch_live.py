@@ -27,13 +27,10 @@ from two_manifold_ros.simulation.slot_car_run import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from launch.events.process import ProcessExited, ProcessIO
-    from ros_talk import Talk
 
     from launch import LaunchDescriptionEntity
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 PATIENCE_S = 60.0
 
@@ -89,23 +86,21 @@ def run(
 
 
 @pytest.mark.usefixtures('domain')
-def test_onboard(model_path: Path) -> None:
+def test_onboard(model_path):
     printed, statuses = run('onboard', 'Frames: positions in', model=model_path, imu='driver/imu')
     assert 'Subscribes /driver/imu' in printed
     assert statuses == {'filter_node': 0}
 
 
 @pytest.mark.usefixtures('domain')
-def test_demo_with_a_model(model_path: Path) -> None:
+def test_demo_with_a_model(model_path):
     printed, statuses = run('demo', 'State: tracking', model=model_path, train='false', seed=5)
     assert 'State: tracking' in printed
     assert statuses == {'filter_node': 0, 'slot_car_node': 0}
 
 
 @pytest.mark.usefixtures('domain')
-def test_without_rviz_the_filter_runs_on(
-    model_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_rviz_the_filter_runs_on(model_path, caplog):
     if 'rviz2' in get_packages_with_prefixes():
         pytest.skip('rviz2 is installed, and would open a window')
     get_logger('onboard.launch.py').addHandler(caplog.handler)
@@ -116,7 +111,7 @@ def test_without_rviz_the_filter_runs_on(
     assert 'ros-$ROS_DISTRO-rviz2' in caplog.text
 
 
-def test_adapt_beside_a_filter(talk: Talk, model_path: Path, tmp_path: Path) -> None:
+def test_adapt_beside_a_filter(talk, model_path, tmp_path):
     heard: dict[str, dict[str, str]] = {'filter_node': {}, 'updater_node': {}}
 
     def hear(message: DiagnosticArray) -> None:
@@ -139,7 +134,7 @@ def test_adapt_beside_a_filter(talk: Talk, model_path: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures('domain')
-def test_train_ends_the_launch(tmp_path: Path) -> None:
+def test_train_ends_the_launch(tmp_path):
     bag = tmp_path / 'none'
     printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=f"['{bag}']")
     assert str(bag) in printed
@@ -147,7 +142,7 @@ def test_train_ends_the_launch(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures('domain')
-def test_replay(drive: SlotCarRun, model_path: Path, tmp_path: Path) -> None:
+def test_replay(drive, model_path, tmp_path):
     ros2 = shutil.which('ros2')
     if ros2 is None or subprocess.run([ros2, 'bag', '--help'], check=False).returncode:
         pytest.skip('ros2 bag is not installed')

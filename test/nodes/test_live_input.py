@@ -102,7 +102,7 @@ def live(recorder: Recorder) -> Recorder:
     return recorder
 
 
-def test_both_topics_are_recorded(live: Recorder) -> None:
+def test_both_topics_are_recorded(live):
     msgtype = 'nav_msgs/msg/Odometry'
     live.start_reference(msgtype)
     live.take_reference(raw(msgtype, REFERENCES[msgtype]))
@@ -113,7 +113,7 @@ def test_both_topics_are_recorded(live: Recorder) -> None:
     assert recording.imu.stamps.tolist() == [7_000_000_005]
 
 
-def test_satellite_fixes_are_projected(live: Recorder) -> None:
+def test_satellite_fixes_are_projected(live):
     live.start_reference(FIX)
     for latitude in (50.0, 50.001):
         live.take_reference(fix(latitude, 8.0, 100.0))
@@ -122,7 +122,7 @@ def test_satellite_fixes_are_projected(live: Recorder) -> None:
     assert positions.positions[1] == pytest.approx([0.0, 111.2], abs=0.2)
 
 
-def test_references_in_another_frame_than_most_are_left_out(live: Recorder) -> None:
+def test_references_in_another_frame_than_most_are_left_out(live):
     live.start_reference(POINT)
     for second, frame in enumerate(['odom', 'arena', 'arena'], start=1):
         live.take_reference(raw(POINT, {'point': PLACE}, second, frame))
@@ -132,7 +132,7 @@ def test_references_in_another_frame_than_most_are_left_out(live: Recorder) -> N
     assert any("1 of 3 messages are not in 'arena'" in note for note in recording.notes)
 
 
-def test_receive_times_on_request(live: Recorder) -> None:
+def test_receive_times_on_request(live):
     live.start_reference(POINT)
     live.take_reference(raw(POINT, {'point': PLACE}))
     recording = live.live.recording(use_receive_time=True)
@@ -140,14 +140,14 @@ def test_receive_times_on_request(live: Recorder) -> None:
     assert any('Receive times' in note for note in recording.notes)
 
 
-def test_malformed_messages_are_counted(live: Recorder) -> None:
+def test_malformed_messages_are_counted(live):
     live.start_reference(POINT)
     live.take_imu(b'\x00\x01\x00\x00')
     live.take_reference(b'\x00\x01')
     assert (live.live.imu_count, live.live.reference_count, live.live.malformed) == (1, 0, 2)
 
 
-def test_what_is_missing_is_named(recorder: Recorder) -> None:
+def test_what_is_missing_is_named(recorder):
     with pytest.raises(InputError, match='No IMU message came on /imu'):
         recorder.live.recording(use_receive_time=False)
     recorder.take_imu(raw('sensor_msgs/msg/Imu', {}))
@@ -155,7 +155,7 @@ def test_what_is_missing_is_named(recorder: Recorder) -> None:
         recorder.live.recording(use_receive_time=False)
 
 
-def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder: Recorder) -> None:
+def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder):
     assert recorder.state == (Level.WARN, 'waiting')
     recorder.heard['silence_s'] = SILENT
     assert recorder.state == (Level.ERROR, 'no_publisher')
@@ -170,7 +170,7 @@ def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder: Recorder) -
     assert recorder.state == (Level.WARN, 'reference_type')
 
 
-def test_what_comes_no_more_is_named(recorder: Recorder) -> None:
+def test_what_comes_no_more_is_named(recorder):
     recorder.heard = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
     recorder.take_imu(raw_imu(10**9, [1.0] * 6))
     recorder.start_reference(POSE)
@@ -203,7 +203,7 @@ class Reference:
 
 
 @pytest.mark.parametrize('msgtype', REFERENCES)
-def test_every_type(msgtype: str) -> None:
+def test_every_type(msgtype):
     positions = Reference(msgtype)
     assert positions.take(raw(msgtype, REFERENCES[msgtype]))
     assert positions.seen == [(7_000_000_005, 1.5, -2.5)]
@@ -213,7 +213,7 @@ def test_every_type(msgtype: str) -> None:
     assert positions.counts() == {'used': 1, 'malformed': 1, 'duplicate_stamp': 1}
 
 
-def test_fixes_are_positions_in_the_plane_of_the_first_one() -> None:
+def test_fixes_are_positions_in_the_plane_of_the_first_one():
     positions = Reference()
     assert not positions.take(fix(50.0, 10.0, 100.0, 1, status=-1))
     assert not positions.take(fix(np.nan, 10.0, 100.0, 2))
@@ -228,7 +228,7 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one() -> None:
     assert positions.session.head.frame_id == 'map'
 
 
-def test_an_origin_that_is_known_stays() -> None:
+def test_an_origin_that_is_known_stays():
     positions = Reference()
     head = replace(positions.session.head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
     positions.session.head = head
@@ -236,7 +236,7 @@ def test_an_origin_that_is_known_stays() -> None:
     assert positions.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
 
 
-def test_the_origin_is_the_first_fix_that_the_next_one_agrees_with() -> None:
+def test_the_origin_is_the_first_fix_that_the_next_one_agrees_with():
     positions = Reference()
     places = [(0.0, 0.0), (0.0, 0.0), (123.0, 10.0), (50.0, 190.0), (7.0, 7.0), (50.0, 10.0)]
     for second, place in enumerate(places, start=1):
@@ -252,7 +252,7 @@ def test_the_origin_is_the_first_fix_that_the_next_one_agrees_with() -> None:
     assert positions.counts() == {'used': 2, 'no_fix': 6, 'duplicate_stamp': 1}
 
 
-def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival() -> None:
+def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival():
     now = iter(range(10**18, 2 * 10**18, 10**8))
     session = tpsr_session(make_head(SMALL.horizons), clock_ns=lambda: next(now))
     positions = Reference(session=session)
@@ -269,9 +269,7 @@ def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival() -> No
     ],
     ids=['plane', 'geodetic'],
 )
-def test_positions_of_another_origin_are_not_used(
-    msgtype: str, known: GeodeticOrigin | None, messages: list[bytes]
-) -> None:
+def test_positions_of_another_origin_are_not_used(msgtype, known, messages):
     positions = Reference(msgtype)
     positions.session.head = replace(positions.session.head, frame_id='map', origin=known)
     assert not any(map(positions.take, messages))
@@ -279,7 +277,7 @@ def test_positions_of_another_origin_are_not_used(
     assert positions.session.head.origin == known
 
 
-def test_it_knows_how_long_nothing_could_be_used() -> None:
+def test_it_knows_how_long_nothing_could_be_used():
     now = [0.0]
     positions = ReferenceInput(small_session(), lambda: now[0])
     positions.start(POINT)
@@ -317,7 +315,7 @@ def frame(angle: float, rng: np.random.Generator) -> np.ndarray:
     return np.clip(255 * noisy, 0, 255).astype(np.uint8)[..., None]
 
 
-def test_it_learns_where_the_camera_is() -> None:
+def test_it_learns_where_the_camera_is():
     rng = np.random.Generator(np.random.PCG64(2))
     head = make_head(SMALL.horizons, names=channel_names(*GRID))
     session = tpsr_session(head, image_decoder(*GRID))
@@ -336,7 +334,7 @@ def test_it_learns_where_the_camera_is() -> None:
     assert np.sqrt(np.mean(np.square(errors[-100:]))) < 0.5
 
 
-def test_an_image_that_cannot_be_used_is_reported_and_costs_nothing() -> None:
+def test_an_image_that_cannot_be_used_is_reported_and_costs_nothing():
     head = make_head(SMALL.horizons, names=channel_names(*GRID))
     session = tpsr_session(head, image_decoder(*GRID))
     pixels = np.zeros((12, 16, 1), np.uint8)

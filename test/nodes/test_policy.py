@@ -61,20 +61,20 @@ def doing(domain: str, kind: Any, **parameters: object) -> dict[str, set[str]]: 
         }
 
 
-def test_the_version_is_the_one_that_sros2_reads() -> None:
+def test_the_version_is_the_one_that_sros2_reads():
     policy = ET.parse(POLICY).getroot()  # noqa: S314 - a file of ours
     assert policy.attrib == {'version': '0.2.0'}
     assert [each.tag for each in policy] == ['enclaves']
 
 
-def test_filter_node(domain: str, model_path: Path) -> None:
+def test_filter_node(domain, model_path):
     wanted = allowed('filter_node')
     # With the parameter publish_tf, whose messages the wheels do not bring.
     wanted['publish'].remove('/tf')
     assert doing(domain, FilterNode, model=model_path) == wanted
 
 
-def test_updater_node(domain: str, model_path: Path, tmp_path: Path) -> None:
+def test_updater_node(domain, model_path, tmp_path):
     of_imu = doing(
         domain,
         UpdaterNode,
@@ -87,7 +87,7 @@ def test_updater_node(domain: str, model_path: Path, tmp_path: Path) -> None:
     assert {right: of_imu[right] | of_image[right] for right in RIGHTS} == allowed('updater_node')
 
 
-def test_trainer_and_slot_car_node(domain: str, tmp_path: Path) -> None:
+def test_trainer_and_slot_car_node(domain, tmp_path):
     live = doing(domain, TrainerNode, model=tmp_path / 'new.npz', reference_type=REFERENCE)
     assert live == allowed('trainer_node')
     assert doing(domain, SlotCarNode) == allowed('slot_car_node')

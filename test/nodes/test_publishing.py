@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 import gc
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_talk import ros, Talk
+from ros_talk import ros
 from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
@@ -25,7 +24,6 @@ from two_manifold_ros.interface.messages import (
     odometry_message,
     position_message,
     Scene,
-    Topic,
     Topics,
 )
 from two_manifold_ros.model.model_file import load_model
@@ -47,7 +45,7 @@ def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - gene
     )
 
 
-def test_nested_fields_arrays_sequences_and_bytes() -> None:
+def test_nested_fields_arrays_sequences_and_bytes():
     values = [{'key': 'a', 'value': 'b'}]
     status = {'level': 2, 'name': 'x', 'values': values}
     message = wire('diagnostic_msgs/msg/DiagnosticArray', {'status': [status]})
@@ -63,12 +61,12 @@ def test_nested_fields_arrays_sequences_and_bytes() -> None:
     assert list(wire('std_msgs/msg/Float64MultiArray', {'data': [1.0, 2.0]}).data) == [1.0, 2.0]
 
 
-def test_a_field_that_is_not_there_is_an_error() -> None:
+def test_a_field_that_is_not_there_is_an_error():
     with pytest.raises(KeyError):
         to_message('geometry_msgs/msg/Point', {'w': 1.0})
 
 
-def test_an_array_that_is_not_flat_is_refused() -> None:
+def test_an_array_that_is_not_flat_is_refused():
     covariance = np.eye(3)
     with pytest.raises(ValueError, match=r'angular_velocity_covariance.*\(3, 3\)'):
         to_message('sensor_msgs/msg/Imu', {'angular_velocity_covariance': covariance})
@@ -91,7 +89,7 @@ def estimate(seed: int) -> Estimate:
 
 @pytest.mark.parametrize('topic', BUILDERS, ids=lambda topic: topic.name)
 @pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
-def test_every_field_arrives(topic: Topic, name: str) -> None:
+def test_every_field_arrives(topic, name):
     """Names of every length, because they decide where the numbers are aligned."""
     scene = Scene(MODEL, track=name, child=f'{name}child')
     layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), scene))
@@ -102,14 +100,14 @@ def test_every_field_arrives(topic: Topic, name: str) -> None:
         assert heard == to_message(topic.msgtype, fields)
 
 
-def test_an_example_without_all_numbers_is_refused() -> None:
+def test_an_example_without_all_numbers_is_refused():
     fields = position_message(estimate(0), Scene(MODEL, track='map', child='base_link'))
     del fields['pose']['covariance']
     with pytest.raises(ValueError, match='does not end in the numbers'):
         FixedLayout(Topics.POSITION.msgtype, fields)
 
 
-def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> None:
+def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
     model = load_model(model_path)
     publishers = EstimatePublishers(
         talk.node, choose_scene(model), transform=False, prefix='adapting/'
@@ -143,8 +141,8 @@ def refusal(domain: str, make: Callable[[], object], **parameters: object) -> st
 
 
 def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
-    domain: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    domain, monkeypatch
+):
     def without_transforms(msgtype: str) -> type:
         if msgtype == TRANSFORM_TYPE:
             raise ImportError

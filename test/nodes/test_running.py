@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start and end of a node, and troubles of the machine."""
 
-from pathlib import Path
 import socket
 import subprocess
 import sys
@@ -73,9 +72,7 @@ with Stopping() as stop:
         ('refusing', 'unfinished', 2, ''),
     ],
 )
-def test_a_signal_ends_it_between_two_callbacks(
-    tmp_path: Path, kind: str, finishing: str, status: int, said: str
-) -> None:
+def test_a_signal_ends_it_between_two_callbacks(tmp_path, kind, finishing, status, said):
     (tmp_path / 'program.py').write_text(PROGRAM)
     command = [sys.executable, str(tmp_path / 'program.py'), f'{kind},{finishing}']
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
@@ -93,28 +90,24 @@ def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ('name', 'below'), [('ROS_LOG_DIR', '.'), ('ROS_HOME', 'log'), ('HOME', '.ros/log')]
 )
-def test_the_folder_is_made_where_ros_would_make_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, below: str
-) -> None:
+def test_the_folder_is_made_where_ros_would_make_it(tmp_path, monkeypatch, name, below):
     monkeypatch.setenv(name, str(tmp_path / 'new'))
     assert log_trouble() == ''
     assert list((tmp_path / 'new' / below).iterdir()) == []
 
 
-def test_without_a_home_there_is_none() -> None:
+def test_without_a_home_there_is_none():
     assert 'HOME is not set' in log_trouble()
 
 
-def test_a_folder_that_cannot_be_made_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     (tmp_path / 'file').touch()
     monkeypatch.setenv('HOME', str(tmp_path))
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
     assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
 
 
-def test_a_network_interface_that_is_there_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_interface_that_is_there_is_enough(monkeypatch):
     loopback, gone, cure = socket.if_nameindex(), [(99, 'gone')], 'ip link set lo up'
     for listed, trouble in ((loopback, ''), ([], cure), (gone, cure), ([*gone, *loopback], '')):
         monkeypatch.setattr(socket, 'if_nameindex', lambda listed=listed: listed)
@@ -123,13 +116,13 @@ def test_a_network_interface_that_is_there_is_enough(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize('name', NODES)
-def test_every_node_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_node_has_help(name, capsys):
     assert run_node(name, [name, '--help']) == 0
     assert f'usage: {name} --ros-args' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('wrong', ['--version', 'model.npz', '-p'])
-def test_arguments_of_no_node_are_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_of_no_node_are_refused(wrong, capsys):
     assert run_node('filter_node', ['filter_node', wrong, '--ros-args', '-p', 'model:=m']) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert wrong in line

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from ros_talk import stamp_of, Start, Talk
+from ros_talk import stamp_of
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.slot_car_node import Pacing
@@ -17,7 +17,7 @@ from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSetti
 MS = 1_000_000
 
 
-def test_what_is_due_by_the_clock() -> None:
+def test_what_is_due_by_the_clock():
     pacing = Pacing(10 * MS, speed=2.0)
     assert pacing.due(25 * MS) == 5
     pacing.sent += 5
@@ -25,7 +25,7 @@ def test_what_is_due_by_the_clock() -> None:
     assert pacing.due(30 * MS) == 1
 
 
-def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long() -> None:
+def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long():
     pacing = Pacing(10 * MS, speed=1.0)
     assert pacing.troubles(1000 * MS) == {}
     assert pacing.due(5000 * MS) == 100
@@ -36,7 +36,7 @@ def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long() -
     assert pacing.troubles(5000 * MS) == {}
 
 
-def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
+def test_slot_car_is_the_simulator_with_exact_stamps(talk, start):
     chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
     node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
     heard = talk.listen(Imu, 'imu')

@@ -3,7 +3,6 @@
 """The trainer as a process, over DDS."""
 
 from dataclasses import replace
-from pathlib import Path
 import signal
 
 import pytest
@@ -13,21 +12,21 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import PoseStamped
 from imu_feed import Feed
 import numpy as np
-from ros_talk import Health, Start, Talk
+from ros_talk import Health
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.simulation.slot_car_run import SlotCarRun, write_run
+from two_manifold_ros.simulation.slot_car_run import write_run
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
 QUICK = SMALL | {'method': 'spectral'}
 
 
 def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
-    start: Start, drive: SlotCarRun, model_path: Path, tmp_path: Path
-) -> None:
+    start, drive, model_path, tmp_path
+):
     pytest.importorskip('rosbags', reason='rosbags is not installed')
     bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
     write_run(replace(drive, imu=drive.imu * ([1 / 9.81] * 3 + [180 / np.pi] * 3)), bag)
@@ -52,13 +51,8 @@ def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
     ids=str,
 )
 def test_what_cannot_be_trained_is_named_and_ends_it(
-    start: Start,
-    drive: SlotCarRun,
-    tmp_path: Path,
-    chosen: dict[str, str],
-    status: int,
-    named: str,
-) -> None:
+    start, drive, tmp_path, chosen, status, named
+):
     pytest.importorskip('rosbags', reason='rosbags is not installed')
     write_run(drive, tmp_path / 'bag')
     given = {'model': str(tmp_path / 'model.npz'), **chosen}
@@ -70,18 +64,14 @@ def test_what_cannot_be_trained_is_named_and_ends_it(
     assert not (tmp_path / 'model.npz').exists()
 
 
-def test_the_type_of_the_reference_can_be_reported(
-    talk: Talk, start: Start, tmp_path: Path
-) -> None:
+def test_the_type_of_the_reference_can_be_reported(talk, start, tmp_path):
     start(
         'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
     )
     Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
 
 
-def test_records_until_reported_to_finish_and_no_longer(
-    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
-) -> None:
+def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_path):
     path = tmp_path / 'model.npz'
     node = start('trainer_node', model=path, exit_when_done='false', **QUICK)
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
@@ -114,9 +104,7 @@ def test_records_until_reported_to_finish_and_no_longer(
     assert '[ERROR]' in node.log()
 
 
-def test_a_recording_of_given_length_ends_when_training_starts(
-    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
-) -> None:
+def test_a_recording_of_given_length_ends_when_training_starts(talk, start, drive, tmp_path):
     """Nobody would call finish again, so a training that fails is the end of it."""
     start(
         'trainer_node', model=tmp_path / 'm.npz', record_seconds=1.0, exit_when_done='false',
@@ -133,9 +121,7 @@ def test_a_recording_of_given_length_ends_when_training_starts(
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_one_that_is_ended_without_a_model_says_so_in_its_status(
-    talk: Talk, start: Start, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tmp_path, number):
     node = start('trainer_node', model=tmp_path / 'm.npz')
     Health(talk).until_value('cause', 'no_publisher')
     node.process.send_signal(number)
@@ -144,9 +130,7 @@ def test_one_that_is_ended_without_a_model_says_so_in_its_status(
     assert not (tmp_path / 'm.npz').exists()
 
 
-def test_slot_car_trains_a_model_without_anybodys_help(
-    talk: Talk, start: Start, tmp_path: Path
-) -> None:
+def test_slot_car_trains_a_model_without_anybodys_help(talk, start, tmp_path):
     path = tmp_path / 'model.npz'
     trainer = start('trainer_node', model=path, record_seconds=2.0, **QUICK)
     talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')

@@ -20,7 +20,7 @@ from other_models import small_tpsr, tolerant
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
-from ros_talk import Board, Health, NodeProcess, numbers_of, stamp_of, Start, Talk
+from ros_talk import Board, Health, NodeProcess, numbers_of, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -55,8 +55,8 @@ def children(process: NodeProcess) -> set[int]:
 
 @pytest.mark.parametrize('learner', ['map', 'tpsr'])
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
-    talk: Talk, start: Start, tmp_path: Path, learner: str
-) -> None:
+    talk, start, tmp_path, learner
+):
     chosen = {
         'learner': learner,
         'horizons': [0, 5, 10],
@@ -173,7 +173,7 @@ class Bench:
         ('/other/filter', '/car', '/other/filter'),
     ],
 )
-def test_names(name: str, namespace: str, full: str) -> None:
+def test_names(name, namespace, full):
     bench = Bench(name, namespace)
     assert bench.client.name == full
     assert set(bench.clients) == {
@@ -184,7 +184,7 @@ def test_names(name: str, namespace: str, full: str) -> None:
     assert set(bench.topics) == {'/diagnostics'}
 
 
-def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
+def test_only_the_diagnostics_of_the_node_meant_are_heard():
     bench = Bench(namespace='/car')
     statuses = [
         DiagnosticStatus(name=name, values=[KeyValue(key='model', value=name)])
@@ -198,7 +198,7 @@ def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
     ('success', 'word', 'read'),
     [(True, 'x', ''), (False, 'x', 'x'), (False, '', 'refused without a reason')],
 )
-def test_answers_to_swap_and_take_back(success: bool, word: str, read: str) -> None:
+def test_answers_to_swap_and_take_back(success, word, read):
     bench = Bench()
     bench.client.swap(bench.answers.append)
     bench.client.take_back(bench.answers.append)
@@ -208,7 +208,7 @@ def test_answers_to_swap_and_take_back(success: bool, word: str, read: str) -> N
     assert bench.answer('/filter_node/take_back_model', response) == read
 
 
-def test_the_next_model_is_a_parameter() -> None:
+def test_the_next_model_is_a_parameter():
     bench = Bench()
     bench.client.name_next('new.npz', bench.answers.append)
     service = '/filter_node/set_parameters'
@@ -218,14 +218,14 @@ def test_the_next_model_is_a_parameter() -> None:
     assert bench.answer(service, SetParameters.Response(results=[refused])) == 'locked'
 
 
-def test_a_service_that_is_not_there_is_a_refusal() -> None:
+def test_a_service_that_is_not_there_is_a_refusal():
     bench = Bench()
     bench.clients['/filter_node/swap_model'].service_is_ready = lambda: False
     bench.client.swap(bench.answers.append)
     assert bench.answers == ['its services cannot be found']
 
 
-def test_a_call_that_fails_is_a_bug_that_is_reported() -> None:
+def test_a_call_that_fails_is_a_bug_that_is_reported():
     bench = Bench()
     bench.client.swap(bench.answers.append)
     bench.clients['/filter_node/swap_model'].future.set_exception(RuntimeError('broken'))
@@ -233,7 +233,7 @@ def test_a_call_that_fails_is_a_bug_that_is_reported() -> None:
     assert len(bench.bugs) == 1
 
 
-def test_without_a_folder_nothing_can_be_handed_over() -> None:
+def test_without_a_folder_nothing_can_be_handed_over():
     chosen = UpdaterParameters(filter_node='f')
     with pytest.raises(InputError, match='set the parameter hand_over_folder'):
         Promoter(Bench().node, SimpleNamespace(), chosen)
@@ -270,8 +270,8 @@ def old_model(tmp_path: Path) -> Path:
 
 
 def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
-    talk: Talk, start: Start, old_model: Path, tmp_path: Path
-) -> None:
+    talk, start, old_model, tmp_path
+):
     """
     The camera is moved twice, and each time one of the two models is wrong by as much.
 

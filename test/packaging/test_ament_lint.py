@@ -2,21 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linters that ``colcon test`` expects, where ROS 2 has them; ruff says the same elsewhere."""
 
-from pathlib import Path
-
 import pytest
 
 SOURCES = ('two_manifold_ros', 'launch', 'setup.py')
 
 
-def test_ament_flake8_finds_nothing(checkout: Path) -> None:
+def test_ament_flake8_finds_nothing(checkout):
     flake8 = pytest.importorskip('ament_flake8.main', reason='ament_flake8 is not installed')
     sources = [str(checkout / each) for each in (*SOURCES, 'test', 'benchmarks')]
     code, errors = flake8.main_with_errors(['--config', str(checkout / 'setup.cfg'), *sources])
     assert not code, '\n'.join(errors)
 
 
-def test_ament_pep257_finds_nothing(checkout: Path) -> None:
+def test_ament_pep257_finds_nothing(checkout):
     pep257 = pytest.importorskip('ament_pep257.main', reason='ament_pep257 is not installed')
     # Numpydoc, as ruff checks it; properties are nouns here, and "methods" may be a parameter.
     given = ['--convention', 'numpy', '--add-ignore', 'D105', 'D107', 'D401', 'D405', 'D407']

@@ -25,7 +25,7 @@ UNUSED = {
 }
 
 
-def test_a_node_without_ros_is_refused_in_one_sentence() -> None:
+def test_a_node_without_ros_is_refused_in_one_sentence():
     program = (
         'import sys; sys.modules["rclpy"] = None\n'
         'from two_manifold_ros.nodes.__main__ import run_node\n'
@@ -40,7 +40,7 @@ def test_a_node_without_ros_is_refused_in_one_sentence() -> None:
 
 
 @pytest.mark.parametrize('name', UNUSED)
-def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name: str) -> None:
+def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name):
     if name.startswith('nodes.'):
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     program = (

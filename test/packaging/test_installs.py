@@ -65,9 +65,7 @@ def colcon(workspace: Path, *arguments: str) -> str:
     return run(sys.executable, '-c', main, *arguments, cwd=workspace, AMENT_PREFIX_PATH=underlay)
 
 
-def test_pip_installs_all_sources_all_data_files_and_the_command(
-    pip_prefix: Path, checkout: Path, data_files: list[str]
-) -> None:
+def test_pip_installs_all_sources_all_data_files_and_the_command(pip_prefix, checkout, data_files):
     assert [name for name in data_files if not (pip_prefix / name).is_file()] == []
     packages = site_packages(pip_prefix)
     sources = [*checkout.glob('two_manifold_ros/**/*.py'), checkout / 'two_manifold_ros/py.typed']
@@ -79,19 +77,19 @@ def test_pip_installs_all_sources_all_data_files_and_the_command(
 
 
 @pytest.mark.parametrize('node', NODES)
-def test_ros2_run_would_find_a_node_installed_by_pip(pip_prefix: Path, node: str) -> None:
+def test_ros2_run_would_find_a_node_installed_by_pip(pip_prefix, node):
     assert os.access(pip_prefix / 'bin' / node, os.X_OK)
     stand_in = pip_prefix / 'bin' / node
     stand_in.write_text('#!/bin/sh\necho "$# $2"\n')
     assert run(pip_prefix / LIB / node, '--ros-args', 'a b', cwd=pip_prefix) == '2 a b\n'
 
 
-def test_colcon_installs_the_data_files(colcon_workspace: Path, data_files: list[str]) -> None:
+def test_colcon_installs_the_data_files(colcon_workspace, data_files):
     prefix = colcon_workspace / 'install' / 'two_manifold_ros'
     assert [name for name in data_files if not (prefix / name).is_file()] == []
 
 
-def test_colcon_puts_its_own_scripts_where_ros2_run_looks(colcon_workspace: Path) -> None:
+def test_colcon_puts_its_own_scripts_where_ros2_run_looks(colcon_workspace):
     folder = colcon_workspace / 'install' / 'two_manifold_ros' / LIB
     assert sorted(path.name for path in folder.iterdir()) == sorted([*NODES, 'two-manifold'])
     for path in folder.iterdir():
@@ -107,7 +105,7 @@ def test_colcon_puts_its_own_scripts_where_ros2_run_looks(colcon_workspace: Path
 
 
 @pytest.mark.parametrize('colcon_workspace', ['copied'], indirect=True)
-def test_colcon_test_runs_tests(colcon_workspace: Path) -> None:
+def test_colcon_test_runs_tests(colcon_workspace):
     # A few quick tests: all of them would come here again.
     colcon(colcon_workspace, 'test', '--pytest-args', 'test/packaging/test_metadata.py')
     said = colcon(colcon_workspace, 'test-result', '--verbose')

@@ -5,7 +5,6 @@
 from importlib import metadata
 from pathlib import Path
 import re
-from typing import Any
 
 import pytest
 
@@ -52,9 +51,7 @@ def locked(path: Path, python: str | None = None) -> dict[str, str]:
         *((f'oldest-{python}', []) for python in PYTHONS),
     ],
 )
-def test_a_lock_satisfies_what_setup_py_asks_for(
-    checkout: Path, setup_arguments: dict[str, Any], lock: str, extras: list[str]
-) -> None:
+def test_a_lock_satisfies_what_setup_py_asks_for(checkout, setup_arguments, lock, extras):
     versions = locked(checkout / 'requirements' / f'{lock}.txt')
     asked = [name for extra in extras for name in setup_arguments['extras_require'][extra]]
     if lock != 'tools':
@@ -64,7 +61,7 @@ def test_a_lock_satisfies_what_setup_py_asks_for(
         assert requirement.specifier.contains(version), requirement
 
 
-def test_locks_agree_with_each_other_and_name_no_index(checkout: Path) -> None:
+def test_locks_agree_with_each_other_and_name_no_index(checkout):
     seen: dict[str, str] = {}
     oldest = [f'oldest-{python}' for python in PYTHONS]
     paths = [checkout / 'requirements' / f'{name}.txt' for name in (*USUAL, *oldest)]
@@ -77,7 +74,7 @@ def test_locks_agree_with_each_other_and_name_no_index(checkout: Path) -> None:
         seen = versions | seen
 
 
-def test_there_is_a_lock_for_every_python_that_run_takes(checkout: Path) -> None:
+def test_there_is_a_lock_for_every_python_that_run_takes(checkout):
     bounds = re.search(
         r'\(3, (\d+)\) <= sys.version_info < \(3, (\d+)\)', (checkout / 'run').read_text()
     )
@@ -86,14 +83,12 @@ def test_there_is_a_lock_for_every_python_that_run_takes(checkout: Path) -> None
 
 
 @pytest.mark.parametrize(('python', 'library', 'version'), APT)
-def test_the_oldest_are_no_newer_than_those_of_robots(
-    checkout: Path, python: str, library: str, version: str
-) -> None:
+def test_the_oldest_are_no_newer_than_those_of_robots(checkout, python, library, version):
     lock = locked(checkout / 'requirements' / f'oldest-{python}.txt')
     assert requirements.Requirement(f'{library}<={version}').specifier.contains(lock[library])
 
 
-def test_ros_is_exactly_pinned_for_its_platform(setup_arguments: dict[str, Any]) -> None:
+def test_ros_is_exactly_pinned_for_its_platform(setup_arguments):
     for text in setup_arguments['extras_require']['ros']:
         requirement = requirements.Requirement(text)
         assert requirement.name.startswith('ros-jazzy-')
@@ -129,7 +124,7 @@ def unmet(versions: dict[str, str], python: str) -> list[str]:
 
 
 @pytest.mark.parametrize('python', PYTHONS)
-def test_each_lock_is_closed(checkout: Path, python: str) -> None:
+def test_each_lock_is_closed(checkout, python):
     """Nothing is resolved at an installation, so every requirement has to be a member."""
     folder = checkout / 'requirements'
     runtime = locked(folder / 'runtime.txt', python) | locked(folder / 'build.txt', python)

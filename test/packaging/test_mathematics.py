@@ -63,9 +63,7 @@ def places(note: str) -> tuple[list[str], list[str]]:
     return re.findall(r'\\tag\{(\d+\.\d+)\}', note), sections
 
 
-def test_every_reference_leads_to_an_equation_or_a_section(
-    places: tuple[list[str], list[str]], checkout: Path
-) -> None:
+def test_every_reference_leads_to_an_equation_or_a_section(places, checkout):
     """And none is bare: it names the note, or paper and year."""
     folders = [checkout / name for name in ('two_manifold_ros', 'test', 'benchmarks', 'docs')]
     paths = [path for each in folders for path in (*each.rglob('*.py'), *each.rglob('*.md'))]
@@ -86,9 +84,7 @@ def test_every_reference_leads_to_an_equation_or_a_section(
     assert found > 20, 'the pattern of references finds hardly any'
 
 
-def test_the_note_refers_to_its_own_equations_and_sections(
-    note: str, places: tuple[list[str], list[str]]
-) -> None:
+def test_the_note_refers_to_its_own_equations_and_sections(note, places):
     tags, sections = places
     text = PAPERS.sub(' ', ' '.join(note.split()))
     prose_only = re.sub(r'\$\$.*?\$\$|\$.*?\$|`.*?`', ' ', text)

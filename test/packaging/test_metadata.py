@@ -66,9 +66,7 @@ def imported(folders: list[Path]) -> set[str]:
     return names - set(sys.stdlib_module_names) - {'two_manifold_ros'}
 
 
-def test_package_xml_agrees_with_setup_py(
-    manifest: Manifest, setup_arguments: dict[str, Any], checkout: Path
-) -> None:
+def test_package_xml_agrees_with_setup_py(manifest, setup_arguments, checkout):
     said = [setup_arguments[key] for key in ('name', 'version', 'description', 'license')]
     assert said == [manifest.name, manifest.version, manifest.description, *manifest.licenses]
     (maintainer,) = manifest.maintainers
@@ -79,9 +77,7 @@ def test_package_xml_agrees_with_setup_py(
     assert re.findall(r'^(\d+\.\d+\.\d+) \(', changes, re.MULTILINE)[0] == manifest.version
 
 
-def test_all_name_the_same_oldest_versions(
-    checkout: Path, manifest: Manifest, setup_arguments: dict[str, Any]
-) -> None:
+def test_all_name_the_same_oldest_versions(checkout, manifest, setup_arguments):
     asked = re.findall(r'(\w+)>=([\d.]+)', ' '.join(setup_arguments['install_requires']))
     assert [name for name, _ in asked] == ['numpy', 'scipy']
     depends = {(each.name, each.version_gte) for each in manifest.exec_depends if each.version_gte}
@@ -92,9 +88,7 @@ def test_all_name_the_same_oldest_versions(
         assert set(named) == set(asked), page
 
 
-def test_package_xml_names_what_is_imported_and_no_more(
-    checkout: Path, manifest: Manifest, setup_arguments: dict[str, Any]
-) -> None:
+def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setup_arguments):
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Offline work only: rosdep has no key for a package that comes from pip alone.
     offline = setup_arguments['extras_require']['train']
@@ -108,9 +102,7 @@ def test_package_xml_names_what_is_imported_and_no_more(
     assert declared <= used
 
 
-def test_package_xml_names_the_packages_of_the_messages(
-    checkout: Path, manifest: Manifest
-) -> None:
+def test_package_xml_names_the_packages_of_the_messages(checkout, manifest):
     # Recordings may hold, and read by their own means, what no node needs.
     folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'interface')]
     named = set(re.findall(r'(\w+)/(?:msg|srv)/\w', sources(folders)))
@@ -118,5 +110,5 @@ def test_package_xml_names_the_packages_of_the_messages(
     assert named <= {dependency.name for dependency in manifest.exec_depends}
 
 
-def test_an_install_by_pip_needs_no_ros(setup_arguments: dict[str, Any]) -> None:
+def test_an_install_by_pip_needs_no_ros(setup_arguments):
     assert not [name for name in setup_arguments['install_requires'] if 'ros' in name]

@@ -69,7 +69,7 @@ def is_shell(text: str) -> bool:
     return text.startswith('#!/bin/sh\n')
 
 
-def test_no_file_names_a_machine(texts: dict[str, str], checkout: Path) -> None:
+def test_no_file_names_a_machine(texts, checkout):
     home = str(Path.home())
     for name, text in texts.items():
         assert not MACHINE_PATHS.search(text), name
@@ -77,16 +77,14 @@ def test_no_file_names_a_machine(texts: dict[str, str], checkout: Path) -> None:
         assert len(home) == 1 or f'{home}/' not in text, name
 
 
-def test_every_source_names_copyright_and_licence(texts: dict[str, str]) -> None:
+def test_every_source_names_copyright_and_licence(texts):
     for name, text in texts.items():
         if name.endswith('.py') or is_shell(text):
             first = 1 if is_shell(text) else 0
             assert tuple(text.splitlines()[first : first + 2]) == HEADER, name
 
 
-def test_every_shell_script_parses_and_is_executable(
-    texts: dict[str, str], checkout: Path
-) -> None:
+def test_every_shell_script_parses_and_is_executable(texts, checkout):
     scripts = [checkout / name for name, text in texts.items() if is_shell(text)]
     assert checkout / 'run' in scripts
     for script in scripts:
@@ -94,7 +92,7 @@ def test_every_shell_script_parses_and_is_executable(
         assert script.stat().st_mode & 0o111 == 0o111, script
 
 
-def test_folders_and_files_have_a_size_to_live_in(texts: dict[str, str]) -> None:
+def test_folders_and_files_have_a_size_to_live_in(texts):
     modules = [Path(name) for name in texts if re.match(r'two_manifold_ros/\w+/\w+\.py', name)]
     folders = Counter(path.parent for path in modules if path.name != '__init__.py')
     assert len(folders) <= MOST_FOLDERS
@@ -104,9 +102,7 @@ def test_folders_and_files_have_a_size_to_live_in(texts: dict[str, str]) -> None
     assert len(texts['README.md'].splitlines()) <= MOST_README_LINES
 
 
-def test_every_link_inside_the_repository_leads_somewhere(
-    texts: dict[str, str], checkout: Path
-) -> None:
+def test_every_link_inside_the_repository_leads_somewhere(texts, checkout):
     links = [
         (name, target)
         for name, text in texts.items()
@@ -118,7 +114,7 @@ def test_every_link_inside_the_repository_leads_somewhere(
     assert lost == []
 
 
-def test_files_and_classes_that_texts_name_exist(texts: dict[str, str]) -> None:
+def test_files_and_classes_that_texts_name_exist(texts):
     """Tests may name what is not there; a folder may be left out, as in architecture.md."""
     there = {name.split('/', start)[-1] for name in texts for start in range(name.count('/') + 1)}
     sources = (text for name, text in texts.items() if name.endswith('.py'))
@@ -137,7 +133,7 @@ def test_files_and_classes_that_texts_name_exist(texts: dict[str, str]) -> None:
     assert sorted(lost) == []
 
 
-def test_no_word_that_contributing_replaces_comes_back(texts: dict[str, str]) -> None:
+def test_no_word_that_contributing_replaces_comes_back(texts):
     found = [
         f'{name}:{number}: {line}'
         for name, text in texts.items()

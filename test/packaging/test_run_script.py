@@ -95,16 +95,14 @@ def machine(tmp_path: Path, checkout: Path) -> Machine:
 @pytest.mark.parametrize(
     ('arguments', 'status'), [([], 0), (['help'], 0), (['--help'], 0), (['fly'], 2)]
 )
-def test_help_and_an_unknown_verb_name_the_verbs(
-    machine: Machine, arguments: list[str], status: int
-) -> None:
+def test_help_and_an_unknown_verb_name_the_verbs(machine, arguments, status):
     done = machine.run(*arguments)
     assert done.returncode == status
     verbs = re.findall(r'^  ([\w-]+)  ', done.stderr if status else done.stdout, re.MULTILINE)
     assert ' '.join(verbs) == 'demo test oldest lint format faults bench check-release'
 
 
-def test_locks_are_installed_whole_and_as_they_are(machine: Machine) -> None:
+def test_locks_are_installed_whole_and_as_they_are(machine):
     """Otherwise pip would fetch a newer release that a locked package asks for."""
     said = machine.run('demo').stdout
     for line in ('Making an environment', 'Installing requirements/runtime.txt', '2 packages'):
@@ -127,9 +125,7 @@ def test_locks_are_installed_whole_and_as_they_are(machine: Machine) -> None:
         ('moved', {}, ['venv', *INSTALLED]),
     ],
 )
-def test_a_second_call_does_what_changed_and_no_more(
-    machine: Machine, changed: str, variables: dict[str, str], steps: list[str]
-) -> None:
+def test_a_second_call_does_what_changed_and_no_more(machine, changed, variables, steps):
     machine.run('demo')
     with (machine.checkout / changed).open('a') as file:
         file.write('# changed\n')
@@ -153,9 +149,7 @@ TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
          [f'-m pytest --timeout 300 -m not long {TWO} -k one two test/model']),
     ],
 )  # fmt: skip
-def test_each_verb_installs_what_it_needs(
-    machine: Machine, verb: str, steps: list[str], asked: list[str]
-) -> None:
+def test_each_verb_installs_what_it_needs(machine, verb, steps, asked):
     machine.run('demo')
     assert machine.run(verb, '-k', 'one two').returncode == 0
     assert machine.steps() == steps
@@ -165,7 +159,7 @@ def test_each_verb_installs_what_it_needs(
     assert 'source' not in machine.steps()
 
 
-def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine: Machine) -> None:
+def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
     assert machine.run('test').returncode == 0
     assert machine.steps() == ['venv', 'oldest-3.11']
@@ -188,9 +182,7 @@ def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine: Machi
         (['lint'], {'BAD_STYLE': '1'}, 1, 0),
     ],
 )
-def test_the_first_failure_is_what_it_ends_with(
-    machine: Machine, arguments: list[str], variables: dict[str, str], status: int, pytests: int
-) -> None:
+def test_the_first_failure_is_what_it_ends_with(machine, arguments, variables, status, pytests):
     assert machine.run(*arguments, **variables).returncode == status
     assert machine.notes.read_text().count('-m pytest') == pytests
 
@@ -202,9 +194,7 @@ def test_the_first_failure_is_what_it_ends_with(
         ('test', ['test', '-k', 'one'], 'oldest-3.11', ['oldest-3.11']),
     ],
 )
-def test_an_interrupted_install_is_taken_up_again(
-    machine: Machine, verb: str, before: list[str], lock: str, left: list[str]
-) -> None:
+def test_an_interrupted_install_is_taken_up_again(machine, verb, before, lock, left):
     machine.run(*before)
     done = machine.run(verb, NO_NETWORK='1')
     assert done.returncode == 2
@@ -216,7 +206,7 @@ def test_an_interrupted_install_is_taken_up_again(
     assert machine.steps() == left
 
 
-def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machine) -> None:
+def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine):
     leaks = {
         'AMENT_PREFIX_PATH': '/opt/ros/jazzy',
         'LD_LIBRARY_PATH': '/opt/ros/jazzy/lib',
@@ -247,9 +237,7 @@ def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machin
         ({'TWO_MANIFOLD_VENV': '{elsewhere}'}, 'was not made by this script'),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(
-    machine: Machine, variables: dict[str, str], said: str
-) -> None:
+def test_what_cannot_be_is_refused_by_name(machine, variables, said):
     uname = machine.elsewhere / 'uname'
     uname.write_text('#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo aarch64\n')
     uname.chmod(0o755)

@@ -33,9 +33,7 @@ def position_outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Outc
 
 
 @pytest.mark.parametrize('fault', POSITION_FAULTS, ids=lambda fault: fault.name)
-def test_position_fault(
-    fault: PositionFault, clean: CleanDrive, position_outcomes: dict[str, Outcome]
-) -> None:
+def test_position_fault(fault, clean, position_outcomes):
     outcome = try_fault(fault, clean)
     assert outcome.complaints == ()
     position_outcomes[fault.name] = outcome
@@ -49,9 +47,7 @@ def test_position_fault(
         (('position_zero', 'no_laps'), ('inspect does not give no_laps',)),
     ],
 )
-def test_a_row_names_what_inspect_warns_of(
-    says: tuple[str, ...], complaints: tuple[str, ...], clean: CleanDrive
-) -> None:
+def test_a_row_names_what_inspect_warns_of(says, complaints, clean):
     fault = PositionFault(
         name='one position stamped 0',
         rule='',
@@ -65,7 +61,7 @@ def test_a_row_names_what_inspect_warns_of(
     assert try_fault(fault, clean).complaints == complaints
 
 
-def test_the_page_is_that_of_the_rows(request: pytest.FixtureRequest) -> None:
+def test_the_page_is_that_of_the_rows(request):
     if request.config.getoption('--positions-page', default=None):
         pytest.skip('it is being written')
     text = PAGE.read_text()

@@ -19,7 +19,6 @@ from two_manifold_ros.evaluation.evaluate import check_fit
 from two_manifold_ros.interface.model_swap import check_input, check_successor
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.recordings.recording import Recording
 
 LONGEST = 300
 
@@ -43,7 +42,7 @@ def refusal(refused: Callable[[], object], name: str) -> str:
 
 
 @pytest.mark.parametrize('kind', ['none', 'empty', 'text', 'cut', 'changed'])
-def test_a_file_that_is_no_model(kind: str, content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model(kind, content, tmp_path):
     path, half = tmp_path / 'model.npz', len(content) // 2
     changed = content[:half] + b'changed' + content[half + 7 :]
     written = {'empty': b'', 'text': b'not a model', 'cut': content[:half], 'changed': changed}
@@ -52,21 +51,19 @@ def test_a_file_that_is_no_model(kind: str, content: bytes, tmp_path: Path) -> N
     refusal(lambda: load_model(path), str(path))
 
 
-def test_a_model_for_another_sensor(slot_car_model: RouteModel) -> None:
+def test_a_model_for_another_sensor(slot_car_model):
     names = tuple(f'pixel_{number}' for number in range(6))
     camera = replace(slot_car_model, channels=replace(slot_car_model.channels, names=names))
     assert 'IMU' in refusal(lambda: check_input(camera, 'camera.npz'), 'camera.npz')
 
 
-def test_a_model_of_another_rate(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_a_model_of_another_rate(slot_car_model, slot_car_laps):
     laps = slot_car_laps[1]
     slow = replace(laps, imu=laps.imu.select(np.arange(len(laps.imu.stamps)) % 3 == 0))
     assert '3.3 Hz' in refusal(lambda: check_fit(slot_car_model, slow), laps.name)
 
 
-def test_a_model_in_another_frame(slot_car_model: RouteModel) -> None:
+def test_a_model_in_another_frame(slot_car_model):
     here = replace(slot_car_model, frame_id='map')
     there = replace(slot_car_model, frame_id='odom')
     sentence = refusal(lambda: check_successor(there, here, 'next.npz'), 'next.npz')

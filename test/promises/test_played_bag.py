@@ -210,7 +210,7 @@ def played(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.parametrize('node', ['one', 'two'])
-def test_validity_is_published_over_dds(played: Played, node: str) -> None:
+def test_validity_is_published_over_dds(played, node):
     first = played.first_words[node]
     assert (first['valid'], first['status']) == (0.0, CODES[Status.WAITING])
     valid = len(played.replayed['position'])
@@ -222,7 +222,7 @@ def test_validity_is_published_over_dds(played: Played, node: str) -> None:
 
 
 @pytest.mark.parametrize('node', ['one', 'two'])
-def test_a_looped_bag_over_dds(played: Played, node: str) -> None:
+def test_a_looped_bag_over_dds(played, node):
     first, second = (each[node] for each in played.passes)
     for each in (first, second):
         assert each.after['resets'] == each.before['resets'] + 1
@@ -230,12 +230,12 @@ def test_a_looped_bag_over_dds(played: Played, node: str) -> None:
     assert second.heard == first.heard
 
 
-def test_two_nodes_say_the_same(played: Played) -> None:
+def test_two_nodes_say_the_same(played):
     for each in played.passes:
         assert each['one'].heard == each['two'].heard
 
 
-def test_at_ten_times_real_time_a_node_says_what_replay_writes(played: Played) -> None:
+def test_at_ten_times_real_time_a_node_says_what_replay_writes(played):
     heard = played.passes[0]['one'].heard
     assert len(heard['position']) > 50
     for topic, messages in played.replayed.items():
@@ -243,7 +243,7 @@ def test_at_ten_times_real_time_a_node_says_what_replay_writes(played: Played) -
 
 
 @pytest.mark.parametrize('node', ['one', 'two'])
-def test_the_time_of_a_callback_is_published(played: Played, node: str) -> None:
+def test_the_time_of_a_callback_is_published(played, node):
     numbers = played.passes[1][node].after
     times = [numbers[f'processing_{name}_us'] for name in ('p50', 'p99', 'max')]
     assert 0.0 < times[0] <= times[1] <= times[2]

@@ -21,7 +21,6 @@ from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import COUNTS
 from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100
@@ -69,11 +68,7 @@ def drive_with_faults(session: Session, recording: Recording, seed: int) -> None
 
 
 @pytest.mark.parametrize('kind', ['slot_car_model', 'tpsr_model'])
-def test_what_a_node_holds_does_not_grow(
-    kind: str,
-    request: pytest.FixtureRequest,
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
+def test_what_a_node_holds_does_not_grow(kind, request, slot_car_laps):
     model: ModelHead = request.getfixturevalue(kind)
     session = Session(model, kept=KEPT)
     held = []
@@ -101,11 +96,7 @@ def test_what_a_node_holds_does_not_grow(
         max_size=6,
     )
 )
-def test_whatever_comes_only_what_is_valid_is_published(
-    slot_car_model: RouteModel,
-    slot_car_laps: tuple[Recording, Recording],
-    parts: list[tuple[int, int, float]],
-) -> None:
+def test_whatever_comes_only_what_is_valid_is_published(slot_car_model, slot_car_laps, parts):
     """Parts of a drive, some in wrong units, with gaps and jumps before them; 0 is a reset."""
     imu = slot_car_laps[1].imu
     session = Session(slot_car_model)

@@ -73,7 +73,7 @@ def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
         assert each.model.published_share >= 0.95
 
 
-def test_the_rest_of_a_drive(read_real: Read) -> None:
+def test_the_rest_of_a_drive(read_real):
     training, test = first_and_rest(read_real('f1tenth_ipz10'), 0.7)
     model = train_model([training], TrainingSettings())
     assert model.rate_hz == 20.0
@@ -86,7 +86,7 @@ def off_route_along(model: RouteModel, recording: Recording) -> np.ndarray:
     return np.array([each.off_route for each, _ in estimates if np.isfinite(each.novelty)])
 
 
-def test_another_run_of_the_same_track(six_runs: RouteModel, read_real: Read) -> None:
+def test_another_run_of_the_same_track(six_runs, read_real):
     assert six_runs.rate_hz == 25.0
     evaluation = evaluate(six_runs, [read_real('f1tenth_ipz20/run_7')])
     check(evaluation, {0: 0.31, 25: 0.44, 50: 0.62}, 700)
@@ -96,7 +96,7 @@ def test_another_run_of_the_same_track(six_runs: RouteModel, read_real: Read) ->
         assert each.model.coverage95 >= 0.88
 
 
-def test_another_track_is_off_the_route(six_runs: RouteModel, read_real: Read) -> None:
+def test_another_track_is_off_the_route(six_runs, read_real):
     """The area under the ROC curve of single ticks; on the own track it is never off."""
     own = off_route_along(six_runs, read_real('f1tenth_ipz20/run_7'))
     assert (own < StateMachine.likely).all()
@@ -106,14 +106,14 @@ def test_another_track_is_off_the_route(six_runs: RouteModel, read_real: Read) -
         assert wins >= 0.95 * len(own) * len(other)
 
 
-def test_dead_channels_of_a_real_car_are_named(six_runs: RouteModel) -> None:
+def test_dead_channels_of_a_real_car_are_named(six_runs):
     assert six_runs.live_channels == (
         'linear_acceleration.x', 'linear_acceleration.y', 'angular_velocity.z'
     )  # fmt: skip
     assert any('linear_acceleration.z' in note for note in six_runs.summary['notes'])
 
 
-def test_g_and_degrees_uneven_stamps_and_a_hole(read_real: Read) -> None:
+def test_g_and_degrees_uneven_stamps_and_a_hole(read_real):
     """It is warned of before training; training gets by with what is there."""
     recording = read_real('f1tenth_frictionmaps_ds2')
     warnings = [
@@ -160,7 +160,7 @@ def moved(
     return inside, tracking, np.linalg.norm(errors, axis=1), later
 
 
-def test_put_down_elsewhere(six_runs: RouteModel, read_real: Read) -> None:
+def test_put_down_elsewhere(six_runs, read_real):
     """It is never sure of a wrong place for long, and found within 1.5 windows."""
     seventh = read_real('f1tenth_ipz20/run_7')
     soon = round(1.5 * six_runs.window)
@@ -183,13 +183,13 @@ def away(model: RouteModel, stamps: np.ndarray, samples: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize('run', [4, 6])
-def test_another_track(run: int, six_runs: RouteModel, read_real: Read) -> None:
+def test_another_track(run, six_runs, read_real):
     """Of its runs these two are the most alike."""
     imu = read_real(f'f1tenth_ipz8/run_{run}').imu
     assert away(six_runs, imu.stamps, imu.samples) >= 0.95
 
 
-def test_the_wrong_way_round(six_runs: RouteModel, read_real: Read) -> None:
+def test_the_wrong_way_round(six_runs, read_real):
     """Played backwards, with the nose to the other side: forward, left and yaw change signs."""
     imu = read_real('f1tenth_ipz20/run_7').imu
     turned = imu.samples[::-1] * [-1.0, -1.0, 1.0, 1.0, 1.0, -1.0]

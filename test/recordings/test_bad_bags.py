@@ -142,23 +142,21 @@ REFUSED: list[tuple[str, Make]] = [
 
 
 @pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
-def test_one_sentence_names_path_cause_and_cure(tmp_path: Path, words: str, make: Make) -> None:
+def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
     with warnings.catch_warnings():
         # Such as of names that YAML gives twice.
         warnings.simplefilter('error')
         assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-def test_a_truncated_zstd_file(tmp_path: Path, ellipse_bag: Path) -> None:
+def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800
     assert 'is damaged, cut short' in refusal(cut(packed))
 
 
-def test_a_bag_is_read_without_its_damaged_metadata_once_they_are_removed(
-    tmp_path: Path, ellipse_bag: Path
-) -> None:
+def test_a_bag_is_read_without_its_damaged_metadata_once_they_are_removed(tmp_path, ellipse_bag):
     bag = shutil.copytree(ellipse_bag, tmp_path / 'bag')
     (bag / 'metadata.yaml').write_text('{')
     assert DAMAGED in refusal(bag)
@@ -167,7 +165,7 @@ def test_a_bag_is_read_without_its_damaged_metadata_once_they_are_removed(
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_flipped_bytes_never_raise_anything_else(tmp_path: Path, storage: str) -> None:
+def test_flipped_bytes_never_raise_anything_else(tmp_path, storage):
     bag = write_bag(tmp_path / 'bag', drive(seconds=0.5), storage=storage)
     whole = file_of(bag).read_bytes()
     chance = np.random.default_rng(5)
@@ -180,7 +178,7 @@ def test_flipped_bytes_never_raise_anything_else(tmp_path: Path, storage: str) -
     assert refused > 5
 
 
-def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_in_a_packed_file(tmp_path, monkeypatch):
     monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 1_000_000)
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(bytes(50_000_000)))
@@ -189,7 +187,7 @@ def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize('compression', ['zstd', 'lz4'])
-def test_a_bomb_in_a_chunk(compression: str) -> None:
+def test_a_bomb_in_a_chunk(compression):
     """`rosbags` would unpack all of it before it looks at the size that is declared."""
     bomb = {'zstd': zstd.compress, 'lz4': lz4.compress}[compression](bytes(30_000_000))
     with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
@@ -197,7 +195,7 @@ def test_a_bomb_in_a_chunk(compression: str) -> None:
     assert len(storage_files.unpack(bomb, compression)) == 30_000_000
 
 
-def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_a_bomb(tmp_path, monkeypatch):
     monkeypatch.setattr(storage_files.unpack, '__defaults__', (1_000_000,))
     bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
     assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
@@ -207,9 +205,7 @@ def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     'listed',
     ['[../../secret.mcap]', '[/etc/passwd]', '[..]', '[""]', '[{a: b}]', '[[[x]]]', '{a: b}'],
 )
-def test_paths_in_the_metadata_lead_nowhere_else(
-    tmp_path: Path, ellipse_bag: Path, listed: str
-) -> None:
+def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     shutil.copy(file_of(ellipse_bag), tmp_path / 'secret.mcap')
     (tmp_path / 'a' / 'bag').mkdir(parents=True)
     text = f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
@@ -222,15 +218,13 @@ def test_paths_in_the_metadata_lead_nowhere_else(
     ['[' * 40_000, '[' + ','.join(['[[a]]'] * 60) + ']', '- a\n' * 20_000],
     ids=['deep', 'many', 'long'],
 )
-def test_metadata_that_would_take_long_is_not_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_metadata_that_would_take_long_is_not_parsed(tmp_path, monkeypatch, text):
     monkeypatch.setattr('ruamel.yaml.YAML.load', lambda *_: pytest.fail('it was parsed'))
     assert DAMAGED in refusal(metadata(text)(tmp_path))
 
 
 @pytest.mark.parametrize('indent', ['  ', '    '])
-def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> None:
+def test_a_bag_in_thousands_of_files_is_read(tmp_path, indent):
     """Repeated notes about each of them are ignored."""
     names = [f'x_{index}.mcap' for index in range(2000)]
     listed = ''.join(f'{indent}- {name}\n' for name in names)
@@ -246,21 +240,21 @@ def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> Non
     assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000, 1.5)
 
 
-def test_a_link_out_of_the_folder_is_reported(tmp_path: Path, ellipse_bag: Path) -> None:
+def test_a_link_out_of_the_folder_is_reported(tmp_path, ellipse_bag):
     (tmp_path / 'bag').mkdir()
     (tmp_path / 'bag' / 'x.mcap').symlink_to(file_of(ellipse_bag))
     notes = ' '.join(read_recording(tmp_path / 'bag').notes)
     assert f'x.mcap is a link, and what is read is {file_of(ellipse_bag)}' in notes
 
 
-def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path: Path) -> None:
+def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path):
     rows = [('/imu', IMU, each, stamped(each, f'frame_{each}')) for each in range(1, 40)]
     (note,) = read_recording(write_messages(tmp_path / 'bag', *rows), WITHOUT_POSITIONS).notes
     assert 'frame_10' in note
     assert 'frame_11' not in note
 
 
-def test_a_receive_time_beyond_all_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receive_time_beyond_all_times(tmp_path, monkeypatch):
     """Of 64 bits without a sign, where others have one."""
     monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
     times = (1, 0x7000_0000_0000_0008)
@@ -274,7 +268,7 @@ def test_a_receive_time_beyond_all_times(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(read_recording(bag, ReadingOptions(salvage=True)).imu.stamps) == 1
 
 
-def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
+def test_names_do_not_reach_the_terminal_as_they_are(tmp_path):
     row = ('/imu\n\x1b[2J', IMU, 1, {})
     bag = write_messages(tmp_path / 'bag', row, storage='sqlite3')
     words = "'/imu\\n\\x1b[2J' (sensor_msgs/msg/Imu, 1 messages)"
@@ -282,7 +276,7 @@ def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
     assert len(read_recording(bag, WITHOUT_POSITIONS).imu.stamps) == 1
 
 
-def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path) -> None:
+def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder):
     others = recordings_folder / 'others'
     paths = [*others.rglob('*.bag'), *others.rglob('*.txt')]
     paths += [found.parent for found in others.rglob('metadata.yaml')]
@@ -296,7 +290,7 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path)
 @pytest.mark.parametrize(
     ('topic', 'count'), [('/fix', 989), ('husky_velocity_controller/odom', 3952)]
 )
-def test_a_husky_of_ros_1(recordings_folder: Path, topic: str, count: int) -> None:
+def test_a_husky_of_ros_1(recordings_folder, topic, count):
     path = recordings_folder / 'others' / 'robot_localization_test1.bag'
     positions = read_recording(path, ReadingOptions(position_topic=topic)).positions
     assert len(positions.positions) == count

@@ -18,9 +18,7 @@ TWIST = 'geometry_msgs/msg/Twist'
 
 
 @pytest.mark.parametrize(('storage', 'suffix'), [('mcap', '.mcap'), ('sqlite3', '.db3')])
-def test_messages_come_back_with_their_receive_times(
-    tmp_path: Path, storage: str, suffix: str
-) -> None:
+def test_messages_come_back_with_their_receive_times(tmp_path, storage, suffix):
     types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
     text = types.types['std_msgs/msg/String']('ü')
     raw = bytes(types.serialize_cdr(text, 'std_msgs/msg/String'))
@@ -39,7 +37,7 @@ def test_messages_come_back_with_their_receive_times(
     assert read['/b'][1].data == 'ü'
 
 
-def test_only_latched_topics_are_offered_as_transient_local(tmp_path: Path) -> None:
+def test_only_latched_topics_are_offered_as_transient_local(tmp_path):
     with BagWriter(tmp_path / 'bag', latched=['/map']) as bag:
         bag.write('/map', TWIST, 1, {})
         bag.write('/other', TWIST, 1, {})
@@ -57,9 +55,7 @@ def write_one(path: Path, **options: object) -> None:
         bag.write('/a', TWIST, 1, {})
 
 
-def test_a_broken_run_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_run_leaves_nothing_behind(tmp_path, monkeypatch):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -70,9 +66,7 @@ def test_a_broken_run_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize('step', ['open', 'add_connection', 'write', 'close'])
-def test_a_full_disk_is_named_and_nothing_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_full_disk_is_named_and_nothing_stays(tmp_path, monkeypatch, step):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, 'No space left on device')
 
@@ -83,7 +77,7 @@ def test_a_full_disk_is_named_and_nothing_stays(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_whole_run_leaves_only_the_bag(tmp_path: Path) -> None:
+def test_a_whole_run_leaves_only_the_bag(tmp_path):
     write_one(tmp_path / 'bag')
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
@@ -91,19 +85,19 @@ def test_a_whole_run_leaves_only_the_bag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('name', 'words'), [('', 'exists already: remove it'), ('none/bag', 'none does not exist')]
 )
-def test_a_target_that_cannot_be_made_is_refused(tmp_path: Path, name: str, words: str) -> None:
+def test_a_target_that_cannot_be_made_is_refused(tmp_path, name, words):
     with pytest.raises(InputError, match=words):
         BagWriter(tmp_path / name)
 
 
-def test_a_topic_keeps_its_type(tmp_path: Path) -> None:
+def test_a_topic_keeps_its_type(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/a', TWIST, 1, {})
         with pytest.raises(ValueError, match='/a holds geometry_msgs/msg/Twist'):
             bag.write('/a', 'std_msgs/msg/String', 2, {})
 
 
-def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_messages_give_the_same_bytes(tmp_path):
     rows = [('/a', TWIST, stamp, {'linear': {'x': np.sin(stamp)}}) for stamp in range(100)]
     for name in ('one', 'two'):
         (tmp_path / name).mkdir()

@@ -42,9 +42,7 @@ def message(sec: int, nanosec: int, frame_id: str, numbers: list[float]) -> dict
     NUMBERS,
     st.booleans(),
 )
-def test_every_imu_message_is_decoded_as_rosbags_does(
-    sec: int, nanosec: int, frame_id: str, numbers: list[float], little: bool
-) -> None:
+def test_every_imu_message_is_decoded_as_rosbags_does(sec, nanosec, frame_id, numbers, little):
     raw = BUILDER.serialise(IMU, message(sec, nanosec, frame_id, numbers))
     types = BUILDER.typestore
     read = types.deserialize_cdr(raw, IMU)
@@ -58,12 +56,12 @@ def test_every_imu_message_is_decoded_as_rosbags_does(
     )
 
 
-def test_padding_behind_the_message_changes_nothing() -> None:
+def test_padding_behind_the_message_changes_nothing():
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
     assert decode_imu_cdr(raw + bytes(8)) == decode_imu_cdr(raw)
 
 
-def test_an_encapsulation_that_aligns_otherwise_is_refused() -> None:
+def test_an_encapsulation_that_aligns_otherwise_is_refused():
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [0.0] * 6))
     with pytest.raises(InputError, match=r'starts with 00070000, which is not plain CDR'):
         decode_imu_cdr(b'\x00\x07\x00\x00' + raw[4:])
@@ -100,12 +98,12 @@ def back(msgtype: str, values: dict) -> object:
         ('sensor_msgs/msg/JointState', {'position': [1, 2]}, 'position', [1.0, 2.0]),
     ],
 )
-def test_fields_of_a_message(msgtype: str, values: dict, field: str, wanted: object) -> None:
+def test_fields_of_a_message(msgtype, values, field, wanted):
     found = attrgetter(field)(back(msgtype, values))
     assert (found.tolist() if isinstance(found, np.ndarray) else found) == wanted
 
 
-def test_sequences_of_messages() -> None:
+def test_sequences_of_messages():
     poses = [{'pose': {'position': {'x': x}}} for x in (1.0, 2.0)]
     path = back('nav_msgs/msg/Path', {'poses': poses})
     assert [pose.pose.position.x for pose in path.poses] == [1.0, 2.0]
@@ -118,6 +116,6 @@ def test_sequences_of_messages() -> None:
         ('my_msgs/msg/Mine', {}, "'my_msgs/msg/Mine' is not one of ROS 2 Jazzy"),
     ],
 )
-def test_what_is_unknown_is_named(msgtype: str, values: dict, words: str) -> None:
+def test_what_is_unknown_is_named(msgtype, values, words):
     with pytest.raises(ValueError, match=words):
         BUILDER.serialise(msgtype, values)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions that no speed of the drive explains, and those that one does."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -34,14 +32,14 @@ def left_out(stamps: Ints, places: Floats) -> list[int]:
 
 @pytest.mark.parametrize('metres', [1.0, 50.0, 1e3, 1e5, 1e8])
 @pytest.mark.parametrize('row', [0, 700, 1499])
-def test_one_glitch_is_left_out_and_nothing_else(metres: float, row: int) -> None:
+def test_one_glitch_is_left_out_and_nothing_else(metres, row):
     stamps, places = drive()
     places[row, 0] += metres
     assert left_out(stamps, places) == [row]
 
 
 @pytest.mark.parametrize('none', [0, -1, -(10**18)])
-def test_a_stamp_that_says_no_time_cuts_no_drive(none: int) -> None:
+def test_a_stamp_that_says_no_time_cuts_no_drive(none):
     stamps, places = drive()
     stamps[::10] = none
     places[500:520, 1] += 2.0
@@ -50,13 +48,13 @@ def test_a_stamp_that_says_no_time_cuts_no_drive(none: int) -> None:
 
 @pytest.mark.parametrize('noise_m', [0.0, 0.01, 0.1])
 @pytest.mark.parametrize('rate_hz', [1.0, 5.0, 25.0, 100.0])
-def test_of_a_clean_drive_nothing_is_left_out(rate_hz: float, noise_m: float) -> None:
+def test_of_a_clean_drive_nothing_is_left_out(rate_hz, noise_m):
     stamps, places = drive(120.0, rate_hz, noise_m)
     assert left_out(stamps, places) == []
     assert not unexplained_steps((stamps - stamps[0]) * 1e-9, places).any()
 
 
-def test_a_tenth_of_the_positions_are_glitches_of_any_size() -> None:
+def test_a_tenth_of_the_positions_are_glitches_of_any_size():
     stamps, places = drive(120.0)
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(len(places), len(places) // 10, replace=False))
@@ -69,20 +67,20 @@ def test_a_tenth_of_the_positions_are_glitches_of_any_size() -> None:
 
 
 @pytest.mark.parametrize(('seconds', 'metres'), [(0.5, 2.0), (1.0, 10.0), (10.0, 1e3)])
-def test_a_burst_is_left_out_if_it_is_shorter_than_the_way(seconds: float, metres: float) -> None:
+def test_a_burst_is_left_out_if_it_is_shorter_than_the_way(seconds, metres):
     stamps, places = drive()
     burst = slice(500, 500 + round(25 * seconds))
     places[burst] += [0.0, metres]
     assert left_out(stamps, places) == list(range(burst.start, burst.stop))
 
 
-def test_a_burst_of_positions_anywhere() -> None:
+def test_a_burst_of_positions_anywhere():
     stamps, places = drive()
     places[500:550] = np.random.default_rng(0).normal(scale=30.0, size=(50, 2))
     assert set(left_out(stamps, places)) == set(range(500, 550))
 
 
-def test_localisation_that_is_moved_for_good_is_a_jump_and_stays() -> None:
+def test_localisation_that_is_moved_for_good_is_a_jump_and_stays():
     stamps, places = drive()
     places[500:] += [0.0, 2.0]
     assert left_out(stamps, places) == []
@@ -90,14 +88,14 @@ def test_localisation_that_is_moved_for_good_is_a_jump_and_stays() -> None:
     assert np.flatnonzero(jumps).tolist() == [499]
 
 
-def test_what_is_another_place_by_far_is_left_out_where_it_is_the_shorter_part() -> None:
+def test_what_is_another_place_by_far_is_left_out_where_it_is_the_shorter_part():
     stamps, places = drive()
     places[:400] += [8e5, 4e6]
     assert left_out(stamps, places) == list(range(400))
 
 
 @pytest.mark.parametrize('parked_s', [60.0, 600.0])
-def test_a_vehicle_that_is_parked_first_may_drive(parked_s: float) -> None:
+def test_a_vehicle_that_is_parked_first_may_drive(parked_s):
     _, places = drive()
     rng = np.random.default_rng(0)
     parked = places[0] + rng.normal(scale=0.003, size=(round(25 * parked_s), 2))
@@ -109,7 +107,7 @@ def test_a_vehicle_that_is_parked_first_may_drive(parked_s: float) -> None:
     assert left_out(stamps_of(times), places) == [100, len(places) - 100]
 
 
-def test_a_slow_receiver_whose_positions_are_repeated() -> None:
+def test_a_slow_receiver_whose_positions_are_repeated():
     _, slow = drive(300.0, 1.0)
     times = np.arange(50 * len(slow)) / 50.0
     assert left_out(stamps_of(times), np.repeat(slow, 50, axis=0)) == []
@@ -117,7 +115,7 @@ def test_a_slow_receiver_whose_positions_are_repeated() -> None:
     assert left_out(stamps_of(times), np.repeat(slow, 50, axis=0)) == list(range(5000, 5050))
 
 
-def test_stamps_that_are_throttled_half_way_or_jitter_by_half_their_distance() -> None:
+def test_stamps_that_are_throttled_half_way_or_jitter_by_half_their_distance():
     stamps, places = drive(120.0)
     kept = (np.arange(len(places)) < 1500) | (np.arange(len(places)) % 12 == 0)
     assert left_out(stamps[kept], places[kept]) == []
@@ -125,7 +123,7 @@ def test_stamps_that_are_throttled_half_way_or_jitter_by_half_their_distance() -
     assert left_out(np.maximum.accumulate(stamps + jitter), places) == []
 
 
-def test_most_positions_are_missing() -> None:
+def test_most_positions_are_missing():
     stamps, places = drive(240.0, 50.0)
     places[7_000] += 20.0
     kept = np.random.default_rng(0).random(len(places)) < 0.05
@@ -134,7 +132,7 @@ def test_most_positions_are_missing() -> None:
 
 
 @pytest.mark.parametrize('back_and_forth', [False, True])
-def test_straight_on_and_back_and_forth(back_and_forth: bool) -> None:
+def test_straight_on_and_back_and_forth(back_and_forth):
     times = np.arange(1500) / 25.0
     x = np.abs((2.0 * times) % 16.0 - 8.0) if back_and_forth else 2.0 * times
     places = np.stack([x, np.full(len(x), 3.0)], axis=1)
@@ -143,7 +141,7 @@ def test_straight_on_and_back_and_forth(back_and_forth: bool) -> None:
     assert left_out(stamps_of(times), places) == [700]
 
 
-def test_late_positions_and_what_is_given_twice_share_their_fate() -> None:
+def test_late_positions_and_what_is_given_twice_share_their_fate():
     stamps, places = drive()
     places[700] += 9.0
     twice = np.repeat(np.arange(len(places)), 2)
@@ -155,7 +153,7 @@ def test_late_positions_and_what_is_given_twice_share_their_fate() -> None:
     assert left_out(stamps[again], places[again]) == [700, 2200]
 
 
-def test_what_is_not_finite_or_not_on_earth_is_not_usable() -> None:
+def test_what_is_not_finite_or_not_on_earth_is_not_usable():
     stamps, places = drive()
     places[3] += 1e3
     # Of a few positions nothing is known.
@@ -164,7 +162,7 @@ def test_what_is_not_finite_or_not_on_earth_is_not_usable() -> None:
     assert left_out(stamps, places) == [3, 4, 5]
 
 
-def test_positions_that_are_anywhere_are_left_as_they_are_in_time() -> None:
+def test_positions_that_are_anywhere_are_left_as_they_are_in_time():
     rng = np.random.default_rng(0)
     stamps = stamps_of(np.arange(20_000) / 25.0)
     assert len(left_out(stamps, rng.normal(size=(20_000, 2)))) < 100
@@ -181,9 +179,7 @@ def test_positions_that_are_anywhere_are_left_as_they_are_in_time() -> None:
         ('ridge_car', 4),
     ],
 )
-def test_of_real_drives_nothing_is_left_out_whatever_jumps(
-    recordings_folder: Path, name: str, jumps: int
-) -> None:
+def test_of_real_drives_nothing_is_left_out_whatever_jumps(recordings_folder, name, jumps):
     pytest.importorskip('rosbags')
     stream = read_recording(recordings_folder / name).positions
     assert not stream.left_out.any()

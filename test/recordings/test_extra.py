@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without rosbags an error names what to install; mcap is needed for damaged bags alone."""
 
-from pathlib import Path
 import sys
 
 import pytest
@@ -27,14 +26,14 @@ def _no_rosbags(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('_no_rosbags')
-def test_reading_and_writing_say_what_to_install(tmp_path: Path) -> None:
+def test_reading_and_writing_say_what_to_install(tmp_path):
     with pytest.raises(InputError, match=INSTALL):
         read_recording(tmp_path)
     with pytest.raises(InputError, match=INSTALL):
         BagWriter(tmp_path / 'bag')
 
 
-def test_only_a_damaged_bag_needs_mcap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_damaged_bag_needs_mcap(tmp_path, monkeypatch):
     write_run(simulate(SlotCarSettings(rate_hz=20.0), samples=200), tmp_path / 'bag')
     for name in ['mcap', *sys.modules]:
         if name.split('.')[0] == 'mcap':

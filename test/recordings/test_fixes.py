@@ -50,7 +50,7 @@ def read(tmp_path: Path) -> Read:
     return recording
 
 
-def test_the_first_valid_fix_is_the_origin_and_bad_ones_are_counted(read: Read) -> None:
+def test_the_first_valid_fix_is_the_origin_and_bad_ones_are_counted(read):
     recording = read(
         (10.0, 10.0, 0.0, -1),
         (NAN, 11.0, 0.0, 0),
@@ -66,14 +66,14 @@ def test_the_first_valid_fix_is_the_origin_and_bad_ones_are_counted(read: Read) 
     assert recording.notes == ('3 of 5 messages on /fix are no valid fix and are left out.',)
 
 
-def test_a_given_origin_is_kept(read: Read) -> None:
+def test_a_given_origin_is_kept(read):
     origin = GeodeticOrigin(47.999, 11.0, 500.0)
     positions = read(HERE, origin=origin).positions
     assert positions.origin == origin
     np.testing.assert_allclose(positions.positions, [[0, 111.2]], atol=0.1)
 
 
-def test_several_recordings_share_the_origin_of_the_first(tmp_path: Path) -> None:
+def test_several_recordings_share_the_origin_of_the_first(tmp_path):
     rows = ('/imu', IMU, 1, {}), ('/fix', 'geometry_msgs/msg/PointStamped', 1, {})
     bags = [
         written(tmp_path / 'a', [HERE]),
@@ -86,15 +86,13 @@ def test_several_recordings_share_the_origin_of_the_first(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize('fixes', [[HERE, (48.001, 11.0, NAN, 0)], [(48.0, 11.0, NAN, 0), HERE]])
-def test_a_fix_without_altitude_is_at_the_height_of_the_origin(
-    read: Read, fixes: list[Fix]
-) -> None:
+def test_a_fix_without_altitude_is_at_the_height_of_the_origin(read, fixes):
     positions = read(*fixes).positions.positions
     assert np.isfinite(positions).all()
     assert len(positions) == 2
 
 
-def test_no_valid_fix_is_refused_and_noted_where_no_positions_are_needed(read: Read) -> None:
+def test_no_valid_fix_is_refused_and_noted_where_no_positions_are_needed(read):
     none = [(48.0, 11.0, 0.0, -1)] * 3
     with pytest.raises(InputError, match=r'/fix in .* holds 3 messages but no valid fix'):
         read(*none)
@@ -113,7 +111,7 @@ def test_no_valid_fix_is_refused_and_noted_where_no_positions_are_needed(read: R
         [(48.0, 180.5, 500.0, 1)],
     ],
 )
-def test_an_impossible_first_fix_is_left_out(read: Read, wrong: list[Fix]) -> None:
+def test_an_impossible_first_fix_is_left_out(read, wrong):
     recording = read(*wrong, HERE, HERE)
     assert recording.positions.origin == ORIGIN
     assert len(recording.positions.positions) == 2
@@ -122,9 +120,7 @@ def test_an_impossible_first_fix_is_left_out(read: Read, wrong: list[Fix]) -> No
 
 @pytest.mark.parametrize('place', [(0.0, 1e-7), (1.0, 1.0), (48.0, 11.2), (-48.0, -169.0)])
 @pytest.mark.parametrize('count', [1, 4])
-def test_the_origin_is_the_first_fix_near_most_others(
-    read: Read, place: tuple[float, float], count: int
-) -> None:
+def test_the_origin_is_the_first_fix_near_most_others(read, place, count):
     path = [(48.0 + 1e-4 * step, 11.0, NAN if step % 2 else 500.0, 0) for step in range(10)]
     positions = read(*[(*place, 0.0, 0)] * count, *path).positions
     assert positions.origin == ORIGIN
@@ -132,7 +128,7 @@ def test_the_origin_is_the_first_fix_near_most_others(
     np.testing.assert_allclose(north, 11.119 * np.arange(10), atol=0.01)
 
 
-def test_a_route_across_the_date_line_and_one_of_many_kilometres(read: Read) -> None:
+def test_a_route_across_the_date_line_and_one_of_many_kilometres(read):
     line = [(10.0, longitude, 0.0, 0) for longitude in (179.999, -179.999, -179.998)]
     assert read(*line).positions.origin == GeodeticOrigin(10.0, 179.999, 0.0)
     # From 40 km south to 40 km north of the median: the plane is tangent near the middle.
@@ -144,7 +140,7 @@ def test_a_route_across_the_date_line_and_one_of_many_kilometres(read: Read) -> 
 
 
 @pytest.mark.parametrize('altitude', [NAN, -300.0, 9_000.0, 1e6])
-def test_heights_do_not_matter(read: Read, altitude: float) -> None:
+def test_heights_do_not_matter(read, altitude):
     right, wrong = (
         read(HERE, (48.03, 11.04, height, 0)).positions.positions for height in (500.0, altitude)
     )
@@ -163,14 +159,12 @@ def test_heights_do_not_matter(read: Read, altitude: float) -> None:
         (45.0, 0.0, 0.0, (4_517_590.878849, 0.0, 4_487_348.408866)),
     ],
 )
-def test_known_points(
-    latitude: float, longitude: float, altitude: float, expected: tuple[float, ...]
-) -> None:
+def test_known_points(latitude, longitude, altitude, expected):
     point = earth_centred(np.array([latitude]), np.array([longitude]), np.array([altitude]))
     np.testing.assert_allclose(point[0], expected, atol=1e-5)
 
 
-def test_the_origin_is_zero_and_axes_point_east_and_north() -> None:
+def test_the_origin_is_zero_and_axes_point_east_and_north():
     latitude = np.array([48.0, 48.0, 48.001])
     longitude = np.array([11.0, 11.001, 11.0])
     plane = east_north(latitude, longitude, np.full(3, 500.0), ORIGIN)
@@ -192,9 +186,7 @@ def test_the_origin_is_zero_and_axes_point_east_and_north() -> None:
     st.floats(-5000, 5000),
     st.floats(-5000, 5000),
 )
-def test_round_trip(
-    latitude: float, longitude: float, altitude: float, east: float, north: float
-) -> None:
+def test_round_trip(latitude, longitude, altitude, east, north):
     origin = GeodeticOrigin(latitude, longitude, altitude)
     there = inverse(origin, east, north)
     back = east_north(*(np.array([value]) for value in there), origin)

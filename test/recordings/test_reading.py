@@ -45,9 +45,7 @@ def assert_same(path: Path, recording: Recording) -> None:
 
 @pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
 @pytest.mark.parametrize('mode', ['NONE', 'FILE', 'MESSAGE'])
-def test_all_compressions(
-    bag: Path, tmp_path: Path, recording: Recording, storage: object, mode: str
-) -> None:
+def test_all_compressions(bag, tmp_path, recording, storage, mode):
     """Copied message by message with the options of rosbags' own writer."""
     writer = rosbag2.Writer(tmp_path / 'packed', version=8, storage_plugin=storage)
     writer.set_compression(rosbag2.CompressionMode[mode], rosbag2.CompressionFormat.ZSTD)
@@ -62,7 +60,7 @@ def test_all_compressions(
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_both_storages(tmp_path: Path, recording: Recording, storage: str) -> None:
+def test_both_storages(tmp_path, recording, storage):
     bag = write_bag(tmp_path / 'bag', recording, storage=storage)
     (single,) = (file for file in bag.iterdir() if file.suffix != '.yaml')
     assert_same(bag, recording)
@@ -70,9 +68,7 @@ def test_both_storages(tmp_path: Path, recording: Recording, storage: str) -> No
 
 
 @pytest.mark.parametrize('with_metadata', [True, False])
-def test_split_bags_are_joined_in_order(
-    tmp_path: Path, recording: Recording, with_metadata: bool
-) -> None:
+def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
     whole = tmp_path / 'whole'
     whole.mkdir()
     for part in range(10):
@@ -89,7 +85,7 @@ def test_split_bags_are_joined_in_order(
     assert with_metadata or 'has no metadata.yaml' in notes[0]
 
 
-def test_a_split_file_may_lack_the_topics(bag: Path, tmp_path: Path, recording: Recording) -> None:
+def test_a_split_file_may_lack_the_topics(bag, tmp_path, recording):
     row = ('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
     more = write_messages(tmp_path / 'more', row)
     (more / 'more.mcap').rename(bag / 'more.mcap')
@@ -97,7 +93,7 @@ def test_a_split_file_may_lack_the_topics(bag: Path, tmp_path: Path, recording: 
     assert_same(bag, recording)
 
 
-def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
+def test_ros_1_bags(tmp_path, recording):
     types = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
     make = types.types
 
@@ -124,9 +120,7 @@ def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
     assert_same(tmp_path / 'old.bag', recording)
 
 
-def test_messages_of_other_topics_are_not_decoded(
-    bag: Path, tmp_path: Path, recording: Recording
-) -> None:
+def test_messages_of_other_topics_are_not_decoded(bag, tmp_path, recording):
     crowded = tmp_path / 'crowded'
     with rosbag2.Reader(bag) as reader, rosbag2.Writer(crowded, version=9) as writer:
         odd = writer.add_connection('/odd', 'my/msg/Own', msgdef='int8 x', rihs01='RIHS01_0')
@@ -149,7 +143,7 @@ def test_messages_of_other_topics_are_not_decoded(
         ('nav_msgs/msg/Odometry', 'pose.pose.position'),
     ],
 )
-def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: str) -> None:
+def test_all_types_of_positions(tmp_path, msgtype, field):
     message: dict = {'x': 1.5, 'y': -2.5, 'z': 9.0}
     for name in reversed(field.split('.')):
         message = {name: message}
@@ -161,7 +155,7 @@ def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: str) -> Non
     assert positions.positions.tolist() == [[1.5, -2.5]]
 
 
-def test_positions_may_be_missing_where_they_are_not_needed(bag: Path, tmp_path: Path) -> None:
+def test_positions_may_be_missing_where_they_are_not_needed(bag, tmp_path):
     assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
     none = write_messages(tmp_path / 'none', ('/imu', IMU, 1, {}))
     options = ReadingOptions(need_positions=False, use_receive_time=True)
@@ -185,9 +179,7 @@ def test_positions_may_be_missing_where_they_are_not_needed(bag: Path, tmp_path:
         (('/a',), {'find_positions': False}, '/a'),
     ],
 )
-def test_which_positions_are_read(
-    tmp_path: Path, topics: tuple[str, ...], options: dict, topic: str | None
-) -> None:
+def test_which_positions_are_read(tmp_path, topics, options, topic):
     header = stamped(10**9)
     rows = [('/imu', IMU, 1, header), *((name, POSE, 1, header) for name in topics)]
     bag = write_messages(tmp_path / 'bag', *rows)
@@ -200,7 +192,7 @@ def test_which_positions_are_read(
         assert bool(read.notes) == left
 
 
-def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
+def test_a_frame_that_changes_is_said_aloud(tmp_path):
     frames = ('imu', 'imu_upside_down')
     rows = [('/imu', IMU, stamp, stamped(stamp, each)) for stamp, each in enumerate(frames, 1)]
     bag = write_messages(tmp_path / 'bag', *rows)
@@ -208,7 +200,7 @@ def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
     assert f'{frames}' in note
 
 
-def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> None:
+def test_positions_in_another_frame_than_most_are_left_out(tmp_path):
     rows = []
     for second, frame in enumerate(['odom', 'map', 'map', '', 'map'], start=1):
         stamp, point = second * 10**9, {'point': {'x': float(second)}}
@@ -224,9 +216,7 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> No
     assert "2 of 5 messages are not in 'map' and are left out" in note
 
 
-def test_several_bags_are_read_in_turn_with_progress_over_all(
-    bag: Path, tmp_path: Path, recording: Recording
-) -> None:
+def test_several_bags_are_read_in_turn_with_progress_over_all(bag, tmp_path, recording):
     bags = [bag, write_bag(tmp_path / 'b', recording)]
     shares: list[float] = []
     read = read_recordings(bags, progress=shares.append)
@@ -254,9 +244,7 @@ MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
         ([FOREIGN, ODOMETRY], bags.POSITION, None, ODOMETRY),
     ],
 )
-def test_a_topic_is_the_only_one_with_messages_or_named(
-    topics: list[Topic], role: bags.TopicRole, name: str | None, chosen: Topic
-) -> None:
+def test_a_topic_is_the_only_one_with_messages_or_named(topics, role, name, chosen):
     assert bags.choose_topic(BAG, topics, role, name) == chosen
 
 
@@ -298,9 +286,7 @@ def test_a_topic_is_the_only_one_with_messages_or_named(
         ([ODOMETRY, POINT], bags.POSITION, '/odom', 'keep one of them in a copy of the bag'),
     ],
 )
-def test_what_is_no_clear_choice_lists_what_there_is(
-    topics: list[Topic], role: bags.TopicRole, name: str | None, words: str
-) -> None:
+def test_what_is_no_clear_choice_lists_what_there_is(topics, role, name, words):
     with pytest.raises(InputError, match=words):
         bags.choose_topic(BAG, topics, role, name)
 
@@ -316,13 +302,8 @@ def test_what_is_no_clear_choice_lists_what_there_is(
     ],
 )
 def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
-    tmp_path: Path,
-    imu: list[int],
-    pose: list[int],
-    asked: bool,
-    stamps: tuple[list[int], list[int]],
-    words: str,
-) -> None:
+    tmp_path, imu, pose, asked, stamps, words
+):
     rows = [('/imu', IMU, 1000 + i, stamped(stamp)) for i, stamp in enumerate(imu)]
     rows += [('/pose', POSE, 2000 + i, stamped(stamp)) for i, stamp in enumerate(pose)]
     bag = write_messages(tmp_path / 'bag', *rows)

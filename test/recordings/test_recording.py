@@ -11,7 +11,7 @@ import pytest
 from two_manifold_ros.recordings.recording import median_interval_ns
 
 
-def test_a_stretch_includes_its_start_and_not_its_end() -> None:
+def test_a_stretch_includes_its_start_and_not_its_end():
     recording = drive()
     part = recording.between(2.0, 3.0)
     first = recording.imu.stamps[0]
@@ -20,14 +20,14 @@ def test_a_stretch_includes_its_start_and_not_its_end() -> None:
     assert len(part.positions.stamps) == len(part.positions.positions) == 25
 
 
-def test_open_ends_and_adjoining_parts_lose_nothing() -> None:
+def test_open_ends_and_adjoining_parts_lose_nothing():
     recording = drive()
     parts = [recording.between(None, 20.0), recording.between(20.0, None)]
     stamps = np.concatenate([part.imu.stamps for part in parts])
     np.testing.assert_array_equal(stamps, recording.imu.stamps)
 
 
-def test_seconds_are_counted_from_the_first_stamp_that_is_not_zero() -> None:
+def test_seconds_are_counted_from_the_first_stamp_that_is_not_zero():
     recording = drive()
     stamps = recording.imu.stamps.copy()
     stamps[0] = 0
@@ -37,7 +37,7 @@ def test_seconds_are_counted_from_the_first_stamp_that_is_not_zero() -> None:
     assert none.first_stamp == 0
 
 
-def test_positions_are_made_earlier_and_it_is_remembered() -> None:
+def test_positions_are_made_earlier_and_it_is_remembered():
     recording = drive(4.0)
     moved = recording.with_positions_earlier(0.25).with_positions_earlier(-0.05)
     assert set((recording.positions.stamps - moved.positions.stamps).tolist()) == {200_000_000}
@@ -50,7 +50,7 @@ def test_positions_are_made_earlier_and_it_is_remembered() -> None:
 
 @pytest.mark.parametrize('wild', [5 * 10**9, -86_400 * 10**9, 86_400 * 10**9, 50 * 10**7])
 @pytest.mark.parametrize('index', [0, -1])
-def test_seconds_are_not_counted_from_a_wild_stamp_nor_to_one(wild: int, index: int) -> None:
+def test_seconds_are_not_counted_from_a_wild_stamp_nor_to_one(wild, index):
     recording = drive()
     stamps = recording.imu.stamps.copy()
     stamps[index] = wild if wild == 5 * 10**9 else stamps[index] + wild
@@ -61,13 +61,13 @@ def test_seconds_are_not_counted_from_a_wild_stamp_nor_to_one(wild: int, index: 
     assert len(recording.between(9.0, None).imu.stamps) in {3898, 3899, 3900}
 
 
-def test_median_interval_passes_over_duplicates_and_jumps_back() -> None:
+def test_median_interval_passes_over_duplicates_and_jumps_back():
     assert median_interval_ns(np.array([5, 5, 15, 25, 3, 13])) == 10
     assert median_interval_ns(np.array([5, 5])) == 0
     assert median_interval_ns(np.array([], dtype=np.int64)) == 0
 
 
-def test_a_stream_that_is_slowed_down_lasts_to_its_end() -> None:
+def test_a_stream_that_is_slowed_down_lasts_to_its_end():
     stamps = drive(4.0).imu.stamps
     slow = stamps[-1] + 10**9 * np.arange(1, 60)
     wild = slow[-1] + 3600 * 10**9

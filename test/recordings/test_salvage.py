@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A damaged bag is refused in one sentence, and used as far as it goes if asked."""
 
-from collections.abc import Callable
 from pathlib import Path
 import re
 import shutil
@@ -63,7 +62,7 @@ def saved(path: Path) -> tuple[int, str]:
     return (0, found) if isinstance(found, str) else (len(found.imu.stamps), ' '.join(found.notes))
 
 
-def test_every_cut(bag: Path) -> None:
+def test_every_cut(bag):
     """Each hundredth of the file less: one sentence unasked, and never more saved than before."""
     file = file_of(bag)
     content = file.read_bytes()
@@ -89,7 +88,7 @@ def test_every_cut(bag: Path) -> None:
     assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
 
 
-def test_a_sound_bag_loses_nothing(bag: Path) -> None:
+def test_a_sound_bag_loses_nothing(bag):
     plain = read_recording(bag)
     asked = read_recording(bag, ReadingOptions(salvage=True))
     assert asked.notes == plain.notes == ()
@@ -129,9 +128,7 @@ def all_spoilt(content: bytearray, _: list[int], ends: list[int]) -> None:
         (all_spoilt, 0, 0, 'Nothing is left of .* bytes cannot be read'),
     ],
 )
-def test_what_is_damaged_is_lost_and_reported(
-    bag: Path, spoil: Callable[..., None], least: int, most: int, words: str
-) -> None:
+def test_what_is_damaged_is_lost_and_reported(bag, spoil, least, most, words):
     content = bytearray(file_of(bag).read_bytes())
     chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
     spoil(content, [each.begin for each in chunks], [each.end for each in chunks])
@@ -144,9 +141,7 @@ def test_what_is_damaged_is_lost_and_reported(
     assert int(lost) > (0 if count else int(size) // 2)
 
 
-def test_a_record_that_vanishes_without_a_checksum_is_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_vanishes_without_a_checksum_is_missed(tmp_path, monkeypatch):
     """In a bag of 80 samples whose only chunk has no checksum and is not packed."""
     monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
     bag = write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
@@ -164,7 +159,7 @@ def test_a_record_that_vanishes_without_a_checksum_is_missed(
 
 
 @pytest.mark.parametrize(('said', 'lost'), [(130, 30), (70, 0)])
-def test_metadata_that_count_otherwise_refuse_nothing(bag: Path, said: int, lost: int) -> None:
+def test_metadata_that_count_otherwise_refuse_nothing(bag, said, lost):
     """As of a recorder that dropped messages which it had counted, or was taken up again."""
     metadata = (bag / 'metadata.yaml').read_text()
     changed = metadata.replace('message_count: 100', f'message_count: {said}')
@@ -178,7 +173,7 @@ def test_metadata_that_count_otherwise_refuse_nothing(bag: Path, said: int, lost
     assert words in saved(bag)[1]
 
 
-def test_flipped_bits_never_raise_anything_else(bag: Path) -> None:
+def test_flipped_bits_never_raise_anything_else(bag):
     file = file_of(bag)
     whole = file.read_bytes()
     chance = np.random.default_rng(2)
@@ -200,9 +195,7 @@ def test_flipped_bits_never_raise_anything_else(bag: Path) -> None:
         ('b.mcap', 'b.mcap is listed', 'b.mcap is listed in metadata.yaml but not there'),
     ],
 )
-def test_damaged_metadata_and_missing_files_are_passed_over(
-    bag: Path, listed: str | None, refused: str, noted: str
-) -> None:
+def test_damaged_metadata_and_missing_files_are_passed_over(bag, listed, refused, noted):
     metadata, name = bag / 'metadata.yaml', file_of(bag).name
     text = metadata.read_text().replace(f'- {name}', f'- {name}\n  - {listed}', 1)
     metadata.write_text(text if listed else '{')
@@ -212,7 +205,7 @@ def test_damaged_metadata_and_missing_files_are_passed_over(
     assert noted in words
 
 
-def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
+def test_a_packed_file_that_is_cut_off(bag, tmp_path):
     packed = tmp_path / f'{file_of(bag).name}.zstd'
     content = file_of(bag).read_bytes()
     parts = content[: len(content) // 2], content[-9000:]
@@ -224,9 +217,7 @@ def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
     assert f'{packed} is damaged' in words
 
 
-def test_many_chunks_that_are_bombs_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_chunks_that_are_bombs_together(tmp_path, monkeypatch):
     """Salvaged messages are kept in memory until all are read."""
     monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 3_500_000)
     message = struct.pack('<BQHIQQ', MESSAGE, 1_000_000, 1, 0, 1, 1) + bytes(999_978)
@@ -247,14 +238,14 @@ def text(words: str) -> bytes:
     return struct.pack('<I', len(words)) + words.encode()
 
 
-def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
+def test_messages_that_cannot_be_decoded_are_counted(tmp_path):
     rows = [('/imu', IMU, stamp, stamped(stamp)) for stamp in range(1, 5)]
     bag = write_messages(tmp_path / 'bag', *rows, ('/imu', IMU, 5, b'\x00\x01\x00\x00\x01\x00'))
     assert '--salvage' in refusal(bag)
     assert saved(bag) == (4, '1 messages on /imu are damaged and left out.')
 
 
-def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database: Path) -> None:
+def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database):
     content = bytearray(database.read_bytes())
     for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
         database.write_bytes(damaged)
@@ -264,7 +255,7 @@ def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database: Path) -
             assert 'sqlite3 FILE .recover' in words
 
 
-def test_a_log_that_was_never_merged_is_named(database: Path, tmp_path: Path) -> None:
+def test_a_log_that_was_never_merged_is_named(database, tmp_path):
     """As a recorder leaves it that was killed."""
     connection = sqlite3.connect(database)
     connection.execute('PRAGMA journal_mode = WAL')
@@ -285,6 +276,6 @@ def test_a_log_that_was_never_merged_is_named(database: Path, tmp_path: Path) ->
     assert {each.name: each.read_bytes() for each in killed.iterdir()} == before
 
 
-def test_a_ros_1_bag_is_refused_as_ever(tmp_path: Path) -> None:
+def test_a_ros_1_bag_is_refused_as_ever(tmp_path):
     (tmp_path / 'old.bag').write_bytes(b'#ROSBAG V2.0\n' + bytes(100))
     assert 'try "rosbag reindex"' in saved(tmp_path / 'old.bag')[1]

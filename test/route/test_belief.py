@@ -102,7 +102,7 @@ def assert_readable(belief: RouteBelief) -> None:
 
 @pytest.mark.usefixtures('exact')
 @pytest.mark.parametrize('seed', range(3))
-def test_the_probabilities_of_all_cells(seed: int) -> None:
+def test_the_probabilities_of_all_cells(seed):
     """From the start on and over a gap."""
     belief, naive = both(small_route(seed=seed))
     assert_same(belief, naive, 1e-12)
@@ -118,7 +118,7 @@ def test_the_probabilities_of_all_cells(seed: int) -> None:
 
 
 @pytest.mark.usefixtures('exact')
-def test_readings_against_sums_over_all_cells() -> None:
+def test_readings_against_sums_over_all_cells():
     """Positions ahead are those of a usual speed; a velocity is as large as the speed ratio is."""
     route = small_route()
     belief, naive = both(route)
@@ -159,7 +159,7 @@ def test_readings_against_sums_over_all_cells() -> None:
     np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.readout.states, atol=1e-9)
 
 
-def test_what_is_dropped_is_not_missed() -> None:
+def test_what_is_dropped_is_not_missed():
     """A vehicle goes round, clearly seen, until most places are out of the question."""
     exchanges, jumps = exchanges_for(0.1, 5.0)
     route = changed(
@@ -188,7 +188,7 @@ def test_what_is_dropped_is_not_missed() -> None:
 
 
 @pytest.mark.parametrize('pull', [0.3, 0.8])
-def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
+def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull):
     """On a long straight at a place's usual 2 m/s, which are 2 places a tick."""
     ticks, count = 20, 60
     shares = np.ones(4 * count)
@@ -236,7 +236,7 @@ def test_a_vehicle_that_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> 
 
 
 @pytest.mark.parametrize(('spread', 'sharpness'), [(0.1, 0.1), (2.0, 0.3), (10.0, 1.0)])
-def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -> None:
+def test_sums_are_one_and_evidence_is_a_share(spread, sharpness):
     belief = RouteBelief(small_route(spread=spread, sharpness=sharpness))
     assert_consistent(belief)
     for tick, observation in enumerate(3.0 * observations(80)):
@@ -247,14 +247,14 @@ def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -
             assert_consistent(belief)
 
 
-def test_an_observation_far_from_everything_is_survived(belief: RouteBelief) -> None:
+def test_an_observation_far_from_everything_is_survived(belief):
     for size in (1e3, 1e8, 1e30):
         assert 0.0 < belief.update(np.full(2, size)) <= 1.0
         assert_consistent(belief)
 
 
 @pytest.mark.parametrize('restart', ['what fits nothing at all', 'start'])
-def test_it_starts_again_as_if_nothing_had_been_before(restart: str, belief: RouteBelief) -> None:
+def test_it_starts_again_as_if_nothing_had_been_before(restart, belief):
     """And says the same bits."""
     fresh = RouteBelief(small_route())
     for observation in observations(30, seed=2):
@@ -279,7 +279,7 @@ def belief() -> RouteBelief:
 
 
 @pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
-def test_readings_when_all_is_off_the_route(mode: int | None, belief: RouteBelief) -> None:
+def test_readings_when_all_is_off_the_route(mode, belief):
     belief.chances[:] = 0.0
     belief.elsewhere = float(mode is None)
     if mode is not None:
@@ -296,7 +296,7 @@ def test_readings_when_all_is_off_the_route(mode: int | None, belief: RouteBelie
     assert_consistent(belief)
 
 
-def test_readings_at_one_place_without_any_spread() -> None:
+def test_readings_at_one_place_without_any_spread():
     route = changed(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
     belief = RouteBelief(route)
     belief.chances[:] = 0.0
@@ -308,9 +308,7 @@ def test_readings_at_one_place_without_any_spread() -> None:
     assert_readable(belief)
 
 
-def test_compiled_code_says_what_its_source_says(
-    route: Route, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiled_code_says_what_its_source_says(route, monkeypatch):
     """Tick by tick over a stop, a gap, a move and another road, with all that is dropped."""
     circuit = Circuit()
     # As if drives had stopped on a tenth of the way.
@@ -360,7 +358,7 @@ def settled_at(
     return chances, ratios
 
 
-def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
+def test_offsets_are_the_forgetting_mean_of_what_is_not_usual():
     here, rng = small(), np.random.default_rng(2)
     followed, mean = SensorOffsets(here), np.zeros(here.likelihood.channels)
     gain = 1.0 / sum(1.0 / rate for rate in here.motion.rates)
@@ -387,7 +385,7 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
 
 
 @pytest.mark.parametrize(('off', 'left'), [(1.0, 0.01), (0.2, 0.05), (0.09, 0.09)])
-def test_what_is_beyond_the_usual_shifts_is_taken_off(off: float, left: float) -> None:
+def test_what_is_beyond_the_usual_shifts_is_taken_off(off, left):
     followed = driven(small(), off, ratio=1.1)
     np.testing.assert_allclose(off - followed.applied, left, atol=1e-3)
     followed.start()
@@ -403,7 +401,7 @@ def driven(here: Route, off: float, ticks: int = 1000, ratio: float = 1.0) -> Se
     return followed
 
 
-def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
+def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset():
     here = small()
     followed = driven(here, 1.0)
     before = followed.applied.copy()
@@ -422,11 +420,11 @@ def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset() -> None:
     assert not followed.applied.any()
 
 
-def test_of_channels_that_are_not_known_to_drift_nothing_is_taken_off() -> None:
+def test_of_channels_that_are_not_known_to_drift_nothing_is_taken_off():
     assert not driven(small(0.0), 1.0, ticks=100).applied.any()
 
 
-def test_a_belief_stays_on_the_route_where_a_sensor_gets_an_offset(route: Route) -> None:
+def test_a_belief_stays_on_the_route_where_a_sensor_gets_an_offset(route):
     """Twenty times what is usual; who does not follow it is sure to be elsewhere."""
     off = 0.4 * (-1.0) ** np.arange(CHANNELS)
     drive = Circuit().laps(6, seed=9)

@@ -53,7 +53,7 @@ def settled(belief: RouteBelief) -> RouteBelief:
 
 
 @pytest.mark.parametrize('ratio', [-0.15, 0.0, 0.15])
-def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio: float, belief: RouteBelief) -> None:
+def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio, belief):
     drive = Circuit().drive(np.full(2 * LAP_TICKS, ratio), seed=5, begin=0.3)
     missed = followed(belief, drive)
     assert np.median(missed[60:]) < 0.5 * TICK_M
@@ -61,7 +61,7 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio: float, belief: Ro
     assert belief.on_route > 0.95
 
 
-def test_a_vehicle_that_drives_on_becomes_settled(belief: RouteBelief) -> None:
+def test_a_vehicle_that_drives_on_becomes_settled(belief):
     shares = []
     for observation in lap(seed=21).observations:
         belief.update(observation)
@@ -71,7 +71,7 @@ def test_a_vehicle_that_drives_on_becomes_settled(belief: RouteBelief) -> None:
     assert min(shares[100:]) > 0.8
 
 
-def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
+def test_standing_for_a_minute_keeps_the_place(belief):
     minute = round(60.0 / PERIOD_S)
     drive = Circuit().halting(before=200, standing=minute, after=100, seed=6)
     before = followed(belief, part(drive, slice(0, 200)))
@@ -104,7 +104,7 @@ def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize('ticks', [5, 40, 300])
-def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks: int, station: Route) -> None:
+def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks, station):
     """However long it takes; whoever stops anywhere else may have left the route."""
     stands = slice(len(BRAKES), len(BRAKES) + ticks)
     missed, doubt = stopping(station, 0.0, ticks)
@@ -116,13 +116,13 @@ def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks: int, station:
     assert doubt.max() < 0.5
 
 
-def test_a_vehicle_that_passes_a_station_is_followed_through_it(station: Route) -> None:
+def test_a_vehicle_that_passes_a_station_is_followed_through_it(station):
     missed = followed(RouteBelief(station), lap(seed=6, begin=-0.7, ticks=200))
     assert missed[60:].max() < 4.0 * TICK_M
 
 
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
-def test_a_vehicle_put_down_elsewhere_is_found_there(begin: float, settled: RouteBelief) -> None:
+def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     """Within half a lap, which is a few of the bends of the circuit."""
     missed = followed(settled, lap(seed=8, begin=begin))
     assert missed[0] > 5.0 * TICK_M
@@ -134,7 +134,7 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin: float, settled: Rout
     assert missed[60:].max() < 4.0 * TICK_M
 
 
-def test_a_start_where_drives_began_is_known_at_once(belief: RouteBelief) -> None:
+def test_a_start_where_drives_began_is_known_at_once(belief):
     beginning = followed(belief, lap(seed=15, ticks=6))
     belief.start()
     elsewhere = followed(belief, lap(seed=15, begin=0.5, ticks=6))
@@ -142,7 +142,7 @@ def test_a_start_where_drives_began_is_known_at_once(belief: RouteBelief) -> Non
 
 
 @pytest.mark.parametrize('ticks', [3, 10, 20])
-def test_a_gap_keeps_the_place(ticks: int, belief: RouteBelief) -> None:
+def test_a_gap_keeps_the_place(ticks, belief):
     """Nothing is seen for up to two seconds; the belief moves on meanwhile and is new after."""
     drive = lap(seed=9, ticks=300)
     followed(belief, part(drive, slice(0, 200)))
@@ -167,7 +167,7 @@ def other_road(kind: str, ticks: int) -> Drive:
 
 
 @pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
-def test_another_road_is_off_the_route(kind: str, route: Route, settled: RouteBelief) -> None:
+def test_another_road_is_off_the_route(kind, route, settled):
     """From the start and after a lap; and the route is known again on return."""
     for belief in (RouteBelief(route), settled):
         on = []
@@ -182,7 +182,7 @@ def test_another_road_is_off_the_route(kind: str, route: Route, settled: RouteBe
     assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M
 
 
-def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
+def test_shaking_is_nothing_that_training_saw(settled):
     """And it is over when it is over, at the place where it started."""
     shaken = 3.0 * np.random.default_rng(0).normal(size=(15, CHANNELS))
     for observation in shaken:
@@ -199,7 +199,7 @@ def pit() -> Route:
     return learned(laid(pulling_away(seed=1, laps=8)))
 
 
-def test_a_standing_vehicle_is_reported_from_the_start(pit: Route) -> None:
+def test_a_standing_vehicle_is_reported_from_the_start(pit):
     belief = RouteBelief(pit)
     missed = followed(belief, Circuit().drive(np.full(50, -np.inf), seed=24))
     assert standing(belief) > 0.9 * belief.on_route > 0.0
@@ -214,7 +214,7 @@ def pulling_away(seed: int, laps: int) -> Drive:
     return Circuit().drive(ratios, seed=seed)
 
 
-def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(pit: Route) -> None:
+def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(pit):
     """From where drives of the training started; off the route it would be as likely."""
     belief = RouteBelief(pit)
     missed = followed(belief, pulling_away(seed=2, laps=1))

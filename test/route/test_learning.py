@@ -7,7 +7,6 @@ from dataclasses import astuple, is_dataclass, replace
 from circuit import (
     CHANNELS,
     Circuit,
-    Drive,
     laid,
     LAP_TICKS,
     learned,
@@ -41,7 +40,7 @@ def observed(route: Route, rows: np.ndarray) -> np.ndarray:
     return np.linalg.solve(route.likelihood.whitening, rows.T).T[:, -CHANNELS:]
 
 
-def test_levels_and_what_a_speed_ratio_adds() -> None:
+def test_levels_and_what_a_speed_ratio_adds():
     passes, circuit = laid(Circuit().laps(40)), Circuit()
     route, shares = learned(passes), shares_at(passes)
     levels, slopes = (
@@ -56,7 +55,7 @@ def test_levels_and_what_a_speed_ratio_adds() -> None:
     assert np.sum(slopes * gained) / np.sum(gained * gained) == pytest.approx(1.0, abs=0.2)
 
 
-def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
+def test_the_observation_alone_has_the_same_usual_values(route):
     """Only its noise is another: no slow mean explains a part of it."""
     for rows, alone in (
         (route.likelihood.means, route.likelihood.new_means),
@@ -74,7 +73,7 @@ def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
     assert route.likelihood.new_level < 0.0
 
 
-def test_where_the_drives_began() -> None:
+def test_where_the_drives_began():
     begins = (0.0, 0.5, 0.5)
     passes = laid(
         *(Circuit().drive(np.zeros(2 * LAP_TICKS), i, begin) for i, begin in enumerate(begins))
@@ -91,7 +90,7 @@ def test_where_the_drives_began() -> None:
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
-def test_where_vehicles_stood_when_drives_began() -> None:
+def test_where_vehicles_stood_when_drives_began():
     ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
     passes = laid(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
     route, shares = learned(passes), shares_at(passes)
@@ -103,7 +102,7 @@ def test_where_vehicles_stood_when_drives_began() -> None:
     assert away < 0.02
 
 
-def test_where_drives_stopped() -> None:
+def test_where_drives_stopped():
     """On every lap at a quarter of the way, on every second one half round as well."""
     laps, dwell = 8, 40
     ratios = np.zeros(laps * LAP_TICKS)
@@ -124,7 +123,7 @@ def test_where_drives_stopped() -> None:
     assert not route.switching.stops[:, far].any()
 
 
-def test_a_hundredth_of_the_driving_looks_as_much_like_standing() -> None:
+def test_a_hundredth_of_the_driving_looks_as_much_like_standing():
     passes = laid(Circuit().halting(before=400, standing=60, after=400, seed=2))
     route = learned(passes)
     likelihood, likelier = route.likelihood, []
@@ -145,7 +144,7 @@ def test_a_hundredth_of_the_driving_looks_as_much_like_standing() -> None:
     assert route.switching.mistakable > 0.0
 
 
-def test_how_fast_a_speed_ratio_of_its_own_may_be() -> None:
+def test_how_fast_a_speed_ratio_of_its_own_may_be():
     """As fast as any visit, nearly; around a stop, where all of them were slow, faster."""
     ratios = Circuit().laps(12, spread=0.05).log_ratios
     ratios = np.insert(ratios, 5 * LAP_TICKS, np.full(40, -np.inf))
@@ -163,7 +162,7 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be() -> None:
     assert faster.mean() <= 0.011
 
 
-def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:
+def test_how_fast_places_are_passed(passes, route):
     """Two places to a tick, and the acceleration that is felt is that of the track."""
     assert np.median(route.motion.rates) == pytest.approx(2.0, rel=0.05)
     speeds = PERIOD_S / route.motion.tick_lengths
@@ -174,7 +173,7 @@ def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:
     assert 0.3 < route.motion.trust <= 1.0
 
 
-def test_what_does_not_depend_on_the_speed_ratio_gains_nothing() -> None:
+def test_what_does_not_depend_on_the_speed_ratio_gains_nothing():
     drive = Circuit().laps(40)
     noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
     plain = replace(drive, observations=Circuit().felt(drive.shares) + noise)
@@ -182,7 +181,7 @@ def test_what_does_not_depend_on_the_speed_ratio_gains_nothing() -> None:
     assert np.sqrt(np.mean(observed(route, route.likelihood.slopes) ** 2)) < 0.3
 
 
-def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
+def test_positions_ahead_and_the_velocity(passes, route):
     circuit, shares = Circuit(), shares_at(passes)
     usual = float(np.median(passes.log_ratios))
     for column, horizon in enumerate(passes.horizons):
@@ -198,13 +197,13 @@ def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
     assert np.median(gained) == pytest.approx(way, rel=0.35)
 
 
-def test_covariances_are_some_and_larger_ahead(route: Route) -> None:
+def test_covariances_are_some_and_larger_ahead(route):
     assert (np.linalg.eigvalsh(route.readout.covariances) > 0.0).all()
     sizes = np.median(np.sqrt(np.linalg.det(route.readout.covariances)), axis=0)
     assert sizes[0] < sizes[1] < sizes[2]
 
 
-def test_one_lap_that_stops_changes_little() -> None:
+def test_one_lap_that_stops_changes_little():
     ratios = np.zeros(8 * LAP_TICKS)
     halted = np.insert(ratios, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
     first, second = (laid(Circuit().drive(each, seed=2)) for each in (ratios, halted))
@@ -222,7 +221,7 @@ def test_one_lap_that_stops_changes_little() -> None:
     np.testing.assert_allclose(*medians, rtol=0.03)
 
 
-def test_what_is_left_out_is_not_learned(laps: Drive, passes: Passes) -> None:
+def test_what_is_left_out_is_not_learned(laps, passes):
     half = len(laps.track) // 2
     kept = passes.places.times < half
     broken = laps.observations.copy()
@@ -238,7 +237,7 @@ def test_what_is_left_out_is_not_learned(laps: Drive, passes: Passes) -> None:
     assert not np.allclose(*means, atol=0.1)
 
 
-def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None:
+def test_places_that_no_kept_pass_visited_expect_nothing(passes):
     """They are there, but hardly anything observed speaks for or against them."""
     shares = shares_at(passes)
     kept = shares[passes.places.visited] < 0.6
@@ -251,21 +250,21 @@ def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None
     assert (route.likelihood.slopes[unknown] == 0.0).all()
 
 
-def test_states_are_passed_on(passes: Passes) -> None:
+def test_states_are_passed_on(passes):
     states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
     every = np.ones(len(passes.settled), dtype=np.bool_)
     assert learn_route(passes, every, TUNING, states).readout.states is states
     np.testing.assert_array_equal(learned(passes).readout.states, 1.0)
 
 
-def test_the_same_bits_twice(laps: Drive, route: Route) -> None:
+def test_the_same_bits_twice(laps, route):
     second = numbers_of(learned(laid(laps)))
     for name, value in numbers_of(route).items():
         one, two = (astuple(x) if is_dataclass(x) else x for x in (value, second[name]))
         np.testing.assert_equal(one, two)
 
 
-def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
+def test_a_place_leads_on_along_the_way(passes, route):
     shares = shares_at(passes)
     for place in range(route.places):
         for way in range(route.geometry.begins[place], route.geometry.begins[place + 1]):
@@ -277,7 +276,7 @@ def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
                 assert there == place
 
 
-def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes: Passes) -> None:
+def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes):
     """Near stops all laps differ by more than elsewhere; a place without a kept visit is blank."""
     near = np.abs(shares_at(passes) - 0.5) < 0.03
     visits = near[passes.places.visited]

@@ -42,7 +42,7 @@ def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
 
 
 @pytest.mark.parametrize('laps', [2, 5, 20])
-def test_any_number_of_laps_gives_the_places_of_one(laps: int) -> None:
+def test_any_number_of_laps_gives_the_places_of_one(laps):
     places = places_of(circle(laps))
     assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
     visits = np.bincount(places.visited, minlength=len(places))
@@ -50,7 +50,7 @@ def test_any_number_of_laps_gives_the_places_of_one(laps: int) -> None:
 
 
 @pytest.mark.parametrize('wander', [0.0, 0.1, 0.2])
-def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander: float) -> None:
+def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander):
     """Noise in every tick, and a random walk by so many steps of the vehicle in a second."""
     rng = np.random.default_rng(7)
     laps, ticks = circle(3), 200
@@ -67,7 +67,7 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     assert len(places.visited) < 1.03 * len(plain.visited)
 
 
-def test_a_receiver_of_one_position_a_second_still_shows_a_stop() -> None:
+def test_a_receiver_of_one_position_a_second_still_shows_a_stop():
     """Between them lie straight lines, as fast as a vehicle that creeps."""
     rng = np.random.default_rng(3)
     laps, ticks = circle(2, noise=0.0), 300
@@ -83,7 +83,7 @@ def test_a_receiver_of_one_position_a_second_still_shows_a_stop() -> None:
 
 
 @pytest.mark.parametrize('seconds', [0.5, 1.5, 3.0])
-def test_standing_is_reported_from_a_second_on(seconds: float) -> None:
+def test_standing_is_reported_from_a_second_on(seconds):
     ticks = round(seconds / PERIOD_S)
     laps = circle(2, noise=0.0)
     track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
@@ -93,7 +93,7 @@ def test_standing_is_reported_from_a_second_on(seconds: float) -> None:
     assert still[101 : 99 + wanted].all()
 
 
-def test_two_stops_beside_each_other_are_both_reported() -> None:
+def test_two_stops_beside_each_other_are_both_reported():
     """As of a queue that moves up, or a receiver that drifts."""
     laps = circle(2, noise=0.0)
     stops = np.concatenate([np.repeat(laps[100:101], 300, 0), np.repeat(laps[102:103], 250, 0)])
@@ -105,7 +105,7 @@ def test_two_stops_beside_each_other_are_both_reported() -> None:
     assert still.sum() < 1160
 
 
-def test_creeping_is_no_standstill() -> None:
+def test_creeping_is_no_standstill():
     """A fifth of the usual speed is still driving; unknown positions show nothing."""
     laps = circle(2, noise=0.0)
     slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
@@ -114,12 +114,12 @@ def test_creeping_is_no_standstill() -> None:
 
 
 @pytest.mark.parametrize('lap_ticks', [8, 15, 30])
-def test_a_lap_of_a_second_or_two_is_no_standstill(lap_ticks: int) -> None:
+def test_a_lap_of_a_second_or_two_is_no_standstill(lap_ticks):
     angle = 2.0 * np.pi * np.arange(200) / lap_ticks
     assert not stands(np.stack([np.cos(angle), np.sin(angle)], axis=1)).any()
 
 
-def test_laps_in_several_drives_are_merged_too() -> None:
+def test_laps_in_several_drives_are_merged_too():
     """And no stretch goes over from one of them to the next."""
     drives = [circle(3, seed) for seed in range(3)]
     places = places_of(*drives)
@@ -129,7 +129,7 @@ def test_laps_in_several_drives_are_merged_too() -> None:
         assert len(set(places.segments[places.runs == run].tolist())) == 1
 
 
-def test_visits_are_where_and_when_they_say() -> None:
+def test_visits_are_where_and_when_they_say():
     track = circle(4)
     places = places_of(track)
     apart = (
@@ -159,7 +159,7 @@ def two_lanes(apart: float) -> np.ndarray:
     return np.concatenate(track)
 
 
-def test_lines_farther_apart_than_the_radius_stay_apart() -> None:
+def test_lines_farther_apart_than_the_radius_stay_apart():
     places = places_of(two_lanes(30.0))
     assert places.radius_m < 30.0 * STEP_M
     middle = places.positions[np.abs(places.positions[:, 0] - 50.0) < 30.0]
@@ -169,7 +169,7 @@ def test_lines_farther_apart_than_the_radius_stay_apart() -> None:
     assert (lower[:, 1] < 15.0 * STEP_M).mean() == pytest.approx(0.5, abs=0.1)
 
 
-def test_a_figure_of_eight_keeps_its_crossing_apart() -> None:
+def test_a_figure_of_eight_keeps_its_crossing_apart():
     angle = 2.0 * np.pi * np.arange(6 * 200) / 200
     track = 30.0 * np.stack([np.sin(angle), np.sin(2.0 * angle) / 2.0], axis=1)
     places = places_of(track)
@@ -184,7 +184,7 @@ def test_a_figure_of_eight_keeps_its_crossing_apart() -> None:
             assert turned > 0.7
 
 
-def test_opposite_directions_stay_apart() -> None:
+def test_opposite_directions_stay_apart():
     there = np.linspace((0.0, 0.0), (100.0, 0.0), 100)
     track = np.concatenate([there, there[::-1]] * 5)
     places = places_of(track)
@@ -194,7 +194,7 @@ def test_opposite_directions_stay_apart() -> None:
     assert len(places) == pytest.approx(2 * FINENESS * 100, rel=0.1)
 
 
-def test_unknown_positions_part_the_stretches() -> None:
+def test_unknown_positions_part_the_stretches():
     track = circle(4)
     track[210:230] = np.nan
     track[400] = np.nan
@@ -212,11 +212,11 @@ def test_unknown_positions_part_the_stretches() -> None:
     [np.zeros((100, 2)), np.full((100, 2), np.nan), np.zeros((0, 2)), np.zeros((2, 2))],
     ids=['parked', 'unknown', 'empty', 'short'],
 )
-def test_what_never_moves_has_no_places(track: np.ndarray) -> None:
+def test_what_never_moves_has_no_places(track):
     assert merge_passes([track], PERIOD_S) is None
 
 
-def test_the_usual_speed_is_that_of_driving() -> None:
+def test_the_usual_speed_is_that_of_driving():
     moving = np.linspace((0.0, 0.0), (100.0, 0.0), 101)
     parked = np.repeat(moving[-1:], 150, axis=0)
     assert usual_speed([np.concatenate([moving, parked])], 0.5) == pytest.approx(2.0)
@@ -224,7 +224,7 @@ def test_the_usual_speed_is_that_of_driving() -> None:
 
 @pytest.mark.parametrize('parked', [0, 2_000, 20_000])
 @pytest.mark.parametrize('leap_m', [0.0, 1e5])
-def test_the_usual_speed_however_long_it_is_parked(parked: int, leap_m: float) -> None:
+def test_the_usual_speed_however_long_it_is_parked(parked, leap_m):
     """With noise that is a tenth of the usual step; and whatever a wrong position says."""
     laps = circle(5)
     noise = np.random.default_rng(3).normal(size=(parked, 2))
@@ -234,7 +234,7 @@ def test_the_usual_speed_however_long_it_is_parked(parked: int, leap_m: float) -
 
 
 @pytest.mark.parametrize('metres', [60.0, 6e4])
-def test_no_places_lie_where_positions_jump(metres: float) -> None:
+def test_no_places_lie_where_positions_jump(metres):
     """Localisation is moved half-way: there are two circles and nothing in between."""
     track = circle(10)
     track[5 * LAP_TICKS :] += metres
@@ -244,7 +244,7 @@ def test_no_places_lie_where_positions_jump(metres: float) -> None:
     assert np.linalg.norm(places.positions - centre, axis=1) == pytest.approx(RADIUS_M, rel=0.1)
 
 
-def test_shifted_and_turned_the_places_are_the_same() -> None:
+def test_shifted_and_turned_the_places_are_the_same():
     track = circle(3)
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     places, other = places_of(track), places_of(track @ turn.T + [1000.0, -500.0])
@@ -252,7 +252,7 @@ def test_shifted_and_turned_the_places_are_the_same() -> None:
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_against_a_greedy_search_over_all_places(seed: int) -> None:
+def test_against_a_greedy_search_over_all_places(seed):
     """Every step is looked for among all places, not along the map first."""
     rng = np.random.default_rng(seed)
     runs = []
@@ -293,7 +293,7 @@ def to_and_fro(legs: int, noise: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize('noise', [0.0, 0.05])
-def test_a_line_driven_to_and_fro_has_each_place_twice(noise: float) -> None:
+def test_a_line_driven_to_and_fro_has_each_place_twice(noise):
     """However often, and at the end one direction leads to the other."""
     tracks = [to_and_fro(legs, noise) for legs in (6, 12, 24)]
     few, more, most = (places_of(track) for track in tracks)

@@ -69,15 +69,13 @@ LEFT, RIGHT = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
     ],
     ids=['round', 'drives', 'fork', 'noise', 'short cut', 'equal'],
 )
-def test_ways_and_their_shares(
-    visits: list[list[int]], wanted: dict[int, dict[int, float]]
-) -> None:
+def test_ways_and_their_shares(visits, wanted):
     found = ways(*visits)
     for place, to in wanted.items():
         assert dict(found.get(place, [])) == pytest.approx(to)
 
 
-def test_only_kept_visits_show_ways() -> None:
+def test_only_kept_visits_show_ways():
     places = drives([0, 1, 2, 3], [0, 1, 20, 21])
     kept = np.arange(8) < 4
     assert ways_of(places, kept) == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(3, 1.0)]}
@@ -85,12 +83,12 @@ def test_only_kept_visits_show_ways() -> None:
     assert ways_of(places, kept) == {0: [(1, 1.0)]}
 
 
-def test_main_ways_are_those_of_most() -> None:
+def test_main_ways_are_those_of_most():
     found = main_ways({0: [(1, 0.3), (4, 0.7)], 1: [(2, 1.0)]}, 5)
     np.testing.assert_array_equal(found, [4, 2, 2, 3, 4])
 
 
-def test_reach_against_powers_of_a_matrix() -> None:
+def test_reach_against_powers_of_a_matrix():
     """A fork that comes together again, and a dead end where all stay."""
     found = {0: [(1, 0.6), (2, 0.4)], 1: [(3, 1.0)], 2: [(3, 0.5), (4, 0.5)], 3: [(0, 1.0)]}
     matrix = np.zeros((5, 5))
@@ -115,12 +113,12 @@ def test_reach_against_powers_of_a_matrix() -> None:
         np.testing.assert_allclose(table[step], wanted, atol=1e-12)
 
 
-def test_reach_leaves_out_rare_moves() -> None:
+def test_reach_leaves_out_rare_moves():
     shares = reach({0: [(1, 1.0 - 5e-5), (2, 5e-5)]}, 3, 3).shares_of
     assert shares.min() > 0.9
 
 
-def test_a_speed_ratio_moves_as_far_as_it_says() -> None:
+def test_a_speed_ratio_moves_as_far_as_it_says():
     moves = chances_to_move(3.3)
     steps = np.arange(moves.shape[1])
     assert (moves >= 0.0).all()
@@ -151,7 +149,7 @@ def table_of(period_s: float, memory_s: float) -> dict[tuple[str, str], float]:
 
 
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.05, 0.4)])
-def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -> None:
+def test_each_thing_happens_once_in_its_time(period_s, memory_s):
     table, mean = table_of(period_s, memory_s), Durations()
     for before, after, memories, share in (
         ('on', 'off', mean.leave, 0.5),
@@ -176,7 +174,7 @@ def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -
         assert left == pytest.approx(np.exp(-1.0)), (before, after)
 
 
-def test_no_vehicle_jumps_onto_the_route_from_beside_it() -> None:
+def test_no_vehicle_jumps_onto_the_route_from_beside_it():
     """But with unmodelled motion in between, such as being lifted."""
     table = table_of(0.1, 1.0)
     jumps = {
@@ -189,7 +187,7 @@ def test_no_vehicle_jumps_onto_the_route_from_beside_it() -> None:
 
 @pytest.mark.parametrize('period_s', [0.01, 0.1, 1.0])
 @pytest.mark.parametrize('memory', [4.0, 20.0])
-def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: float) -> None:
+def test_no_hypothesis_is_left_more_often_than_always(period_s, memory):
     exchanges, jumps = exchanges_for(period_s, memory * period_s)
     # From elsewhere no vehicle gets to the same place: there was none.
     assert not exchanges[-1, :-1].any()
@@ -199,7 +197,7 @@ def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: f
     assert np.diag(exchanges).max() < 1.0
 
 
-def test_usual_speeds_are_those_of_the_ways() -> None:
+def test_usual_speeds_are_those_of_the_ways():
     """A metre at every half tick of a tenth of a second is 20 m/s."""
     index = np.arange(31)
     places, after = made_up(1.0 * index, index, 0 * index), np.minimum(index + 1, 30)

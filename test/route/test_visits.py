@@ -29,7 +29,6 @@ from two_manifold_ros.route.visits import (
     MEMORIES,
     memory_of,
     motionless,
-    Passes,
     SETTLED,
 )
 
@@ -48,9 +47,7 @@ STAND = np.full(60, -np.inf)
         ([0.0, G * np.sin(-0.4), G * np.cos(-0.4)], [0.0, 0.0, G]),
     ],
 )
-def test_gravity_is_on_the_axis_that_points_up_or_down(
-    means: list[float], wanted: list[float]
-) -> None:
+def test_gravity_is_on_the_axis_that_points_up_or_down(means, wanted):
     """Other usual values of driving end at a standstill."""
     found = motionless(np.array([*means, 0.05, -0.1, 20.0]))
     np.testing.assert_allclose(found, [*wanted, 0.0, 0.0, 0.0])
@@ -68,7 +65,7 @@ def forgetful(memories: tuple[float, ...], ticks: int, seed: int = 0) -> np.ndar
 
 
 @pytest.mark.parametrize('memory', [8, 20, 40])
-def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory: int) -> None:
+def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory):
     series = forgetful((memory, 2.0), 6000, seed=memory)
     assert memory_of([series], PERIOD_S) == pytest.approx(memory * PERIOD_S, rel=0.35)
     assert memory_of([series[:, ::-1]], PERIOD_S) == memory_of([series], PERIOD_S)
@@ -77,7 +74,7 @@ def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory: int) -> Non
     assert memory_of([series], 0.5 * PERIOD_S) == pytest.approx(half, rel=0.1)
 
 
-def test_the_memory_of_several_drives() -> None:
+def test_the_memory_of_several_drives():
     """Weighs each by its length; no lag goes over from one to the next."""
     series = forgetful((20.0,), 6000)
     whole = memory_of([series], PERIOD_S)
@@ -90,7 +87,7 @@ def test_the_memory_of_several_drives() -> None:
     assert shifted == pytest.approx(parts)
 
 
-def test_the_memory_has_bounds() -> None:
+def test_the_memory_has_bounds():
     noise = np.random.default_rng(0).normal(size=(2000, 3))
     assert memory_of([noise], PERIOD_S) == pytest.approx(4.0 * PERIOD_S)
     drift = np.repeat([[1.0], [-1.0]], 1000, axis=0)
@@ -105,7 +102,7 @@ def test_the_memory_has_bounds() -> None:
     assert memory_of([silent], PERIOD_S) == memory_of([series], PERIOD_S)
 
 
-def test_features_against_a_loop() -> None:
+def test_features_against_a_loop():
     rng = np.random.default_rng(0)
     seen = rng.normal(size=(30, 2))
     gains = -np.expm1(-PERIOD_S / np.array([0.5, 2.0]))
@@ -116,7 +113,7 @@ def test_features_against_a_loop() -> None:
         means += gains[:, None] * (seen[tick] - means)
 
 
-def test_means_last_as_long_as_the_memory_says(passes: Passes) -> None:
+def test_means_last_as_long_as_the_memory_says(passes):
     memories_s = tuple(each * MEMORY_S for each in MEMORIES)
     np.testing.assert_allclose(passes.gains, 1.0 - np.exp(-PERIOD_S / np.array(memories_s)))
     assert passes.memory_s == pytest.approx(MEMORY_S)
@@ -127,7 +124,7 @@ def test_means_last_as_long_as_the_memory_says(passes: Passes) -> None:
     assert 0 < np.count_nonzero(~passes.settled) < 0.1 * len(passes.settled)
 
 
-def test_visits_see_what_was_seen_when_they_were(laps: Drive, passes: Passes) -> None:
+def test_visits_see_what_was_seen_when_they_were(laps, passes):
     """Between two ticks what lies between."""
     along = features_along(laps.observations, passes.gains)
     ticks = np.arange(len(along))
@@ -143,7 +140,7 @@ def test_visits_see_what_was_seen_when_they_were(laps: Drive, passes: Passes) ->
             np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
 
 
-def test_drives_do_not_see_each_other() -> None:
+def test_drives_do_not_see_each_other():
     """Slow means start again, and positions past the end of a drive are unknown."""
     first, second = Circuit().laps(3, seed=1), Circuit().laps(3, seed=2)
     passes = laid(first, second)
@@ -159,7 +156,7 @@ def test_drives_do_not_see_each_other() -> None:
     assert len(passes.series) == pytest.approx(len(laid(first).series) + len(alone.series))
 
 
-def test_speed_ratios_are_those_driven(laps: Drive, passes: Passes) -> None:
+def test_speed_ratios_are_those_driven(laps, passes):
     times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_ratios) - 1)
     driven = laps.log_ratios[times]
     visited = passes.places.visited
@@ -170,7 +167,7 @@ def test_speed_ratios_are_those_driven(laps: Drive, passes: Passes) -> None:
     np.testing.assert_allclose(medians, 0.0, atol=1e-12)
 
 
-def test_rest_is_reported_from_driving() -> None:
+def test_rest_is_reported_from_driving():
     """Half a second after it started and before it ends."""
     ratios = np.zeros(4 * LAP_TICKS)
     halted = np.insert(ratios, 2 * LAP_TICKS, np.full(100, -np.inf))
@@ -182,7 +179,7 @@ def test_rest_is_reported_from_driving() -> None:
     assert len(stopped.series) == pytest.approx(len(plain.series), abs=3)
 
 
-def test_where_and_how_long_vehicles_stood() -> None:
+def test_where_and_how_long_vehicles_stood():
     """On the way, and where the drive started; not where it ended without driving on."""
     stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
     ratios = np.zeros(4 * LAP_TICKS)
@@ -207,7 +204,7 @@ def test_where_and_how_long_vehicles_stood() -> None:
 @pytest.mark.parametrize(
     'unknown', [slice(60, 100), slice(90, 110), slice(115, 125), slice(115, 300), slice(150, 400)]
 )
-def test_a_stop_known_in_part_has_no_length(unknown: slice) -> None:
+def test_a_stop_known_in_part_has_no_length(unknown):
     """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
     drive = Circuit().drive(np.insert(np.zeros(3 * LAP_TICKS), 80, STAND), seed=2)
     drive.track[unknown] = np.nan
@@ -216,14 +213,14 @@ def test_a_stop_known_in_part_has_no_length(unknown: slice) -> None:
         assert set(np.round(found[found > 0.0], -1)) <= {60.0}
 
 
-def test_a_standing_start_known_in_part_has_no_length() -> None:
+def test_a_standing_start_known_in_part_has_no_length():
     drive = Circuit().drive(np.concatenate([STAND, np.zeros(2 * LAP_TICKS)]), seed=2)
     assert laid(drive).starts.sum() == pytest.approx(60, abs=4)
     drive.track[30:40] = np.nan
     assert not laid(drive).starts.any()
 
 
-def test_what_never_moves_cannot_be_laid() -> None:
+def test_what_never_moves_cannot_be_laid():
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
     assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
@@ -240,7 +237,7 @@ def forward(*drives: Drive) -> Forward:
     )
 
 
-def test_the_forward_acceleration_is_found_among_the_channels() -> None:
+def test_the_forward_acceleration_is_found_among_the_channels():
     found = forward(*map(stop_and_go, range(8)))
     # The noise of a sensor makes a regression on it flatter.
     assert found.weights[-1] == pytest.approx(PULL, rel=0.15)
@@ -249,7 +246,7 @@ def test_the_forward_acceleration_is_found_among_the_channels() -> None:
     assert found.explained > 0.9
 
 
-def test_however_the_sensor_is_mounted() -> None:
+def test_however_the_sensor_is_mounted():
     """The line turns with the axes, its values are the same."""
     drive = stop_and_go()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
@@ -259,7 +256,7 @@ def test_however_the_sensor_is_mounted() -> None:
     assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
 
 
-def test_unknown_positions_show_nothing() -> None:
+def test_unknown_positions_show_nothing():
     drive = stop_and_go()
     short = Drive(*(array[:6] for array in vars(drive).values()))
     drive.track[20:30] = np.nan
@@ -289,7 +286,7 @@ def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Dr
 
 
 @pytest.mark.parametrize('turns', [False, True])
-def test_which_places_are_driven_in_reverse(turns: bool) -> None:
+def test_which_places_are_driven_in_reverse(turns):
     """From the acceleration alone, in drives that start at either end."""
     passes = laid(shuttled(turns=turns), shuttled(turns=turns, begin=1, legs=5, seed=1))
     places = passes.places
@@ -301,5 +298,5 @@ def test_which_places_are_driven_in_reverse(turns: bool) -> None:
     assert passes.forward.explained > 0.9
 
 
-def test_a_vehicle_that_never_turns_back_drives_forwards(passes: Passes) -> None:
+def test_a_vehicle_that_never_turns_back_drives_forwards(passes):
     np.testing.assert_array_equal(passes.gears, 1.0)

@@ -34,23 +34,23 @@ def pushed(novelty: NoveltyScore, contrasts: list[float]) -> list[float]:
         (0.0, 0.0, 0.0),
     ],
 )
-def test_the_contrast_is_a_finite_logarithm(smallest: float, mean: float, wanted: float) -> None:
+def test_the_contrast_is_a_finite_logarithm(smallest, mean, wanted):
     assert contrast(smallest, mean) == pytest.approx(wanted, abs=0.0)
 
 
-def test_one_is_the_own_route_and_two_another() -> None:
+def test_one_is_the_own_route_and_two_another():
     novelty = NoveltyScore(ANCHORS, 1)
     assert pushed(novelty, [-2.0, -1.0, -3.0]) == pytest.approx([1.0, 2.0, 0.5])
 
 
-def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is() -> None:
+def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is():
     values = np.random.default_rng(0).uniform(-4.0, 0.0, 50).tolist()
     means = [np.mean(values[max(i - 6, 0) : i + 1]) for i in range(50)]
     wanted = [2.0 ** (mean + 2.0) for mean in means]
     assert pushed(NoveltyScore(ANCHORS, 7), values) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_rounding_does_not_build_up() -> None:
+def test_rounding_does_not_build_up():
     """After a full round of ones alike, the mean is theirs to the last bit but one or two."""
     novelty = NoveltyScore(ANCHORS, 50)
     sizes = np.random.default_rng(1).uniform(-6.0, 0.9, 50 * 1_200)
@@ -58,7 +58,7 @@ def test_rounding_does_not_build_up() -> None:
     assert pushed(novelty, [-2.0] * 50)[-1] == pytest.approx(1.0, abs=1e-15)
 
 
-def test_what_has_no_distance_leaves_no_trace_and_clearing_none_of_anything() -> None:
+def test_what_has_no_distance_leaves_no_trace_and_clearing_none_of_anything():
     novelty, other = NoveltyScore(ANCHORS, 4), NoveltyScore(ANCHORS, 4)
     values = [-2.0, -1.5, -1.0, -2.5, -0.5]
     wanted = pushed(other, values)
@@ -70,12 +70,12 @@ def test_what_has_no_distance_leaves_no_trace_and_clearing_none_of_anything() ->
 
 
 @pytest.mark.parametrize('other', [-1.95, -2.0, -2.5])
-def test_routes_that_are_hardly_reported_apart_do_not_make_it_jump(other: float) -> None:
+def test_routes_that_are_hardly_reported_apart_do_not_make_it_jump(other):
     novelty = NoveltyScore(NoveltyAnchors(10.0, -2.0, other, 0), 1)
     assert pushed(novelty, [-2.0 + contrast_gap(-2.0, other)]) == pytest.approx([2.0])
 
 
-def test_a_window_far_from_all_is_refused_whatever_its_contrast() -> None:
+def test_a_window_far_from_all_is_refused_whatever_its_contrast():
     novelty = NoveltyScore(ANCHORS, 1)
     just = 10.0 * ANCHORS.squared
     assert novelty.push(just, 1e9, 0) == pytest.approx(NOVEL)

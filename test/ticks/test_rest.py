@@ -20,7 +20,7 @@ SEEN = np.random.default_rng(0).normal(size=(50, 3))
 
 
 @pytest.mark.parametrize('ticks', [2, 3, 20])
-def test_the_spread_is_that_of_the_newest_ticks(ticks: int) -> None:
+def test_the_spread_is_that_of_the_newest_ticks(ticks):
     found = spreads_along(SEEN, ticks)
     assert np.isinf(found[: ticks - 1]).all()
     for tick in range(ticks - 1, len(SEEN)):
@@ -28,21 +28,21 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks: int) -> None:
         assert found[tick] == pytest.approx(np.sqrt(newest.var(axis=0).mean()), rel=1e-12)
 
 
-def test_it_is_the_same_tick_by_tick_and_until_the_limit_excluded() -> None:
+def test_it_is_the_same_tick_by_tick_and_until_the_limit_excluded():
     spreads = spreads_along(SEEN, 4)
     limit = float(np.sort(spreads)[20])
     rest = Rest(RestRule(4, limit), 3)
     assert [rest.push(each) for each in SEEN] == (spreads < limit).tolist()
 
 
-def test_what_is_forgotten_is_not_compared() -> None:
+def test_what_is_forgotten_is_not_compared():
     rest = Rest(RestRule(3, 1.0), 3)
     before = [rest.spread(each) for each in SEEN[:7]]
     rest.clear()
     assert [rest.spread(each) for each in SEEN[:7]] == before
 
 
-def test_observations_that_change_nothing_are_counted() -> None:
+def test_observations_that_change_nothing_are_counted():
     stillness = StuckTicks(2)
     given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]]
     found = [stillness.push(np.array(each, dtype=float)) for each in given]
@@ -52,14 +52,14 @@ def test_observations_that_change_nothing_are_counted() -> None:
     assert stillness.push(np.array([2.0, 1.0])) == 0
 
 
-def test_rounding_is_no_change() -> None:
+def test_rounding_is_no_change():
     first = np.array([1.0, -2.0])
     assert alike(first, first + 0.4 * ROUNDING)
     assert not alike(first, first - 3.0 * ROUNDING)
     assert not alike(first, np.full(2, np.nan))
 
 
-def test_the_longest_of_each_channel_and_of_all() -> None:
+def test_the_longest_of_each_channel_and_of_all():
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
     assert longest_runs(series).tolist() == [2, 0, 6]
     assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]

@@ -3,7 +3,6 @@
 """Recordings are cut where the stream breaks; channels, ranges and positions of segments."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -63,7 +62,7 @@ def even(count: int, begin: int = START_NS) -> Ints:
     return begin + np.arange(count, dtype=np.int64) * STEP_NS
 
 
-def test_one_stretch_is_one_segment() -> None:
+def test_one_stretch_is_one_segment():
     (segment,), counts = cut(even(101))
     ends, means = average_ticks(even(101), recording(even(101)).imu.samples, PERIOD_NS)
     assert segment.stamps.tolist() == ends.tolist()
@@ -80,7 +79,7 @@ def test_one_stretch_is_one_segment() -> None:
         (START_NS - 10**10, 'jumps_back'),
     ],
 )
-def test_a_gap_or_a_jump_back_starts_a_new_segment(begin: int, cause: str) -> None:
+def test_a_gap_or_a_jump_back_starts_a_new_segment(begin, cause):
     """And no tick mixes samples of two segments."""
     samples = np.repeat([[0.0], [1e6]], [101, 51], axis=0) * np.ones(6)
     (first, second), counts = cut(np.concatenate([even(101), even(51, begin)]), samples)
@@ -93,7 +92,7 @@ def test_a_gap_or_a_jump_back_starts_a_new_segment(begin: int, cause: str) -> No
 
 
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
-def test_samples_that_are_not_finite_are_as_if_not_there(value: float) -> None:
+def test_samples_that_are_not_finite_are_as_if_not_there(value):
     samples = recording(even(101)).imu.samples.copy()
     bad = np.array([3, 50, 51])
     kept = np.delete(np.arange(101), bad)
@@ -110,7 +109,7 @@ def test_samples_that_are_not_finite_are_as_if_not_there(value: float) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(-3, 120), max_size=60), st.integers(0, 2**32 - 1))
-def test_every_sample_is_used_or_set_aside_by_cause(steps: list[int], seed: int) -> None:
+def test_every_sample_is_used_or_set_aside_by_cause(steps, seed):
     generator = np.random.default_rng(seed)
     stamps = START_NS + np.cumsum(steps, dtype=np.int64) * STEP_NS
     stamps[generator.random(len(stamps)) < 0.1] = 0
@@ -124,7 +123,7 @@ def test_every_sample_is_used_or_set_aside_by_cause(steps: list[int], seed: int)
         assert np.isfinite(segment.values).all()
 
 
-def test_a_recording_without_positions_has_unknown_positions() -> None:
+def test_a_recording_without_positions_has_unknown_positions():
     bare = replace(recording(even(101)), positions=None)
     (segment,), _ = cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
     assert segment.positions.shape == (20, 2)
@@ -149,9 +148,7 @@ def test_a_recording_without_positions_has_unknown_positions() -> None:
         ([0], [0], [0, 50], [NAN, NAN]),
     ],
 )
-def test_positions_at_stamps(
-    stamps: list[int], xs: list[float], asked: list[int], wanted: list[float]
-) -> None:
+def test_positions_at_stamps(stamps, xs, asked, wanted):
     known, wished = (START_NS + np.array(each, dtype=np.int64) * 10**6 for each in (stamps, asked))
     stream = positions(known, np.array([xs, xs], dtype=float).T)
     found = positions_at(stream, wished)
@@ -159,7 +156,7 @@ def test_positions_at_stamps(
 
 
 @pytest.mark.parametrize('looped', [False, True])
-def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped: bool) -> None:
+def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped):
     """The clock steps two seconds back after four; or a bag was recorded twice."""
     stamps = np.concatenate([even(400), even(400, START_NS + 2 * 10**9)])
     moved = (stamps - START_NS) * 1e-9 + (0.0 if looped else np.repeat([0.0, 2.0], 400))
@@ -185,9 +182,7 @@ SAMPLES = np.random.default_rng(0).normal(size=(3000, 6)) * [1.0, 2.0, 3.0, 0.1,
         (3000, range(1000), 1e300),
     ],
 )
-def test_absurd_samples_do_not_move_the_range(
-    count: int, spoiled: Sequence[int], value: float
-) -> None:
+def test_absurd_samples_do_not_move_the_range(count, spoiled, value):
     clean, samples = SAMPLES[:count], SAMPLES[:count].copy()
     samples[spoiled, 2] = value
     largest = largest_believable([samples])
@@ -198,7 +193,7 @@ def test_absurd_samples_do_not_move_the_range(
     assert np.delete(inside, spoiled).all()
 
 
-def test_a_channel_that_is_hardly_ever_used_keeps_its_range() -> None:
+def test_a_channel_that_is_hardly_ever_used_keeps_its_range():
     samples = SAMPLES.copy()
     samples[:, 4] = 0.0
     samples[100, 4] = 0.7
@@ -206,14 +201,14 @@ def test_a_channel_that_is_hardly_ever_used_keeps_its_range() -> None:
     assert believable(samples, largest_believable([samples])).all()
 
 
-def test_nothing_finite() -> None:
+def test_nothing_finite():
     nothing = np.full((4, 6), np.nan)
     assert unmeasured_axes(nothing).all()
     assert not usable_samples(nothing)[0].any()
     assert (largest_believable([nothing]) == 0.0).all()
 
 
-def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable() -> None:
+def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable():
     samples = SAMPLES[:10].copy()
     samples[:, 3] = np.inf
     samples[4, 0] = np.nan
@@ -223,7 +218,7 @@ def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable() -> None:
     np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
 
 
-def test_absurd_values_are_reported_by_sample_and_channel() -> None:
+def test_absurd_values_are_reported_by_sample_and_channel():
     spoiled = SAMPLES.copy()
     spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
     spoiled[5, 0] = np.nan
@@ -231,7 +226,7 @@ def test_absurd_values_are_reported_by_sample_and_channel() -> None:
     assert np.argwhere(absurd_values(cleaned, usable)).tolist() == [[1, 3], [2, 4]]
 
 
-def test_a_stream_that_is_throttled_half_way_has_no_holes() -> None:
+def test_a_stream_that_is_throttled_half_way_has_no_holes():
     elapsed_ms = np.concatenate([np.arange(0, 20_000, 20), np.arange(20_000, 40_000, 500)])
     stream = along_x(START_NS + 1_000_000 * elapsed_ms)
     asked_ms = np.arange(0, 39_500, 50)
@@ -245,9 +240,7 @@ def test_a_stream_that_is_throttled_half_way_has_no_holes() -> None:
 
 
 @pytest.mark.parametrize('none', [None, 0, -1])
-def test_what_no_speed_explains_and_what_has_no_stamp_is_not_interpolated(
-    none: int | None,
-) -> None:
+def test_what_no_speed_explains_and_what_has_no_stamp_is_not_interpolated(none):
     asked = START_NS + PERIOD_NS * np.arange(200)
     stream = along_x(asked.copy())
     wanted = stream.positions.copy()
@@ -258,7 +251,7 @@ def test_what_no_speed_explains_and_what_has_no_stamp_is_not_interpolated(
     np.testing.assert_allclose(positions_at(stream, asked), wanted, atol=1e-6)
 
 
-def test_places_are_on_earth() -> None:
+def test_places_are_on_earth():
     places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
     assert usable_places(places).tolist() == [True, False, False, False, True]
 
@@ -279,7 +272,7 @@ def segments(scales: np.ndarray = SCALES) -> list[Segment]:
     return [whole.part(0, 120), whole.part(120, 500)]
 
 
-def test_channels_are_measured_over_all_segments() -> None:
+def test_channels_are_measured_over_all_segments():
     channels = fit_channels(segments(), LARGEST)
     live = channels.live
     np.testing.assert_allclose(channels.mean, MEANS, atol=1e-12)
@@ -298,12 +291,12 @@ def test_channels_are_measured_over_all_segments() -> None:
     np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
 
 
-def test_rounding_noise_on_a_large_constant_is_no_signal() -> None:
+def test_rounding_noise_on_a_large_constant_is_no_signal():
     scales = np.array([1.0, 0.0, 0.0, 0.0, 1e-12, 0.0])
     assert fit_channels(segments(scales), LARGEST).live.tolist() == [True, *[False] * 5]
 
 
-def test_no_live_channel_is_refused() -> None:
+def test_no_live_channel_is_refused():
     with pytest.raises(InputError, match='no channel varies during training; record while'):
         fit_channels(segments(np.zeros(6)), LARGEST)
 
@@ -328,9 +321,7 @@ def stream(*stamps: int, lost: tuple[int, ...] = ()) -> PositionStream:
         (stream(20, 80, lost=(0,)), 5, [8]),
     ],
 )
-def test_only_ticks_near_a_fix_keep_their_position(
-    fixes: PositionStream, reach: int, kept: list[int]
-) -> None:
+def test_only_ticks_near_a_fix_keep_their_position(fixes, reach, kept):
     found = only_near_fixes(SEGMENT, fixes, reach)
     assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == kept
     np.testing.assert_array_equal(found.positions[kept], SEGMENT.positions[kept])
@@ -339,19 +330,19 @@ def test_only_ticks_near_a_fix_keep_their_position(
 
 
 @pytest.mark.parametrize('fixes', [stream(20, lost=(0,)), stream(), None])
-def test_without_a_fix_there_is_nothing_to_forget(fixes: PositionStream | None) -> None:
+def test_without_a_fix_there_is_nothing_to_forget(fixes):
     assert only_near_fixes(SEGMENT, fixes, 5) is SEGMENT
 
 
 @pytest.mark.parametrize(('margin', 'kept'), [(0, [5]), (2, [0, 1, 5, 10, 11]), (99, range(12))])
-def test_the_ends_keep_their_positions(margin: int, kept: Sequence[int]) -> None:
+def test_the_ends_keep_their_positions(margin, kept):
     found = only_near_fixes(SEGMENT, stream(50), 5, margin)
     assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == list(kept)
 
 
 @pytest.mark.parametrize('hz', [1, 5, 50])
 @pytest.mark.parametrize('wild_ns', [-86_400 * 10**9, -1_600_000_000, 3_600 * 10**9])
-def test_a_position_with_a_wild_stamp_is_none(hz: int, wild_ns: int) -> None:
+def test_a_position_with_a_wild_stamp_is_none(hz, wild_ns):
     stamps = START_NS + np.arange(20 * hz) * (10**9 // hz)
     angle = np.arange(20 * hz) / hz
     index = 10 * hz

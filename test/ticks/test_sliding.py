@@ -22,7 +22,7 @@ def two_segments(length: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize('width', [1, 2, 15])
-def test_recursion_stays_exact(width: int) -> None:
+def test_recursion_stays_exact(width):
     series = two_segments(120)
     windows = series.shape[1] - width + 1
     stream = 10.0 * np.random.default_rng(2).normal(size=(3, width + 3 * windows))
@@ -34,7 +34,7 @@ def test_recursion_stays_exact(width: int) -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_rounding_makes_no_distance_negative() -> None:
+def test_rounding_makes_no_distance_negative():
     # Large differences come in and go out again, and what is left of their sum is rounding.
     rng = np.random.default_rng(2)
     series, stream = np.ones((2, 120)), np.ones((2, 120))
@@ -47,7 +47,7 @@ def test_rounding_makes_no_distance_negative() -> None:
     np.testing.assert_allclose(found[60:], 0.0, atol=1e-6)
 
 
-def test_direct_distances() -> None:
+def test_direct_distances():
     series = two_segments(40)
     window = series[:, 9:16] + 1.0
     expected = naive.window_distances(series, window)
@@ -87,16 +87,16 @@ def follow(acts: Iterable[str], width: int) -> None:
 
 @given(st.integers(1, 9), st.lists(st.sampled_from(['push'] * 9 + ['clear']), max_size=60))
 @settings(derandomize=True, deadline=None)
-def test_pushing_and_clearing(width: int, acts: list[str]) -> None:
+def test_pushing_and_clearing(width, acts):
     follow(acts, width)
 
 
 @pytest.mark.parametrize('cleared_at', [0, 255, 256, 257, 300])
-def test_streams_longer_than_the_buffer(cleared_at: int) -> None:
+def test_streams_longer_than_the_buffer(cleared_at):
     follow(['push'] * cleared_at + ['clear'] + ['push'] * 4 * 256, 7)
 
 
-def test_window_longer_than_the_slack_of_its_buffer() -> None:
+def test_window_longer_than_the_slack_of_its_buffer():
     width = 2 * 256 + 3
     rng = np.random.default_rng(2)
     series, starts = rng.normal(size=(2, width + 20)), np.array([0, 4, 20])
@@ -112,7 +112,7 @@ def test_window_longer_than_the_slack_of_its_buffer() -> None:
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))
 @settings(derandomize=True, deadline=None)
-def test_nearest_is_the_front_of_a_full_sort(values: list[int], count: int) -> None:
+def test_nearest_is_the_front_of_a_full_sort(values, count):
     distances = np.array(values, dtype=float)
     found = nearest(distances, count)
     np.testing.assert_array_equal(distances[found], np.sort(distances)[:count])

@@ -61,21 +61,21 @@ def judged(*stamps: int) -> list[Verdict]:
         (-NOW - 5, Verdict.ZERO),
     ],
 )
-def test_a_step_from_the_newest_stamp(step: int, verdict: Verdict) -> None:
+def test_a_step_from_the_newest_stamp(step, verdict):
     assert judged(NOW, NOW + step) == [Verdict.START, verdict]
 
 
-def test_a_zero_stamp_does_not_start_anything() -> None:
+def test_a_zero_stamp_does_not_start_anything():
     assert judged(0, -1, NOW) == [Verdict.ZERO, Verdict.ZERO, Verdict.START]
 
 
 @pytest.mark.parametrize('dropped', [NOW, NOW - 1, 0, -3])
-def test_a_dropped_stamp_is_not_the_newest(dropped: int) -> None:
+def test_a_dropped_stamp_is_not_the_newest(dropped):
     assert judged(NOW, dropped, NOW + MAX_GAP_NS)[-1] is Verdict.ACCEPT
 
 
 @pytest.mark.parametrize('jump', [-JUMP_BACK_NS, MAX_GAP_NS + 1])
-def test_a_gap_and_a_jump_back_become_the_newest(jump: int) -> None:
+def test_a_gap_and_a_jump_back_become_the_newest(jump):
     assert judged(NOW, NOW + jump, NOW + jump + 2)[-1] is Verdict.ACCEPT
     assert judged(NOW, NOW + jump, NOW + jump)[-1] in {Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}
 
@@ -85,7 +85,7 @@ def stream(begin: int, end: int) -> list[int]:
     return [NOW + each * 1_000_000 for each in range(begin, end, 10)]
 
 
-def test_a_clock_that_was_set_back_by_little_is_a_gap_of_as_much() -> None:
+def test_a_clock_that_was_set_back_by_little_is_a_gap_of_as_much():
     gate = gate_without_jumps()
     verdicts = [judge(gate, stamp) for stamp in [*stream(0, 1000), *stream(700, 1010)]]
     assert verdicts[1:100] == [Verdict.ACCEPT] * 99
@@ -101,12 +101,12 @@ def test_a_clock_that_was_set_back_by_little_is_a_gap_of_as_much() -> None:
     [stream(800, 1000), stream(520, 700), stream(520, 760)],
     ids=['not for long', 'another batch', 'a long batch that nothing goes on from'],
 )
-def test_what_is_only_late_is_no_gap(late: list[int]) -> None:
+def test_what_is_only_late_is_no_gap(late):
     verdicts = judged(*stream(0, 1000), *late, *stream(1000, 1020))
     assert verdicts[-2:] == [Verdict.ACCEPT] * 2
 
 
-def test_after_forgetting_any_stamp_is_the_first() -> None:
+def test_after_forgetting_any_stamp_is_the_first():
     gate = gate_without_jumps()
     judge(gate, NOW)
     assert gate.drain() == []
@@ -114,7 +114,7 @@ def test_after_forgetting_any_stamp_is_the_first() -> None:
 
 
 @given(st.lists(st.integers(-2, 2 * MAX_GAP_NS), max_size=40), st.integers(1, NOW))
-def test_accepted_stamps_only_increase(stamps: list[int], shift: int) -> None:
+def test_accepted_stamps_only_increase(stamps, shift):
     gate = gate_without_jumps()
     shifted = [stamp + shift + 2 for stamp in stamps]
     accepted = [used for each in shifted for verdict, used, _ in gate.push(each, each)
@@ -171,14 +171,12 @@ TWO_CLOCKS = [part for index in range(20) for part in (index * STEP, HOUR + inde
         (TWO_CLOCKS, TWO_CLOCKS[::2], 19),
     ],
 )
-def test_jumps_and_wild_stamps_are_reported_apart(
-    steps: list[int], wanted: list[int], wild: int
-) -> None:
+def test_jumps_and_wild_stamps_are_reported_apart(steps, wanted, wild):
     assert passed(*steps) == (wanted, Counter(wild_stamp=wild) if wild else Counter())
 
 
 @pytest.mark.parametrize('far', FAR[:2])
-def test_copies_late_ones_and_zeros_prove_nothing(far: int) -> None:
+def test_copies_late_ones_and_zeros_prove_nothing(far):
     """Neither for the jump nor against it."""
     doubtful = [far, 0, STEP, -STEP, -NOW]
     found, counters = passed(0, STEP, far, *doubtful, 2 * STEP)
@@ -189,7 +187,7 @@ def test_copies_late_ones_and_zeros_prove_nothing(far: int) -> None:
     assert counters == Counter(duplicate_stamp=1)
 
 
-def test_what_waits_at_the_end_was_no_jump() -> None:
+def test_what_waits_at_the_end_was_no_jump():
     gate = StampGate[str](MAX_GAP_NS)
     assert gate.drain() == []
     gate.push(NOW, 'first')
@@ -200,7 +198,7 @@ def test_what_waits_at_the_end_was_no_jump() -> None:
 
 
 @given(st.lists(st.integers(0, 30) | st.integers(-(10**6), 10**6), max_size=60))
-def test_nothing_is_lost_or_doubled(steps: list[int]) -> None:
+def test_nothing_is_lost_or_doubled(steps):
     found, counters = passed(*(step * STEP for step in steps))
     assert not Counter(found) - Counter(step * STEP for step in steps)
     assert set(counters) <= {'wild_stamp', 'duplicate_stamp'}
@@ -224,9 +222,7 @@ def run(stamps: list[int], span: int = SPAN) -> tuple[list[list[int]], list[int]
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50)), max_size=80),
     st.integers(1, 1000),
 )
-def test_disorder_within_the_span_is_sorted_like_a_sort(
-    course: list[tuple[int, int]], scale: int
-) -> None:
+def test_disorder_within_the_span_is_sorted_like_a_sort(course, scale):
     """Each sample arrives with a delay of at most the span; scale changes nothing."""
     sent = np.cumsum([step for step, _ in course], dtype=np.int64)
     order = np.argsort(sent + [delay for _, delay in course], kind='stable')
@@ -235,7 +231,7 @@ def test_disorder_within_the_span_is_sorted_like_a_sort(
 
 
 @given(st.lists(st.integers(-400, 0), max_size=80))
-def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(late: list[int]) -> None:
+def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(late):
     stamps = [NOW + (20 * index + each) * MS for index, each in enumerate(late)]
     given_out, _, every = run(stamps)
     assert sorted(every) == sorted(stamps)
@@ -247,20 +243,20 @@ def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(late: list[int])
         assert all(max(kept) - each < SPAN for each in kept)
 
 
-def test_what_goes_back_far_comes_after_all_that_waited() -> None:
+def test_what_goes_back_far_comes_after_all_that_waited():
     back = NOW - JUMP_BACK_NS
     stamps = [NOW, NOW + 20 * MS, back, back + 20 * MS]
     assert run(stamps)[2] == stamps
 
 
-def test_samples_with_the_same_stamp_stay_in_order() -> None:
+def test_samples_with_the_same_stamp_stay_in_order():
     gate = StampGate[int](10**20, 10**20, SPAN)
     for value in range(4):
         assert gate.push(NOW + (MS if value == 1 else 0), value) == []
     assert [value for *_, value in gate.drain()] == [0, 2, 3, 1]
 
 
-def test_memory_is_bounded_whatever_comes() -> None:
+def test_memory_is_bounded_whatever_comes():
     """A driver at 1 MHz, for longer than that."""
     stamps = [NOW + 1000 * index for index in range(3 * MOST_LATE)]
     _, left, every = run(stamps)
@@ -324,9 +320,7 @@ def stream_ticks(stamps: Ints, samples: Floats, period: int) -> tuple[list[int],
 
 
 @given(streams())
-def test_a_tick_is_the_mean_of_what_was_held_live_and_recorded(
-    stream: tuple[Ints, Floats],
-) -> None:
+def test_a_tick_is_the_mean_of_what_was_held_live_and_recorded(stream):
     ends, means = average_ticks(*stream, PERIOD_NS)
     naive_ends, naive_means = naive_ticks(*stream, PERIOD_NS)
     np.testing.assert_allclose(means, np.reshape(naive_means, means.shape), atol=1e-12)
@@ -336,7 +330,7 @@ def test_a_tick_is_the_mean_of_what_was_held_live_and_recorded(
 
 
 @given(streams(), st.integers(-START_NS + 1, 10**18))
-def test_shifting_all_stamps_shifts_the_ends_only(stream: tuple[Ints, Floats], shift: int) -> None:
+def test_shifting_all_stamps_shifts_the_ends_only(stream, shift):
     stamps, samples = stream
     ends, means = average_ticks(stamps, samples, PERIOD_NS)
     shifted_ends, shifted_means = average_ticks(stamps + shift, samples, PERIOD_NS)
@@ -345,7 +339,7 @@ def test_shifting_all_stamps_shifts_the_ends_only(stream: tuple[Ints, Floats], s
 
 
 @given(streams(), st.data())
-def test_a_tick_never_looks_ahead(stream: tuple[Ints, Floats], data: st.DataObject) -> None:
+def test_a_tick_never_looks_ahead(stream, data):
     stamps, samples = stream
     index = data.draw(st.integers(0, len(stamps) - 1))
     changed = samples.copy()
@@ -359,14 +353,14 @@ def test_a_tick_never_looks_ahead(stream: tuple[Ints, Floats], data: st.DataObje
 
 
 @pytest.mark.parametrize('count', [0, 1])
-def test_fewer_than_two_samples_make_no_tick(count: int) -> None:
+def test_fewer_than_two_samples_make_no_tick(count):
     stamps = START_NS + np.arange(count, dtype=np.int64)
     ends, means = average_ticks(stamps, np.zeros((count, CHANNELS)), PERIOD_NS)
     assert ends.shape == (0,)
     assert means.shape == (0, CHANNELS)
 
 
-def test_starting_again_leaves_nothing_of_the_old_grid() -> None:
+def test_starting_again_leaves_nothing_of_the_old_grid():
     averager = TickAverager(1, PERIOD_NS, LONGEST_STEP_NS)
     averager.start(START_NS, np.array([1e6]))
     averager.push(START_NS + PERIOD_NS // 2, np.array([1e6]))
@@ -405,7 +399,7 @@ STEPS_NS = st.sampled_from(
 
 
 @given(st.lists(STEPS_NS, max_size=40), st.sets(st.integers(0, 40)))
-def test_a_whole_stream_is_judged_as_a_live_one(steps: list[int], zeros: set[int]) -> None:
+def test_a_whole_stream_is_judged_as_a_live_one(steps, zeros):
     stamps = 10**15 + np.cumsum([0, *steps])
     stamps[[each for each in zeros if each < len(stamps)]] = 0
     whole = judge_stamps(stamps, MAX_GAP_NS)
@@ -418,7 +412,7 @@ def test_a_whole_stream_is_judged_as_a_live_one(steps: list[int], zeros: set[int
 
 
 @given(st.lists(STEPS_NS, max_size=12))
-def test_the_main_course_is_the_one_that_holds_most(steps: list[int]) -> None:
+def test_the_main_course_is_the_one_that_holds_most(steps):
     stamps = 10**15 + np.cumsum([0, *steps])
     whole = judge_stamps(stamps, MAX_GAP_NS)
     course = whole.main_course()
@@ -437,7 +431,7 @@ def test_the_main_course_is_the_one_that_holds_most(steps: list[int]) -> None:
     assert course.sum() == best
 
 
-def test_no_stamps_have_no_course() -> None:
+def test_no_stamps_have_no_course():
     none = judge_stamps(np.zeros(3, dtype=np.int64), MAX_GAP_NS)
     assert not none.main_course().any()
     assert not len(judge_stamps(np.zeros(0, dtype=np.int64), MAX_GAP_NS).main_course())

@@ -26,7 +26,7 @@ def numbered_segments(lengths: list[int]) -> list[np.ndarray]:
 @example([17, 16, 17], 8)
 @example([2, 3, 0, 3], 1)
 @settings(derandomize=True, deadline=None)
-def test_no_window_crosses_a_seam(lengths: list[int], width: int) -> None:
+def test_no_window_crosses_a_seam(lengths, width):
     segments = numbered_segments(lengths)
     series, begins = lay_end_to_end(segments)
     found = find_training_ticks(series, begins, width)
@@ -59,7 +59,7 @@ increasing_starts = st.lists(st.integers(0, 60), min_size=1, max_size=25, unique
 
 @given(increasing_starts, st.integers(1, 9), st.integers(0, 99))
 @settings(derandomize=True, deadline=None)
-def test_distance_rows(starts: list[int], width: int, seed: int) -> None:
+def test_distance_rows(starts, width, seed):
     windows = make_windows(starts, width, seed)
     rows = flat_rows(windows)
     expected = naive.squared_distances(rows, rows)
@@ -70,13 +70,13 @@ def test_distance_rows(starts: list[int], width: int, seed: int) -> None:
     assert seen == list(range(len(starts)))
 
 
-def test_rows_are_tick_after_tick() -> None:
+def test_rows_are_tick_after_tick():
     windows = make_windows([0, 2, 7], 4)
     np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])
     assert windows.rows(np.array([], dtype=np.int64)).shape == (0, flat_rows(windows).shape[1])
 
 
-def test_distances_to_some() -> None:
+def test_distances_to_some():
     windows = make_windows(list(range(2000)), 6)
     others = np.array([0, 5, 1999])
     rows = flat_rows(windows)
@@ -85,7 +85,7 @@ def test_distances_to_some() -> None:
     assert windows.distances_to(others).min() >= 0.0
 
 
-def test_pairs_are_different_windows_of_the_set() -> None:
+def test_pairs_are_different_windows_of_the_set():
     windows = make_windows([0, 3, 4, 20], 5)
     rows = flat_rows(windows)
     expected = naive.squared_distances(rows, rows)[np.triu_indices(4, 1)]
@@ -100,7 +100,7 @@ def test_pairs_are_different_windows_of_the_set() -> None:
 
 @given(st.integers(2, 40), st.integers(1, 5), st.integers(1, 12), st.integers(0, 999))
 @settings(derandomize=True, deadline=None)
-def test_neighbours_of_every_window(n: int, width: int, count: int, seed: int) -> None:
+def test_neighbours_of_every_window(n, width, count, seed):
     # Small whole numbers make many ties and no rounding.
     series = np.random.default_rng(seed).integers(-1, 2, size=(2, n + width - 1)).astype(float)
     windows = WindowSet(series, np.arange(n), width)
