@@ -148,7 +148,21 @@ class Recollection:
 
 
 class Belief:
-    """Belief about the hidden state, as weights on the training ticks."""
+    """
+    Belief about the hidden state, as weights on the training ticks.
+
+    Attributes
+    ----------
+    state : (k,)
+        Belief before the next observation; the first coordinate is 1.
+    weights : (n,)
+        Weights on the training ticks *at* the last observation, summing to one; negative entries
+        are part of the method. They give the filtered position, while the state is about the
+        tick after.
+    accepted
+        Whether the last observation moved the belief.
+
+    """
 
     def __init__(self, tables: Tables, operator: ObservationOperator) -> None:
         self._weight_table = np.ascontiguousarray(tables.weights.T)
@@ -158,12 +172,8 @@ class Belief:
         self._kernel_points = np.ascontiguousarray(operator.kernel_points.T)
         self._kernel = np.zeros(len(operator.kernel_points))
         self._factors = np.zeros(len(tables.weights))
-        # Weights on the training ticks *at* the last observation, summing to one; negative entries
-        # are part of the method. They give the filtered position; the state is one tick later.
         self.weights = np.zeros(len(tables.weights))
-        # Belief before the next observation; the first coordinate is 1.
         self.state = np.zeros(len(self._weight_table))
-        # Whether the last observation moved the belief.
         self.accepted = True
         self.start()
 
@@ -178,11 +188,15 @@ class Belief:
 
     def update(self, observation: Floats) -> float:
         """
-        Take one (d,) observation, mathematics (6.2), and return its evidence.
+        Take one (d,) observation, mathematics (6.2).
 
-        That is what is left of the weights after cancellation, in [-1, 1], and 0 for an
-        observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation was
-        passed over and the state moved on by mathematics (6.3).
+        Returns
+        -------
+        float
+            Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
+            observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
+            was passed over and the state moved on by mathematics (6.3).
+
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))

@@ -48,12 +48,31 @@ class Contrast:
     r"""
     The objective of Nilsson, Sha & Jordan 2007, eq. 9, as in mathematics (11.2).
 
-    It is the share of the responses that is left unexplained, penalty included, between 0 and 1:
-    both are centred and scaled, so that the units of neither matter.
+    .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
 
-    Eigenvectors M (n, m) need be neither centred nor orthogonal, and responses Y (n, q) need not
-    be centred. The penalty :math:`\epsilon`, which is :math:`n \epsilon` in both, is beside the
-    eigenvalues of Theta, which sum to one.
+    for centred eigenvectors whose columns have unit norm on average and centred responses with
+    :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of neither matter. It is the share
+    of the responses that is left unexplained, penalty included: between 0 and 1. The columns of M
+    span all that the matrix in brackets does not just scale, so that it is inverted in an
+    orthonormal basis of them, which is the Woodbury identity: no system is larger than m x m.
+    V is convex, other than the paper says: the trace of an inverse is, and what is inverted is
+    linear in Theta.
+
+    Parameters
+    ----------
+    eigenvectors : (n, m)
+        M; need be neither centred nor orthogonal.
+    responses : (n, q)
+        Y; need not be centred.
+    penalty
+        :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
+        Theta, which sum to one.
+
+    Raises
+    ------
+    InputError
+        If these do not fit together, are not finite or do not vary.
+
     """
 
     def __init__(self, eigenvectors: Floats, responses: Floats, penalty: float) -> None:
@@ -103,13 +122,25 @@ def _centred(columns: Floats, which: str) -> Floats:
 
 @dataclass(frozen=True)
 class PredictiveDirections:
-    """Directions in the space of an embedding whose projections predict the responses."""
+    r"""
+    Directions in the space of an embedding whose projections predict the responses.
 
-    # (m, r), orthonormal, leading first: points project as ``eigenvectors @ directions``.
+    Parameters
+    ----------
+    directions : (m, r)
+        Orthonormal, leading first: points project as ``eigenvectors @ directions``.
+    strengths : (m,)
+        Eigenvalues of Theta, largest first; they sum to one.
+    theta : (m, m)
+        :math:`\Theta = \Phi^\top \Phi`, positive semidefinite with trace one.
+    objective : (steps + 1,)
+        Share of the responses left unexplained, penalty included, before and after every step.
+
+    """
+
     directions: Floats
-    strengths: Floats  # (m,), eigenvalues of Theta, largest first; they sum to one
-    theta: Floats  # (m, m), positive semidefinite with trace one
-    # (steps + 1,), share of the responses left unexplained, penalty included, at every step.
+    strengths: Floats
+    theta: Floats
     objective: Floats
 
     @property
@@ -133,21 +164,32 @@ def find_predictive_directions(
     """
     Find the directions by projected gradient descent from the identity.
 
-    Algorithm 1 of Nilsson, Sha & Jordan 2007 stops above the minimum. Here steps are not ``1 / t``
-    but as long as the descent is sufficient, and Theta is projected to the nearest matrix that is
-    allowed, where the paper clips eigenvalues and then scales. The kernel of the responses is
-    linear and not regularised, so that there are at most as many
-    directions as responses; give functions of a response as columns where it is more than linear
-    in the eigenvectors.
+    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum:
+    steps are not ``1 / t`` but as long as the descent is sufficient, and Theta is projected to the
+    nearest matrix that is allowed, where the paper clips eigenvalues and then scales. The kernel
+    of the responses is linear and not regularised, so that there are at most as many directions
+    as responses; give functions of a response as columns where it is more than linear in the
+    eigenvectors.
 
-    Raises `InputError` if eigenvectors and responses do not fit together, are not finite or do
-    not vary.
+    Parameters
+    ----------
+    eigenvectors : (n, m)
+        Of a graph Laplacian, or any embedding, at the points where the responses are known; a
+        column counts by how much it varies beside the others.
+    responses : (n, q)
+        Columns count by how much they vary.
+    penalty
+        See `Contrast`: the larger, the less directions follow eigenvectors that vary little.
+    tolerance
+        Stops when the objective falls by less than this, relatively.
+    most_steps
+        Stops then at the latest.
 
-    Eigenvectors (n, m) are those of a graph Laplacian, or any embedding, at the points where the
-    responses (n, q) are known; a column of either counts by how much it varies beside the others.
-    The larger the penalty, see `Contrast`, the less directions follow eigenvectors that vary
-    little. The descent ends when the objective falls by less than ``tolerance``, relatively, or
-    after ``most_steps``.
+    Raises
+    ------
+    InputError
+        If these do not fit together, are not finite or do not vary; see `Contrast`.
+
     """
     contrast = Contrast(eigenvectors, responses, penalty)
     theta = np.eye(eigenvectors.shape[1]) / eigenvectors.shape[1]
@@ -185,11 +227,21 @@ def _descend(
 
 @dataclass(frozen=True)
 class PositionMap:
-    """Position as a linear function of coordinates."""
+    """
+    Position as a linear function of coordinates.
 
-    centre: Floats  # (m,), coordinates
-    offset: Floats  # (2,), and the position that belongs to them, metres
-    coefficients: Floats  # (m, 2), metres per unit of each coordinate
+    Parameters
+    ----------
+    centre : (m,), offset : (2,)
+        Coordinates and position, metres, that belong together.
+    coefficients : (m, 2)
+        Metres per unit of each coordinate.
+
+    """
+
+    centre: Floats
+    offset: Floats
+    coefficients: Floats
 
     def positions(self, coordinates: Floats) -> Floats:
         """Return the positions (n, 2) at (n, m) coordinates."""
@@ -198,14 +250,26 @@ class PositionMap:
 
 def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
     r"""
-    Learn position from points where it is known: the mean everywhere where either does not vary.
+    Learn position from points where it is known.
 
     The coefficients are those with which the directions explain position best under the same
     penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
     the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises.
 
-    Of coordinates (n, m) of an embedding a column counts by how much it varies; positions (n, 2)
-    are in metres.
+    Parameters
+    ----------
+    coordinates : (n, m)
+        Of an embedding; a column counts by how much it varies.
+    positions : (n, 2)
+        Metres.
+    penalty
+        See `find_predictive_directions`.
+
+    Returns
+    -------
+    PositionMap
+        Their mean everywhere where either does not vary.
+
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
@@ -249,8 +313,14 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
     Return which points (l,) are about as near to known ones as what ``cross_validated`` left out.
 
     Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
-    Nothing is beyond where the known ones (n, m), in order of time, are spread over the track,
-    most of it where they are not.
+    Nothing is beyond where the known ones are spread over the track, most of it where they are
+    not.
+
+    Parameters
+    ----------
+    known : (n, m), asked : (l, m)
+        Coordinates, the known ones in order of time.
+
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

@@ -101,11 +101,17 @@ class RidgeReadout:
     r"""
     Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance.
 
-    The state's first coordinate, 1, carries the constant.
+    Parameters
+    ----------
+    coefficients : (c, 2, k)
+        :math:`W_h^\top`; the state's first coordinate, 1, carries the constant.
+    covariances : (c, 2, 2)
+        Of the residuals.
+
     """
 
-    coefficients: Floats  # W^T, (c, 2, k)
-    covariances: Floats  # (c, 2, 2), of the residuals
+    coefficients: Floats
+    covariances: Floats
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Read all targets of a (k,) state, the belief about the tick after the last."""
@@ -120,9 +126,13 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     """
     Fit one regression per target, with a penalty of `RIDGE` over the mean square of the states.
 
-    Of the (n, k) filtered states of the training run, the belief after the observation of each
-    tick, and (n, c, 2) targets, NaN where unknown; one that is never known keeps the prior of
-    ``second_moments``.
+    Parameters
+    ----------
+    states : (n, k)
+        Filtered states of the training run: the belief after the observation of each tick.
+    targets : (n, c, 2)
+        NaN where unknown; a target that is never known keeps the prior of ``second_moments``.
+
     """
     means, covariances = second_moments(targets)
     least = floors(targets)
@@ -225,8 +235,13 @@ class SharpenedReadout:
     The mean is convex, so every position lies in the hull of the training positions and is
     always finite. Where no weighted tick has a target, the prior over training is returned.
 
-    ``targets`` (n, c, 2) are those of the training ticks, NaN where unknown; ``factors`` (c,)
-    calibrate the covariances.
+    Parameters
+    ----------
+    targets : (n, c, 2)
+        Of the training ticks, NaN where unknown.
+    factors : (c,)
+        Calibration of the covariances.
+
     """
 
     def __init__(self, targets: Floats, factors: Floats) -> None:
@@ -269,12 +284,23 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
 
 def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """
-    Return a factor for the covariance of each target, and how many errors it rests on.
+    Choose a factor for the covariance of each target (mathematics, section 7.3).
 
     The factor is the geometric mean of those that would make the 68 % and the 95 % ellipse hold
-    their share of the errors exactly, mathematics (7.3); one factor cannot do both when the errors
-    have heavy tails. Held-out errors (n, c, 2) are NaN where unknown, and the factor of fewer than
-    `FEWEST` is one; covariances (n, c, 2, 2) are uncalibrated.
+    their share of the errors exactly; one factor cannot do both when the errors have heavy tails.
+
+    Parameters
+    ----------
+    errors : (n, c, 2)
+        Held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is one.
+    covariances : (n, c, 2, 2)
+        Uncalibrated.
+
+    Returns
+    -------
+    factors, counts : (c,)
+        And how many errors each factor rests on.
+
     """
     factors = np.ones(errors.shape[1])
     counts = np.zeros(errors.shape[1])

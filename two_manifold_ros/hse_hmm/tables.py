@@ -76,18 +76,38 @@ def stabilised(weights: Floats, states: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of the training ticks that the HMM is learned from, mathematics (3.4)."""
+    r"""
+    Tables of the training ticks that the HMM is learned from.
 
-    weights: Floats  # Q, (n, k); the first column is 1/n
-    states: Floats  # X, (n, k), which each training tick goes over to; the first column is 1
+    .. math:: \omega = Q b \quad\text{(weights on the training ticks)}, \qquad
+              b^+ = X^\top \omega
+
+    Parameters
+    ----------
+    weights : (n, k)
+        :math:`Q`; the first column is 1/n.
+    states : (n, k)
+        :math:`X`; the state that each training tick goes over to; the first column is 1.
+
+    """
+
+    weights: Floats
+    states: Floats
 
 
 def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) -> Tables:
     """
     Build tables with k = 1 + directions; growing modes of the transition are shrunk to modulus 1.
 
-    Coordinates of the past windows (n, m_P) are centred, those of the futures one tick later
-    (n, m_F) with the mean of the own futures.
+    Parameters
+    ----------
+    past : (n, m_P)
+        Centred coordinates of the past windows.
+    shifted : (n, m_F)
+        Coordinates of the futures one tick later, centred with the mean of the own futures.
+    directions
+        From ``shared_directions``.
+
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
@@ -97,10 +117,20 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
 
 @dataclass(frozen=True)
 class RawKernel:
-    r"""The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1]."""
+    r"""
+    The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1].
 
-    observations: Floats  # (n, d), standardised, of the training ticks
-    bandwidth: float  # of the Gaussian kernel
+    Parameters
+    ----------
+    observations : (n, d)
+        Standardised observations of the training ticks.
+    bandwidth
+        Of the Gaussian kernel.
+
+    """
+
+    observations: Floats
+    bandwidth: float
 
     @property
     def kernel_points(self) -> Floats:
@@ -110,12 +140,28 @@ class RawKernel:
 
 @dataclass(frozen=True)
 class RidgeKernel:
-    """Kernel ridge regression on the observation, in features: mathematics (5.1)."""
+    r"""
+    Kernel ridge regression on the observation, in features: mathematics (5.1).
 
-    landmarks: Floats  # (l, d), observations that span the features
-    bandwidth: float  # of the Gaussian kernel
-    responses: Floats  # (l, p), the projection on features, times the ridged inverse
-    features: Floats  # (n, p), of the training ticks
+    .. math:: n\gamma_i(o) = z_O(o_{t_i})^\top (\Sigma_{OO} + \lambda I)^{-1} z_O(o)
+
+    Parameters
+    ----------
+    landmarks : (l, d)
+        Observations that span the features.
+    bandwidth
+        Of the Gaussian kernel.
+    responses : (l, p)
+        :math:`V\Lambda^{-1/2}(\Sigma_{OO} + \lambda I)^{-1}`.
+    features : (n, p)
+        :math:`z_O` of the training ticks.
+
+    """
+
+    landmarks: Floats
+    bandwidth: float
+    responses: Floats
+    features: Floats
 
     @property
     def kernel_points(self) -> Floats:
@@ -138,7 +184,11 @@ def median_observation_distance(observations: Floats) -> float:
     """
     Return the median distance between observations, over some 1,000 evenly spread ones.
 
-    Raises `InputError` if at least half of them are identical, so that there is no scale.
+    Raises
+    ------
+    InputError
+        If at least half of them are identical, so that there is no scale.
+
     """
     # A filter of a route, which loads this file as well, needs no SciPy.
     from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
@@ -155,11 +205,19 @@ def make_ridge_kernel(
     observations: Floats, bandwidth: float, ridge: float, landmarks: int = 500, features: int = 40
 ) -> RidgeKernel:
     r"""
-    Fit the ridge form to the (n, d) observations of the training ticks.
+    Fit the ridge form.
 
-    The ridge is :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n`, of a kernel with unit
-    diagonal. At most so many ``landmarks``, observations, span at most so many ``features``: 20
-    are needed and 40 suffice.
+    Parameters
+    ----------
+    observations : (n, d)
+        Of the training ticks.
+    bandwidth
+        Of the Gaussian kernel.
+    ridge
+        :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
+    landmarks, features
+        Observations that span the features, and features at most: 20 are needed and 40 suffice.
+
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))

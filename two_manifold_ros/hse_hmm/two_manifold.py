@@ -28,16 +28,27 @@ SMALLEST_RATIO = 1e-3
 
 
 class Coupled(NamedTuple):
-    """The directions of two embeddings that go with each other, leading ones first."""
+    """
+    The directions of two embeddings that go with each other.
 
-    first_map: Floats  # (m_X, r), the largest entry of each column is positive
-    second_map: Floats  # (m_Y, r), column i belongs to column i of the first
-    singular_values: Floats  # (r,)
+    Parameters
+    ----------
+    first_map : (m_X, r), second_map : (m_Y, r)
+        Column i of one belongs to column i of the other; the largest entry of each column of the
+        first is positive.
+    singular_values : (r,)
+        Largest first.
+
+    """
+
+    first_map: Floats
+    second_map: Floats
+    singular_values: Floats
 
 
 def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     """
-    Couple two centred embeddings by r = min(m_X, m_Y) directions.
+    Couple two centred embeddings.
 
     Parameters
     ----------
@@ -52,6 +63,16 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
         predicted and not by how much varies along it.
         ``reduced-rank``: reduced-rank regression of the first on the second, which weighs a
         direction by how much of what varies along it is predicted.
+
+    Returns
+    -------
+    Coupled
+        With r = min(m_X, m_Y) directions.
+
+    Raises
+    ------
+    InputError
+        If there is no coupling of that name.
 
     """
     if coupling == 'cross-covariance':
@@ -100,24 +121,47 @@ def _ridged_root(features: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SharedDirections:
-    """Directions of the future embedding that the past predicts, and the regression onto them."""
+    r"""
+    Directions of the future embedding that the past predicts, and the regression onto them.
 
-    future_map: Floats  # (m_F, r), the state of a future window is ``z_F @ future_map``
-    # (m_P, r), spectral regression: implied weights are ``z_P @ past_map / n``, and with C of
-    # mathematics (3.1) ``future_map.T @ C @ past_map`` is the identity.
+    Parameters
+    ----------
+    future_map : (m_F, r)
+        State of a future window: ``z_F @ future_map``.
+    past_map : (m_P, r)
+        Spectral regression from the past: its implied weights are
+        ``z_P @ past_map / n``, and
+        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of mathematics (3.1).
+    singular_values : (r,)
+        Largest first.
+
+    """
+
+    future_map: Floats
     past_map: Floats
-    singular_values: Floats  # (r,), largest first
+    singular_values: Floats
 
 
 def shared_directions(
     future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
 ) -> SharedDirections:
     """
-    Couple the centred embeddings of future (n, m_F) and past (n, m_P) windows of training ticks.
+    Couple the centred embeddings of future and past windows.
 
-    Of the ``rank`` directions wanted fewer are returned where the spectrum falls below
-    ``SMALLEST_RATIO``. Raises `InputError` if the past predicts nothing, or there is no such
-    coupling, see ``couple``; the future is the first.
+    Parameters
+    ----------
+    future : (n, m_F), past : (n, m_P)
+        Centred coordinates; row i of both belongs to the same training tick.
+    rank
+        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
+    coupling
+        One of ``COUPLINGS`` of ``couplings``, the future being the first.
+
+    Raises
+    ------
+    InputError
+        If the past predicts nothing of the future, or there is no coupling of that name.
+
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:

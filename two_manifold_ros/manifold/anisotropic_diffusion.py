@@ -72,11 +72,21 @@ class LocalMetric:
               = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y),
 
     and its squared length is :math:`(y - y_i)^\top \Gamma_i^\dagger (y - y_i)`.
+
+    Parameters
+    ----------
+    members : (n, c) int64
+        Training points that the directions at each point are made of.
+    coefficients : (n, c, r)
+        :math:`c`; a zero where a direction or a member is missing.
+    offsets : (n, r)
+        :math:`o`, by which a point is at the origin of its own frame.
+
     """
 
-    members: Ints  # (n, c), training points that the directions at each point are made of
-    coefficients: Floats  # (n, c, r), c above; zero where a direction or a member is missing
-    offsets: Floats  # (n, r), o above, by which a point is at the origin of its own frame
+    members: Ints
+    coefficients: Floats
+    offsets: Floats
 
     def frame(self, index: int, squared: Floats) -> Floats:
         """Return (..., r) coordinates in the frame of a point, of (n, ...) squared distances."""
@@ -233,17 +243,28 @@ class AnisotropicTransition(LocalMetric):
     A new point has no covariance of its own: it takes that of the nearest training point, in
     the ordinary distance, and may step where that one may. The metric is that of the points.
 
-    Metrics do not see how far off a point lies across all their directions: at several times the
-    ``reach``, the typical distance of two training points, it resembles nothing.
+    Parameters
+    ----------
+    bandwidth, power
+        :math:`\sigma`, and the power of the mean of the two squared distances.
+    begins : (n + 1,) int64, targets : (e,) int64, places : (e, r)
+        See ``Steps``: where each training point may step to, itself among them.
+    factors : (n,)
+        :math:`q^{-\alpha}`.
+    reach
+        Typical distance of two training points, in the ordinary distance. Metrics do not see
+        how far off a point lies across all their directions; at several times as much it
+        resembles nothing.
+
     """
 
     bandwidth: float
-    power: float  # of the mean of the two squared distances
-    begins: Ints  # (n + 1,), see ``Steps``: where each training point may step to, itself too
-    targets: Ints  # (e,)
-    places: Floats  # (e, r)
-    factors: Floats  # (n,), density to the power of -alpha
-    reach: float  # in the ordinary distance
+    power: float
+    begins: Ints
+    targets: Ints
+    places: Floats
+    factors: Floats
+    reach: float
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""

@@ -38,12 +38,22 @@ class Transition:
     Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
 
     Steps go to the ``near_points``: from a training point, to the same points as in training.
+
+    Parameters
+    ----------
+    bandwidth
+        :math:`\sigma`.
+    neighbours, radii : (n,)
+        See ``near_points``.
+    factors : (n,)
+        :math:`q^{-\alpha}`, see ``DiffusionMap``.
+
     """
 
     bandwidth: float
-    neighbours: int  # see ``near_points``
-    radii: Floats  # (n,)
-    factors: Floats  # (n,), density to the power of -alpha, see ``DiffusionMap``
+    neighbours: int
+    radii: Floats
+    factors: Floats
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""

@@ -64,16 +64,25 @@ class InnerProduct:
     .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
               g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
 
-    with the squared distances d of the new point to the members and :math:`h` the ``spreads``:
+    with the squared distances d of the new point to the members and :math:`h_j` as below:
     :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
+
+    Parameters
+    ----------
+    members : (l,) int64
+        Training points that count.
+    spreads : (l,)
+        :math:`h`: mean squared distance of each member to all of them, less the mean over all.
+    scale, constant, degree
+        s, c and p.
+
     """
 
-    members: Ints  # (l,), training points that count
-    # (l,), h: mean squared distance of each member to all of them, less the mean over all.
+    members: Ints
     spreads: Floats
-    scale: float  # s
-    constant: float  # c
-    degree: int  # p
+    scale: float
+    constant: float
+    degree: int
 
     def kernel(self, squared: Floats) -> Floats:
         """Return the (..., l) powers for (..., l) squared distances to the members."""

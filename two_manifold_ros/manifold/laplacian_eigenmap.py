@@ -62,16 +62,30 @@ class NearModes:
     denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
     Laplacian that is not normalised, above about the degree of the point. An edge that joins two
     pieces counts for the two points that it joins alone.
+
+    Parameters
+    ----------
+    bandwidth, neighbours, radii : (n,)
+        Bandwidth of the affinity, 0 for affinities of 1; see ``near_points``.
+    normalised
+        1 for the normalised Laplacian, else 0.
+    eigenvalues : (m,)
+        :math:`\lambda`.
+    modes : (n, m)
+        :math:`\psi`; of the normalised Laplacian those of the random walk.
+    bridges : (b, 2) int64, bridge_weights : (b,)
+        Pairs that join pieces of the graph, in both directions, and their affinities.
+
     """
 
-    bandwidth: float  # of the affinity, 0 for affinities of 1
-    neighbours: int  # see ``near_points``
-    normalised: int  # 1 for the normalised Laplacian, else 0
-    radii: Floats  # (n,), see ``near_points``
-    eigenvalues: Floats  # (m,)
-    modes: Floats  # (n, m), of the normalised Laplacian those of the random walk
-    bridges: Ints  # (b, 2), pairs that join pieces of the graph, in both directions
-    bridge_weights: Floats  # (b,), their affinities
+    bandwidth: float
+    neighbours: int
+    normalised: int
+    radii: Floats
+    eigenvalues: Floats
+    modes: Floats
+    bridges: Ints
+    bridge_weights: Floats
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return the (m,) values of the modes; ``None`` if all points are out of reach."""

@@ -23,9 +23,14 @@ Samples: TypeAlias = 'PointSet | WindowSet'
 @dataclass(frozen=True)
 class PointSet:
     """
-    A set of (n, D) points, one a row.
+    A set of (n, D) points, one a row; see ``Samples``.
 
-    Raises `InputError` if there is no row or no column, or a number has no finite square.
+    Raises
+    ------
+    InputError
+        If there is no row or no column, or a number is not finite or beyond 1e150, from where on
+        squares are not finite.
+
     """
 
     points: Floats
@@ -120,8 +125,11 @@ class Response(Protocol):
         """
         Return how many weights there are, l, where there are ``count`` training points.
 
-        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
-        together.
+        Raises
+        ------
+        ValueError
+            If the fields, which have their types and are finite, do not fit together.
+
         """
 
 
@@ -131,11 +139,17 @@ class Extension:
     Coordinates of a new point from its squared distances to the training points.
 
     .. math:: z(x) = \sum_i a_i(x)\, T_i + c
+
+    Parameters
+    ----------
+    response, table : (l, m), offset : (m,)
+        :math:`a`, T and c.
+
     """
 
-    response: Response  # a
-    table: Floats  # T, (l, m)
-    offset: Floats  # c, (m,)
+    response: Response
+    table: Floats
+    offset: Floats
 
     def transform(self, squared: Floats) -> Floats | None:
         """Return the (m,) coordinates for (n,) squared distances; ``None`` if none is near."""
@@ -151,14 +165,29 @@ class Extension:
 
 @dataclass(frozen=True)
 class Embedding:
-    """A low-rank centred embedding of a set of points."""
+    """
+    A low-rank centred embedding of a set of points.
 
-    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
+    Parameters
+    ----------
+    coordinates : (n, m)
+        Rows whose inner products are the learned, centred kernel; column means are zero.
+    extension
+        The same coordinates for new points; a training point gets its own row.
+    eigenvalues : (m,)
+        Eigenvalues of the learner's own operator, leading first.
+    bandwidth
+        Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
+    notes
+        Sentences that must be logged.
+
+    """
+
     coordinates: Floats
-    extension: Extension  # the same for new points; a training point gets its own row
-    eigenvalues: Floats  # (m,), of the learner's own operator, leading first
-    bandwidth: float = 0.0  # of Gaussian weights, in units of distance; 0 where there are none
-    notes: tuple[str, ...] = ()  # sentences that must be logged
+    extension: Extension
+    eigenvalues: Floats
+    bandwidth: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 class ManifoldLearner(Protocol):
@@ -174,4 +203,13 @@ class ManifoldLearner(Protocol):
     """
 
     def fit(self, samples: Samples) -> Embedding:
-        """Embed the points; what ``require_scale`` refuses raises `InputError`."""
+        """
+        Embed the points.
+
+        Raises
+        ------
+        InputError
+            If there are too few points for the dimension or the neighbours, or most are
+            identical, see ``require_scale``.
+
+        """

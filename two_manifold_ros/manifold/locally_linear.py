@@ -38,12 +38,20 @@ class Barycentric:
     :math:`\sum_j w_j = 1`. A weight is penalised by the distance of its neighbour, so that a
     point on top of a training point has all its weight there; the usual penalty, which treats
     all alike, would miss the training rows.
+
+    Parameters
+    ----------
+    neighbourhoods : (n, kappa + 1) int64
+        Each training point, and its nearest neighbours.
+    pairs : (p,) int64, between : (p,)
+        ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing, and their
+        squared distances.
+
     """
 
-    neighbourhoods: Ints  # (n, kappa + 1), each training point, and its nearest neighbours
-    # (p,), ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing.
+    neighbourhoods: Ints
     pairs: Ints
-    between: Floats  # (p,), their squared distances
+    between: Floats
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` for distances that no point has."""
@@ -133,8 +141,13 @@ def relative_weights(squared: Floats, apart: Floats, penalty: float = RIDGE) -> 
     neighbours as seen from the point: :math:`w \propto D^{-1} (C + \rho I)^{-1} D^{-1} 1`.
 
     ``squared`` (k,) are squared distances of the point to its neighbours, ``apart`` (k, k) those
-    between these, and ``penalty`` is :math:`\rho / k`. Raises ``LinAlgError`` if no points are
-    that far apart, and the weights are not determined.
+    between these, and ``penalty`` is :math:`\rho / k`.
+
+    Raises
+    ------
+    LinAlgError
+        If no points are that far apart, and the weights are not determined.
+
     """
     distances = np.sqrt(squared)
     # Below this share of the farthest distance a point is its neighbour's copy.

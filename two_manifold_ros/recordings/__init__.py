@@ -3,5 +3,5 @@
 """
 Read and write bags of any kind.
 
-`reading.read_recording` turns a bag into a `Recording`; `decoding` turns messages into arrays.
+`reading.read_recording` turns a bag into a `Recording`, `bag_writer.BagWriter` writes one.
 """

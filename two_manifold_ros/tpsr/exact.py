@@ -76,8 +76,13 @@ def merge(first: AnyLearner, second: AnyLearner) -> AnyLearner:
 
     Sums add up, the decompositions merge in one update, and the third moments are turned into
     the merged bases. What each has cut off stays lost. Samples that wait are learned first. Both
-    learners stay as they are and may go on. Raises `InputError` if their kinds, settings or
-    features differ.
+    learners stay as they are and may go on.
+
+    Raises
+    ------
+    InputError
+        If their kinds, settings or features differ.
+
     """
     for what, mine, theirs in (
         ('kinds', type(first).__name__, type(second).__name__),
@@ -113,9 +118,17 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     """
     Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
 
-    ``constant`` (h,) is the constant written in history features, whose product with each history
-    is one. ``states`` is the dimension of the state, k, fewer if the samples do not have so many,
-    and ``ridge`` that on the observation covariance, per sample.
+    Parameters
+    ----------
+    triples
+        The samples.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    states
+        Dimension of the state, k; fewer if the samples do not have so many.
+    ridge
+        Ridge on the observation covariance, per sample.
+
     """
     values, left, right = _leading(triples, states)
     tensor = OperatorTensor(triples.observations.shape[1])

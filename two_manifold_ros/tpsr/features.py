@@ -42,7 +42,15 @@ def refuse(cause: str) -> NoReturn:
 
 
 def check_points(points: Floats, inputs: int) -> Floats:
-    """Return points as (n, inputs) float64; refuse another shape and numbers not finite."""
+    """
+    Return points as (n, inputs) float64, the same array if it is that already.
+
+    Raises
+    ------
+    InputError
+        If their shape is another, or a number in them is not finite.
+
+    """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != inputs:
         msg = (
@@ -77,8 +85,12 @@ class FeatureMap(Protocol):
         """
         Return (n, size) float64 features of (n, inputs) points, a new array.
 
-        Raises `InputError` if the points have another shape or are not finite, or if the map has
-        no features for them.
+        Raises
+        ------
+        InputError
+            If the points have another shape or are not finite, or if the map has no features for
+            them.
+
         """
 
 
@@ -116,7 +128,13 @@ class IndicatorFeatures:
 
     A point is a row of ``length`` codes 0, 1, ... of ``symbols``, the first one counting most in
     the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
-    so the constant is written in them as all ones. Too many words raise an `InputError`.
+    so the constant is written in them as all ones.
+
+    Raises
+    ------
+    InputError
+        If a number is not a whole one of at least 1, or the words are too many.
+
     """
 
     symbols: int
@@ -170,7 +188,13 @@ class ActionObservationFeatures:
 
     A point is the numbers of the action, such as a throttle command, then those of the
     observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
-    map the product also holds the features of the other one alone. Too many raise an `InputError`.
+    map the product also holds the features of the other one alone.
+
+    Raises
+    ------
+    InputError
+        If the product has too many features.
+
     """
 
     actions: FeatureMap
@@ -216,9 +240,17 @@ def importance_weights(probabilities: Floats) -> Floats:
     :math:`w\, \varphi(a) \otimes \varphi(o)` tends to the sum over all action sequences, each
     with its own observations.
 
-    ``probabilities`` (n, l) are those, or densities, with which the policy chose each of the l
-    actions of a sample, given the history at that moment. One that is not positive and finite, or
-    so small that a weight overflows, raises an `InputError`.
+    Parameters
+    ----------
+    probabilities : (n, l)
+        Probability, or density, with which the policy chose each of the l actions of a sample,
+        given the history at that moment.
+
+    Raises
+    ------
+    InputError
+        If a probability is not positive and finite, or so small that a weight overflows.
+
     """
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim != 2:

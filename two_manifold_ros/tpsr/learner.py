@@ -28,13 +28,28 @@ AnySvd = TypeVar('AnySvd', bound=ThinSvd | WholeSvd)
 
 @dataclass(frozen=True)
 class Triples:
-    """Features of n ticks: of what came before, of the tick, and of what came from it on."""
+    r"""
+    Features of n ticks: of what came before, of the tick, and of what came from it on.
 
-    tests: Floats  # (n, d), characteristic features: of the future from the tick on
-    next_tests: Floats  # (n, d), and from the tick after it on
-    histories: Floats  # (n, h), indicative features: of the past before the tick
-    observations: Floats  # (n, p), present features: of the observation, or with the action
-    importance: Floats  # (n,), one unless actions were chosen by a policy that looks at the past
+    Parameters
+    ----------
+    tests, next_tests : (n, d)
+        :math:`\varphi^T_t` and :math:`\varphi^T_{t+1}`, characteristic features: of the future
+        from the tick on, and from the tick after it on.
+    histories : (n, h)
+        :math:`\varphi^H_t`, indicative features: of the past before the tick.
+    observations : (n, p)
+        :math:`\varphi^{AO}_t`, present features: of the observation, or of action and observation.
+    importance : (n,)
+        :math:`\lambda_t`, one unless actions were chosen by a policy that looks at the past.
+
+    """
+
+    tests: Floats
+    next_tests: Floats
+    histories: Floats
+    observations: Floats
+    importance: Floats
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -42,19 +57,38 @@ class Triples:
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Settings for learning a TPSR from a stream."""
+    """
+    Settings for learning a TPSR from a stream.
 
-    states: int  # dimension of the state, k
-    # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
-    # once is lost. A third more than 60 states is enough for the slot car with 32 samples to a
-    # fold; learned one by one, or with few states, it takes several times the states, see
-    # docs/reproduce/rr-hmm.md.
+    Parameters
+    ----------
+    states
+        Dimension of the state, k.
+    rank
+        Directions that are kept, r; those beyond the states are a buffer, because what was cut
+        off once is lost. A third more than 60 states is enough for the slot car with 32 samples
+        to a fold; learned one by one, or with few states, it takes several times the states, see
+        docs/reproduce/rr-hmm.md.
+    ridge
+        Ridge on the observation covariance, per sample, for features of length about one.
+    memory
+        Samples after which an old one counts only 1/e; infinite to forget nothing.
+    fold_every
+        Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
+        Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
+        what is cut off when.
+
+    Raises
+    ------
+    InputError
+        If one of them is not positive, or fewer directions are kept than there are states.
+
+    """
+
+    states: int
     rank: int
-    ridge: float  # on the observation covariance, per sample, for features of length about one
-    memory: float = math.inf  # samples after which an old one counts only 1/e
-    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
-    # Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
-    # what is cut off when.
+    ridge: float
+    memory: float = math.inf
     fold_every: int = 32
 
     def __post_init__(self) -> None:
@@ -77,9 +111,30 @@ class Learner(ABC, Generic[AnySvd]):
     """
     A learner: samples come in one by one, and parameters can be asked for at any time.
 
-    ``constant`` (h,) is the constant written in history features: its product with each history is
-    one. ``tests`` and ``observations`` are the numbers of their features, and ``svd`` decomposes
-    the sum of outer products of tests and histories.
+    Parameters
+    ----------
+    settings
+        How it learns.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    tests, observations
+        Number of features of tests and of observations.
+    svd
+        Decomposition of the sum of outer products of tests and histories.
+
+    Attributes
+    ----------
+    covariance
+        That of the observations. All sums are weighted by importance and forgetting alike.
+    history_sum : (h,)
+        Weighted sum of the histories.
+    weight, test_square
+        Sum of the weights, and of the squared lengths of the tests.
+    samples, refused
+        How many samples were taken, and how many refused.
+    sizes
+        Number of features of each part of a sample.
+
     """
 
     def __init__(
@@ -96,8 +151,6 @@ class Learner(ABC, Generic[AnySvd]):
         self.settings = settings
         self.constant = constant
         self.svd = svd
-        # Sums over the samples, all weighted by importance and forgetting alike: of observations,
-        # of histories, of the weights, and of the squared lengths of tests.
         self.covariance = ObservationCovariance(observations, settings.ridge)
         self.history_sum = np.zeros(len(constant))
         self.weight = 0.0
@@ -133,15 +186,28 @@ class Learner(ABC, Generic[AnySvd]):
         importance: float = 1.0,
     ) -> Move | None:
         """
-        Take one sample, and return how the bases moved if it completed a fold.
+        Take one sample.
 
-        Features are those of `Triples`. A sample is refused and counted if a number in them is not
-        finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`). The importance, which
-        makes up for actions that were not chosen blindly, is the weight of the sample in every
-        sum; one that is negative, not finite or beyond 1e60 is refused as well, and one below
-        1e-60 changes nothing.
+        Parameters
+        ----------
+        test, next_test, history, observation
+            Features, see `Triples`. A sample is refused and counted if a number in them is not
+            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
+        importance
+            Weight of the sample in every sum; one that is negative, not finite or beyond 1e60 is
+            refused as well, and one below 1e-60 changes nothing. It makes up for actions that
+            were not chosen blindly, see `Triples`.
 
-        Raises `InputError` if it has another number of features than the learner was made for.
+        Returns
+        -------
+        Move or None
+            How the bases moved, if this sample completed a fold.
+
+        Raises
+        ------
+        InputError
+            If it has another number of features than the learner was made for.
+
         """
         if 0.0 <= float(importance) < 1e-60:
             self.samples += 1
@@ -197,10 +263,15 @@ class Learner(ABC, Generic[AnySvd]):
 
     def parameters(self) -> Tpsr:
         """
-        Return the parameters as of the last fold, of the leading states.
+        Return the parameters as of the last fold, of the leading states only.
 
-        See Boots & Gordon 2011, eq. 7a-c. Raises `InputError` before anything was learned, or when
-        the histories do not hold the constant.
+        See Boots & Gordon 2011, eq. 7a-c.
+
+        Raises
+        ------
+        InputError
+            Before anything was learned, or when the histories do not hold the constant.
+
         """
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])

@@ -25,9 +25,18 @@ class ObservationCovariance:
     computed again when that is off by a tenth, or after 512 samples, so that rounding errors do
     not add up.
 
-    ``size`` is the number of observation features, p, and ``ridge`` :math:`\lambda`, per sample.
-    ``total`` (p, p) is the weighted sum of the outer products, ``weight`` the sum of the weights,
-    n, and ``inverse`` (p, p) that of the total with the ridge ``ridge_within``.
+    Parameters
+    ----------
+    size, ridge
+        Number of observation features, p, and :math:`\lambda`, per sample.
+
+    Attributes
+    ----------
+    total : (p, p), weight
+        Weighted sum of the outer products, and sum of the weights, n.
+    inverse : (p, p), ridge_within
+        Inverse of the total with a ridge of about :math:`\lambda n`, and that ridge.
+
     """
 
     def __init__(self, size: int, ridge: float) -> None:

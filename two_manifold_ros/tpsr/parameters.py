@@ -21,17 +21,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tpsr:
-    """A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c)."""
+    r"""
+    A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c).
 
-    start: Floats  # (k,), the state on average, scaled so that the normaliser makes it one
-    normaliser: Floats  # (k,), its product with a state is one
-    operators: Floats  # (p, k, k), by observation feature
-    # (p, p), of the mean and not the sum, so that a likelihood keeps its size however long was
-    # learned; with the ridge.
+    Parameters
+    ----------
+    start : (k,)
+        :math:`\hat b_*`, the state on average, scaled so that the normaliser makes it one.
+    normaliser : (k,)
+        :math:`\hat b_\infty`: its product with a state is one.
+    operators : (p, k, k)
+        :math:`\hat B_{AO}` by observation feature.
+    inverse : (p, p)
+        :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`, of the mean, so that a likelihood keeps its
+        size however long was learned.
+    transition : (k, k)
+        One tick without an observation (mathematics, section 6.2); no mode of it grows.
+    bound
+        Length that no state exceeds: a state is a mean of test features, no longer than they are.
+
+    """
+
+    start: Floats
+    normaliser: Floats
+    operators: Floats
     inverse: Floats
-    # (k, k), one tick without an observation (mathematics, section 6.2); no mode of it grows.
     transition: Floats
-    # Length that no state exceeds: it is a mean of test features, no longer than they are.
     bound: float
 
     @property
@@ -102,8 +117,13 @@ class TpsrBelief:
     """
     Belief about the hidden state, filtered by a TPSR that ``adopt`` exchanges.
 
-    The normaliser gives one of the ``state`` (k,), which is the belief before the next
-    observation; ``accepted`` is whether the last one moved it.
+    Attributes
+    ----------
+    state : (k,)
+        Belief before the next observation, such that the normaliser gives one.
+    accepted
+        Whether the last observation moved the belief.
+
     """
 
     def __init__(self, tpsr: Tpsr) -> None:
@@ -119,13 +139,20 @@ class TpsrBelief:
         """
         Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2.
 
-        Returned is the evidence in [-1, 1]: the likelihood of the observation given the belief,
-        against the sum of that and its likelihood on average. One half says that the belief
-        predicts no more than the average does, 1 that it knew. At or below
-        ``SMALLEST_EVIDENCE``, and when features are zero, not finite or longer than 1e6, the
-        observation was passed over and the state moved on by mathematics (6.3).
+        Returns
+        -------
+        float
+            Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
+            sum of that and its likelihood on average. One half says that the belief predicts
+            no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
+            when features are zero, not finite or longer than 1e6, the observation was passed
+            over and the state moved on by mathematics (6.3).
 
-        Raises `InputError` if the number of features is another one than was learned from.
+        Raises
+        ------
+        InputError
+            If the number of features is another one than was learned from.
+
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:

@@ -40,11 +40,18 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    The (n, D) angles, products of points and frequencies in float64 or float32, are overwritten;
-    phases (D,) have the same dtype.
+    Parameters
+    ----------
+    angles : (n, D) float64 or float32
+        Products of points and frequencies, radians; overwritten.
+    phases : (D,) of the same dtype
 
-    Raises `InputError` if an angle is so large that its rounding alone passes 1e-3 radians: beyond
-    4.5e12 in float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
+    Raises
+    ------
+    InputError
+        If an angle is so large that its rounding alone passes 1e-3 radians: beyond 4.5e12 in
+        float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
+
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
@@ -66,14 +73,28 @@ class FourierFeatures:
     r"""
     Features whose inner products approximate a kernel (Rahimi & Recht 2007), mathematics (2.2).
 
+    .. math:: \varphi(x) = \sqrt{2/D}\, \cos(\Omega^\top x + \beta), \qquad
+              E[\varphi(x)^\top \varphi(y)] = k(x, y)
+
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.
 
-    With float32 the product and the cosine are taken in float32.
+    Parameters
+    ----------
+    frequencies : (inputs, D) float64 or float32
+        :math:`\Omega`; with float32 the product and the cosine are taken in float32.
+    phases : (D,) of the same dtype
+        :math:`\beta`.
+
+    Raises
+    ------
+    InputError
+        If the arrays do not fit together or are not finite.
+
     """
 
-    frequencies: NDArray[Any]  # (inputs, D) float64 or float32
-    phases: NDArray[Any]  # (D,) of the same dtype
+    frequencies: NDArray[Any]
+    phases: NDArray[Any]
 
     @property
     def inputs(self) -> int:
@@ -106,6 +127,8 @@ def fourier_features(
 
     Parameters
     ----------
+    inputs, size
+        Numbers in a point, and in a feature vector, D.
     bandwidth
         :math:`\sigma`, in units of the distance between points.
     seed
@@ -117,6 +140,11 @@ def fourier_features(
         ``double``, or ``single`` for half the memory and less than half the time: 2,000 features
         are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
         largest frequencies are too large for it.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range or a name is unknown.
 
     """
     _check_drawing(inputs, size, bandwidth, seed, precision)
@@ -149,11 +177,24 @@ class StructuredFourierFeatures:
     all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
     two bandwidths. So it is for points of a hundred numbers and more.
 
-    With phases in float32 the transforms and the cosine are taken in float32.
+    Parameters
+    ----------
+    signs : (blocks, 3, inputs) int8
+        :math:`E_1, E_2, E_3` of each block, +1 or -1.
+    phases : (D,) float64 or float32
+        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
+    bandwidth
+        :math:`\sigma`.
+
+    Raises
+    ------
+    InputError
+        If the parameters do not fit together.
+
     """
 
-    signs: NDArray[Any]  # (blocks, 3, inputs) int8, +1 or -1
-    phases: NDArray[Any]  # (D,) float64 or float32
+    signs: NDArray[Any]
+    phases: NDArray[Any]
     bandwidth: float
 
     @property

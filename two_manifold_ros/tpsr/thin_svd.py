@@ -13,10 +13,19 @@ if TYPE_CHECKING:
 
 
 class Move(NamedTuple):
-    """From coordinates in the old bases to coordinates in the new ones."""
+    r"""
+    From coordinates in the old bases to coordinates in the new ones.
 
-    left: Floats  # (r', r), new times old basis of tests, which the state lives in
-    right: Floats  # (r', r), and that of histories
+    Parameters
+    ----------
+    left, right : (r', r)
+        :math:`\hat U_{new}^\top\hat U` for the space of tests, which the state lives in, and
+        :math:`\hat V_{new}^\top\hat V` for that of histories.
+
+    """
+
+    left: Floats
+    right: Floats
 
     @staticmethod
     def none(rank: int) -> Move:
@@ -42,12 +51,22 @@ class Split(NamedTuple):
 
     Everything refers to the orthonormal rows :math:`\bar B` that are ``recipe @ [rows; vectors]``
     and that are never computed; the first r of them span the basis.
+
+    Parameters
+    ----------
+    own : (r, r), coordinates : (c, r + a)
+        The rows of the basis, lower triangular and nearly one, and the vectors in these.
+    recipe : (r + a, r + c)
+        How they would be computed.
+    products : (n + c, n + c)
+        Inner products of what is stored and the vectors with each other.
+
     """
 
-    own: Floats  # (r, r), the rows of the basis, lower triangular and nearly one
-    coordinates: Floats  # (c, r + a), the vectors
-    recipe: Floats  # (r + a, r + c)
-    products: Floats  # (n + c, n + c), of what is stored and the vectors with each other
+    own: Floats
+    coordinates: Floats
+    recipe: Floats
+    products: Floats
 
 
 class Basis:
@@ -156,9 +175,17 @@ class ThinSvd:
     turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
     they were normalised), an empty one follows at once.
 
-    ``rows`` and ``columns`` are the lengths of x and y, and at most ``rank`` directions are kept.
-    Their singular ``values`` (r,) are largest first; ``newest`` (c, r) are coordinates of the last
-    y in the right basis.
+    Parameters
+    ----------
+    rows, columns, rank
+        Lengths of x and y, and directions to keep.
+
+    Attributes
+    ----------
+    values : (r,), newest : (c, r)
+        Singular values, largest first; r grows from 0 to ``rank``. Coordinates of the last y in
+        the right basis.
+
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
@@ -230,8 +257,13 @@ class WholeSvd:
     r"""
     The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed again at each fold.
 
-    ``total`` (rows, columns) is the sum, ``left`` (r, rows), ``values`` and ``right`` (r, columns)
-    its ``rank`` leading singular vectors, as rows, and values.
+    Attributes
+    ----------
+    total : (rows, columns)
+        The sum.
+    left : (r, rows), values : (r,), right : (r, columns)
+        Its ``rank`` leading singular vectors, as rows, and values.
+
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
