@@ -43,7 +43,7 @@ def relay() -> int:
     from sensor_msgs.msg import Imu  # noqa: PLC0415 - as above
 
     from two_manifold_ros.interface.messages import Topics  # noqa: PLC0415 - as above
-    from two_manifold_ros.nodes.publishing import qos  # noqa: PLC0415 - as above
+    from two_manifold_ros.nodes.callbacks import qos  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.running import run  # noqa: PLC0415 - as above
     from two_manifold_ros.stopping import Stopping  # noqa: PLC0415 - as above
 
@@ -134,7 +134,7 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - a generated class
 
 def drive(rate_hz: float, seconds: float) -> list[Any]:
     """Return the IMU messages of a slot car."""
-    from two_manifold_ros.nodes.publishing import to_message  # noqa: PLC0415 - needs ROS
+    from two_manifold_ros.nodes.callbacks import to_message  # noqa: PLC0415 - needs ROS
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
         imu_message,

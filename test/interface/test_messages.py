@@ -35,7 +35,7 @@ SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
 @pytest.fixture
 def build(estimate: Estimate, scene: Scene) -> Build:
     """Return what builds the message of a topic, for the estimate with some changes."""
-    return lambda topic, **changes: BUILDERS[topic](replace(estimate, **changes), scene)
+    return lambda topic, **changes: BUILDERS[PUBLISHED[topic]](replace(estimate, **changes), scene)
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -178,7 +178,7 @@ def test_rclpy_takes_particles(build):
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
 
-    from two_manifold_ros.nodes.publishing import message_class, to_message  # noqa: PLC0415 - ROS
+    from two_manifold_ros.nodes.callbacks import message_class, to_message  # noqa: PLC0415 - ROS
 
     fields, kind = build('particles'), 'sensor_msgs/msg/PointCloud2'
     heard = deserialize_message(serialize_message(to_message(kind, fields)), message_class(kind))

@@ -21,7 +21,8 @@ from ros_talk import ros
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes import callbacks
-from two_manifold_ros.nodes.callbacks import declare, descriptor, find_shared, GuardedNode, read
+from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode
+from two_manifold_ros.nodes.running import declare, descriptor, read
 
 
 class Logging(GuardedNode):

@@ -26,8 +26,8 @@ from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
+from two_manifold_ros.nodes.callbacks import to_message
 from two_manifold_ros.nodes.live_input import image_decoder, LiveRecording, ReferenceInput
-from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
@@ -68,12 +68,15 @@ class Recorder:
         self.now_s = 0.0
         self.heard: dict[str, Any] = {'received': False}
         self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
-        self.reference = SimpleNamespace(topic='/reference', problem='', find=self._find)
+        self.reference = SimpleNamespace(topic='/reference', problem='')
         monkeypatch.setattr(live_input, 'SensorTopic', lambda *_: self.imu)
-        monkeypatch.setattr(live_input, 'LiveReference', lambda *_: self.reference)
+        monkeypatch.setattr(live_input, 'LiveReference', self._listen_to_positions)
         monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
         logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
-        node: Any = SimpleNamespace(get_logger=lambda: logger, now_ns=100)
+        names = '/{}'.format
+        node: Any = SimpleNamespace(
+            get_logger=lambda: logger, now_ns=100, resolve_topic_name=names
+        )
         self.live = LiveRecording(node, '', 'until finish')
 
     def _health(self, timeout_s: float) -> InputHealth:
@@ -82,8 +85,11 @@ class Recorder:
     def _listen(self, take: Callable[[bytes], object]) -> None:
         self.take_imu = take
 
-    def _find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
+    def _listen_to_positions(
+        self, _: object, __: str, start: Callable[[str], object], take: Callable[[bytes], object]
+    ) -> SimpleNamespace:
         self.start_reference, self.take_reference = start, take
+        return self.reference
 
     @property
     def state(self) -> tuple[Level, str]:

@@ -27,15 +27,15 @@ from two_manifold_ros.interface.messages import (
     Topics,
 )
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes import publishing
-from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.nodes.publishing import (
+from two_manifold_ros.nodes import callbacks
+from two_manifold_ros.nodes.callbacks import (
     EstimatePublishers,
     FixedLayout,
     message_class,
     to_message,
     TRANSFORM_TYPE,
 )
+from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 
@@ -156,7 +156,7 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
             # What it publishes would be there for the tests that follow.
             node.destroy_node()
 
-    monkeypatch.setattr(publishing, 'message_class', without_transforms)
+    monkeypatch.setattr(callbacks, 'message_class', without_transforms)
     wanted, missing, managed = (
         {'publish_tf': 'true'},
         {'model': 'missing.npz'},

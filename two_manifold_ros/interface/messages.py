@@ -130,22 +130,6 @@ class Topics:
 ADAPTING = 'adapting/'
 """Prefix of the updater's topics: two publishers on one topic would be a trap."""
 
-ESTIMATE_TOPICS = (
-    Topics.POSITION,
-    Topics.ODOMETRY,
-    Topics.PREDICTED_PATH,
-    Topics.LATENT_STATE,
-    Topics.MARKERS,
-)
-"""Published once per valid estimate."""
-
-PUBLISHED = {
-    topic.name: topic
-    for topic in (*ESTIMATE_TOPICS, Topics.PARTICLES, Topics.STATUS, Topics.DIAGNOSTICS)
-}
-"""Everything that the filter node publishes, by name."""
-
-
 UNIFORM_ANGLE_VARIANCE = math.pi**2 / 3
 """Variance of an angle about which nothing is known, rad^2."""
 
@@ -321,9 +305,15 @@ def latent_state_message(estimate: Estimate, _: Scene) -> Message:
     return labelled_array(estimate.stamp_ns, state)
 
 
-def particles_message(estimate: Estimate, scene: Scene) -> Message:
-    """Return ``sensor_msgs/PointCloud2``: the likeliest place first, the chance as weight."""
-    places = np.zeros((0, 3)) if estimate.places is None else estimate.places
+def particles_message(estimate: Estimate, scene: Scene) -> Message | None:
+    """
+    Return ``sensor_msgs/PointCloud2``: the likeliest place first, the chance as weight.
+
+    ``None`` of an estimate without places: they have a lower rate.
+    """
+    places = estimate.places
+    if places is None:
+        return None
     rows: Floats = np.column_stack([places[:, :2], np.zeros(len(places)), places[:, 2]])
     return {
         'header': header(estimate.stamp_ns, scene.track),
@@ -445,21 +435,18 @@ class DrawnTrack:
             self.runs.append(run[keep])
 
 
-BUILDERS: dict[str, Callable[[Estimate, Scene], Message]] = {
-    Topics.POSITION.name: position_message,
-    Topics.ODOMETRY.name: odometry_message,
-    Topics.PREDICTED_PATH.name: predicted_path_message,
-    Topics.LATENT_STATE.name: latent_state_message,
-    Topics.MARKERS.name: markers_message,
-    Topics.PARTICLES.name: particles_message,
+BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
+    Topics.POSITION: position_message,
+    Topics.ODOMETRY: odometry_message,
+    Topics.PREDICTED_PATH: predicted_path_message,
+    Topics.LATENT_STATE: latent_state_message,
+    Topics.MARKERS: markers_message,
+    Topics.PARTICLES: particles_message,
 }
-"""Function that makes the message of a topic, by the topic's name."""
+"""Topics of valid estimates, and what makes their messages."""
 
-
-def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
-    """Return the topics that an estimate has messages for."""
-    has_places = estimate.places is not None
-    return (*ESTIMATE_TOPICS, Topics.PARTICLES) if has_places else ESTIMATE_TOPICS
+PUBLISHED = {topic.name: topic for topic in (*BUILDERS, Topics.STATUS, Topics.DIAGNOSTICS)}
+"""Everything that the filter node publishes, by name."""
 
 
 def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:
@@ -470,8 +457,10 @@ def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Me
     """
     if not estimate.valid:
         return
-    for topic in topics_of(estimate):
-        yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, scene)
+    for topic, build in BUILDERS.items():
+        message = build(estimate, scene)
+        if message is not None:
+            yield topic.name, topic.msgtype, message
 
 
 def learning_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:

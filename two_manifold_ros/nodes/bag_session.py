@@ -19,8 +19,7 @@ from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
-from two_manifold_ros.nodes.callbacks import find_publishers
-from two_manifold_ros.nodes.publishing import message_class, qos
+from two_manifold_ros.nodes.callbacks import find_publishers, message_class, qos
 from two_manifold_ros.nodes.running import start_middleware
 
 if TYPE_CHECKING:

@@ -1,139 +1,101 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The base of all nodes: parameters, guarded callbacks, and the topics that they listen to."""
+"""The base of all nodes: guarded callbacks, and the topics that they subscribe and publish."""
 
 from __future__ import annotations
 
+from functools import cache
+import importlib
+import re
 import socket
+from struct import Struct
 from time import monotonic
 import traceback
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TYPE_CHECKING
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+import numpy as np
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
-from rclpy.qos import qos_policy_name_from_kind
+from rclpy.qos import (
+    DurabilityPolicy,
+    qos_policy_name_from_kind,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
-from two_manifold_ros.interface.messages import Topic
-from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
-from two_manifold_ros.names import POSITION_TYPES
-from two_manifold_ros.nodes.publishing import message_class, qos
+from two_manifold_ros.interface.messages import BUILDERS, position_message, Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import rclpy.parameter
+    from rclpy import publisher
     from rclpy.subscription import Subscription
 
-    from two_manifold_ros.interface.parameters import Parameter
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.messages import Message, Scene, Topic
 
 
-Chosen = TypeVar('Chosen', bound=NodeParameters)
+def qos(topic: Topic) -> QoSProfile:
+    """Return the quality of service of a topic."""
+    reliability = ReliabilityPolicy.RELIABLE if topic.reliable else ReliabilityPolicy.BEST_EFFORT
+    durability = DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
+    return QoSProfile(depth=topic.depth, reliability=reliability, durability=durability)
 
 
-def declare(
-    node: Node, parameters: type[Chosen], locked: Callable[[], str] = lambda: ''
-) -> Chosen:
+@cache
+def message_class(msgtype: str) -> Any:  # noqa: ANN401 - a generated class
+    """Return the class of a type such as ``nav_msgs/msg/Path`` or ``nav_msgs/Path``."""
+    package, _, name = msgtype.partition('/')
+    return getattr(importlib.import_module(f'{package}.msg'), name.rpartition('/')[2])
+
+
+def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above
+    """Return the rclpy message with these fields; those that are not named keep their defaults."""
+    message = message_class(msgtype)()
+    fill(message, msgtype, fields)
+    return message
+
+
+def fill(message: object, msgtype: str, fields: Mapping[str, Any]) -> None:
     """
-    Declare all parameters, refuse changes that would silently do nothing, and return the values.
+    Fill a message in place.
 
-    What was given at the start under another name is warned of.
-
-    Parameters
-    ----------
-    node
-        Node on which the parameters are declared.
-    parameters
-        Parameters of the node.
-    locked
-        Returns why parameters that are not always settable cannot be changed now, or an empty
-        string if they can.
+    Messages that are published often are filled again and again: making their parts each time
+    costs as much again.
 
     Raises
     ------
-    InputError
-        If a value given at start has a wrong type, is out of range or is not a known word.
+    ValueError
+        If an array is not flat: rclpy counts its entries only, and would send memory behind it.
 
     """
-    table = {parameter.name: parameter for parameter in parameters.table()}
-    for parameter in table.values():
-        _declare_one(node, parameter)
-
-    def check(changes: list[rclpy.parameter.Parameter]) -> SetParametersResult:
-        for change in changes:
-            parameter = table.get(change.name)
-            if parameter is None:
-                continue
-            held = '' if parameter.settable is Settable.ALWAYS else locked()
-            reason = held or parameter.refusal(change.value)
-            if reason:
-                return SetParametersResult(successful=False, reason=reason)
-        return SetParametersResult(successful=True)
-
-    node.add_on_set_parameters_callback(check)
-    # ROS ignores parameters that no node declares. It has no public way to ask for those given.
-    stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    if stray:
-        node.get_logger().warning(stray)
-    return read(node, parameters)
-
-
-def _declare_one(node: Node, parameter: Parameter) -> None:
-    try:
-        value = node.declare_parameter(
-            parameter.name, parameter.default, descriptor(parameter)
-        ).value
-    # rclpy raises several unrelated types for a wrong type and for a value out of range.
-    except Exception as error:
-        msg = (
-            f'Parameter {parameter.name} cannot be used ({error}): give a {parameter.kind}'
-            f'{f", {parameter.constraint}" if parameter.constraint else ""}.'
-        )
-        raise InputError(msg) from error
-    reason = parameter.refusal(value)
-    if reason:
-        raise InputError(reason)
-
-
-def read(node: Node, parameters: type[Chosen]) -> Chosen:
-    """Return the present values, arrays as lists without empty strings."""
-    found = {}
-    for parameter in parameters.table():
-        value = node.get_parameter(parameter.name).value
-        if isinstance(parameter.default, list):
-            value = [entry for entry in value if entry != '']
-        found[parameter.name] = value
-    return parameters(**found)
-
-
-def descriptor(parameter: Parameter) -> ParameterDescriptor:
-    """Return the descriptor of a parameter for ``ros2 param describe``."""
-    units = f' [{parameter.units}]' if parameter.units else ''
-    message = ParameterDescriptor(
-        name=parameter.name,
-        description=f'{parameter.description}{units}',
-        read_only=parameter.settable is Settable.NEVER,
-    )
-    if parameter.choices:
-        message.additional_constraints = f'one of {parameter.constraint}'
-    low, high = parameter.low, parameter.high
-    if low is not None and high is not None:
-        if parameter.kind == 'double':
-            message.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    kinds = _field_types(msgtype)
+    for name, value in fields.items():
+        kind = kinds[name]
+        if isinstance(value, np.ndarray) and value.ndim != 1:
+            msg = f'{msgtype}.{name} is flat, but was given an array of shape {value.shape}'
+            raise ValueError(msg)
+        if isinstance(value, dict):
+            fill(getattr(message, name), kind, value)
+        elif '/' in kind:
+            setattr(message, name, [to_message(kind, each) for each in value])
         else:
-            limits = IntegerRange(from_value=int(low), to_value=int(high))
-            message.integer_range = [limits]
-    return message
+            setattr(message, name, bytes([value]) if kind == 'octet' else value)
+
+
+@cache
+def _field_types(msgtype: str) -> dict[str, str]:
+    """Return the type of each field, of its entries where it is an array."""
+    kinds = message_class(msgtype).get_fields_and_field_types()
+    entry = re.compile(r'sequence<([^,>]+).*|(.+)\[\d+\]')
+    return {name: entry.sub(r'\1\2', kind) for name, kind in kinds.items()}
 
 
 class GuardedNode(Node):
@@ -186,6 +148,22 @@ class GuardedNode(Node):
     def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], object]) -> None:  # noqa: ANN401 - a generated class
         """Offer a service under the name of the node, which no other node answers then."""
         self.create_service(kind, f'~/{name}', self.guard(answer))
+
+    def subscribe(
+        self,
+        topic: Topic,
+        take: Callable[[bytes], object],
+        events: SubscriptionEventCallbacks | None = None,
+    ) -> Subscription:
+        """Subscribe a topic as bytes, which a guarded callback takes."""
+        return self.create_subscription(
+            message_class(topic.msgtype),
+            topic.name,
+            self.guard(take),
+            qos(topic),
+            raw=True,
+            event_callbacks=events,
+        )
 
     @property
     def hardware_id(self) -> str:
@@ -282,14 +260,11 @@ class SensorTopic:
             self._incompatible = ''
             take(raw)
 
-        self._subscription = self._node.create_subscription(
-            message_class(self.msgtype),
-            self._topic.name,
-            self._node.guard(on_message),
-            qos(self._topic),
-            raw=True,
-            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
-        )
+        def on_incompatible(event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
+            self._incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
+
+        events = SubscriptionEventCallbacks(incompatible_qos=on_incompatible)
+        self._subscription = self._node.subscribe(self._topic, on_message, events)
 
     def close(self) -> None:
         """Stop listening."""
@@ -331,79 +306,146 @@ class SensorTopic:
             if self.msgtype in kinds and name != self.name and node.count_publishers(name)
         )
 
-    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
-        self._incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
 
-
-class LiveReference:
+class FixedLayout:
     """
-    Subscribe ``reference`` as soon as its type is known.
+    A serialised example whose stamp and numbers are overwritten.
+
+    Poses and odometry are a header, fixed names, and then nothing but numbers. Making and
+    serialising the message object costs more than the filter, overwriting a fifth of that.
+
+    Parameters
+    ----------
+    msgtype
+        A type of which every field is the header, a string before all numbers, or a double.
+    example
+        A message with all fields, in the order of the type's definition; later messages have the
+        same names in the same order.
+
+    Raises
+    ------
+    ValueError
+        If the example's numbers are not the end of its serialised form.
+
+    """
+
+    def __init__(self, msgtype: str, example: Message) -> None:
+        serialised = serialize_message(to_message(msgtype, example))
+        numbers = list(_numbers(example))
+        self._stamp = Struct('<iI')
+        self._numbers = Struct(f'<{len(numbers)}d')
+        self._offset = len(serialised) - self._numbers.size
+        self._buffer = bytearray(serialised)
+        # The example is little-endian.
+        if serialised[:2] != b'\x00\x01' or self.serialise(example) != serialised:
+            msg = f'{msgtype} does not end in the numbers of its example'
+            raise ValueError(msg)
+
+    def serialise(self, fields: Message) -> bytes:
+        """Return the serialised message; strings stay those of the example."""
+        stamp = fields['header']['stamp']
+        # Behind the four bytes that name the encoding.
+        self._stamp.pack_into(self._buffer, 4, stamp['sec'], stamp['nanosec'])
+        self._numbers.pack_into(self._buffer, self._offset, *_numbers(fields))
+        return bytes(self._buffer)
+
+
+def _numbers(fields: Message) -> Iterator[float]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            if name != 'header':
+                yield from _numbers(value)
+        elif isinstance(value, np.ndarray):
+            yield from value.tolist()
+        elif not isinstance(value, str):
+            yield value
+
+
+TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'
+
+
+def check_transform() -> None:
+    """Raise `InputError` if transforms cannot be published, which a start should say first."""
+    try:
+        message_class(TRANSFORM_TYPE)
+    except ImportError as error:
+        msg = (
+            'Parameter publish_tf is true but the package tf2_msgs is not installed: '
+            'install ros-<distro>-tf2-msgs or set publish_tf to false.'
+        )
+        raise InputError(msg) from error
+
+
+class EstimatePublishers:
+    """
+    One publisher per topic; silent while a node with a lifecycle is not active.
 
     Parameters
     ----------
     node
-        Node that subscribes.
-    msgtype
-        Type of the topic; empty means the one it is published with.
-
-    Attributes
-    ----------
-    topic
-        Its full name.
-    msgtype
-        Its type; empty while it is not known.
-    problem
-        Why it cannot be subscribed; empty if it is, or if it has no publisher.
+        Node with a lifecycle or without.
+    scene
+        Model and frames of the estimates to come; another one when a model takes over.
+    transform
+        Whether to publish the transform from the track frame to the child frame as well, after
+        `check_transform`.
+    prefix
+        Prefix of the names of the topics, such as ``adapting/``.
 
     """
 
-    def __init__(self, node: GuardedNode, msgtype: str) -> None:
-        self._node = node
-        self._wanted = msgtype
-        self._subscription: Subscription | None = None
-        self.topic: str = node.resolve_topic_name('reference')
-        self.msgtype = ''
-        self.problem = ''
+    def __init__(self, node: Node, scene: Scene, *, transform: bool, prefix: str = '') -> None:
+        create: Callable[..., publisher.Publisher] = node.create_publisher
+        self._destroy: Callable[[Any], object] = node.destroy_publisher
+        if isinstance(node, LifecycleNode):
+            create = node.create_lifecycle_publisher
+            self._destroy = node.destroy_lifecycle_publisher
+        self.scene = scene
+        self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
+        self._publishers = {
+            topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
+            for topic in BUILDERS
+        }
+        self._layouts: dict[Topic, FixedLayout] = {}
+        # Every message of a topic names the same fields, so one object serves for all of them.
+        self._messages = {topic: message_class(topic.msgtype)() for topic in self._publishers}
 
-    def find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
-        """
-        Subscribe it if its type is known by now, or note the problem.
+    @property
+    def topics(self) -> dict[str, str]:
+        """Full name of each topic after remapping, by its relative name."""
+        return {topic.name: each.topic_name for topic, each in self._publishers.items()}
 
-        Parameters
-        ----------
-        start
-            Called once with the type, before the first message.
-        take
-            Called with every message; guarded.
+    def publish(self, estimate: Estimate) -> None:
+        """Publish an estimate on every topic that has subscribers."""
+        for topic, publisher in self._publishers.items():
+            # Building a message without a subscriber costs more than the filter itself.
+            if not publisher.get_subscription_count():
+                continue
+            fields = BUILDERS[topic](estimate, self.scene)
+            if fields is None:
+                continue
+            if topic in {Topics.POSITION, Topics.ODOMETRY}:
+                if topic not in self._layouts:
+                    self._layouts[topic] = FixedLayout(topic.msgtype, fields)
+                publisher.publish(self._layouts[topic].serialise(fields))
+            else:
+                fill(self._messages[topic], topic.msgtype, fields)
+                publisher.publish(self._messages[topic])
+        if self._tf is not None:
+            self._tf.publish(self._transform(estimate))
 
-        """
-        if self.msgtype:
-            return
-        found = self._node.get_publishers_info_by_topic(self.topic)
-        types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
-        usable = [kind for kind in types if kind in POSITION_TYPES]
-        self.problem = ''
-        if len(usable) == 1:
-            (self.msgtype,) = usable
-            start(self.msgtype)
-            # Best effort matches both kinds of publisher.
-            topic = Topic('reference', self.msgtype, depth=1000, reliable=False)
-            self._subscription = self._node.create_subscription(
-                message_class(self.msgtype),
-                topic.name,
-                self._node.guard(take),
-                qos(topic),
-                raw=True,
-            )
-            self._node.get_logger().info(f'References: {self.topic} ({self.msgtype})')
-        elif types:
-            self.problem = (
-                f'{self.topic} is published as {", ".join(types)}: set reference_type '
-                f'to one of {", ".join(POSITION_TYPES)} or remap reference'
-            )
+    def destroy(self) -> None:
+        """Stop advertising."""
+        for publisher in (*self._publishers.values(), self._tf):
+            if publisher is not None:
+                self._destroy(publisher)
 
-    def close(self) -> None:
-        """Stop listening."""
-        if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
-            self._subscription = None
+    def _transform(self, estimate: Estimate) -> object:
+        position = position_message(estimate, self.scene)
+        pose = position['pose']['pose']
+        transform = {
+            'header': position['header'],
+            'child_frame_id': self.scene.child,
+            'transform': {'translation': pose['position'], 'rotation': pose['orientation']},
+        }
+        return to_message(TRANSFORM_TYPE, {'transforms': [transform]})

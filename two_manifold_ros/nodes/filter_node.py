@@ -22,10 +22,15 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
-from two_manifold_ros.nodes.callbacks import declare, find_shared, read, SensorTopic
+from two_manifold_ros.nodes.callbacks import (
+    check_transform,
+    EstimatePublishers,
+    find_shared,
+    SensorTopic,
+)
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers
+from two_manifold_ros.nodes.running import declare, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,10 @@ from rclpy.serialization import deserialize_message
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
 from two_manifold_ros.interface.image_values import ImageValues
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
-from two_manifold_ros.nodes.callbacks import LiveReference, SensorTopic
-from two_manifold_ros.nodes.publishing import message_class
+from two_manifold_ros.names import POSITION_TYPES
+from two_manifold_ros.nodes.callbacks import message_class, SensorTopic
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
@@ -39,6 +39,8 @@ from two_manifold_ros.recordings.satellite_fixes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rclpy.subscription import Subscription
+
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.nodes.callbacks import GuardedNode
     from two_manifold_ros.recordings.reading import Decode
@@ -49,6 +51,74 @@ if TYPE_CHECKING:
 def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated class
     """Return the message, whose fields have the same names as those from a bag."""
     return deserialize_message(raw, message_class(msgtype))
+
+
+class LiveReference:
+    """
+    Subscribe ``reference`` as soon as its type is known.
+
+    Parameters
+    ----------
+    node
+        Node that subscribes.
+    msgtype
+        Type of the topic; empty means the one it is published with.
+    start, take
+        Called once with the type, then with every message; the latter guarded.
+
+    Attributes
+    ----------
+    topic
+        Its full name.
+    msgtype
+        Its type; empty while it is not known.
+    problem
+        Why it cannot be subscribed; empty if it is, or if it has no publisher.
+
+    """
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        msgtype: str,
+        start: Callable[[str], object],
+        take: Callable[[bytes], object],
+    ) -> None:
+        self._node = node
+        self._wanted = msgtype
+        self._start, self._take = start, take
+        self._subscription: Subscription | None = None
+        self.topic: str = node.resolve_topic_name('reference')
+        self.msgtype = ''
+        self.problem = ''
+        self.find()
+
+    def find(self) -> None:
+        """Subscribe it if its type is known by now, or note the problem."""
+        if self.msgtype:
+            return
+        found = self._node.get_publishers_info_by_topic(self.topic)
+        types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
+        usable = [kind for kind in types if kind in POSITION_TYPES]
+        self.problem = ''
+        if len(usable) == 1:
+            (self.msgtype,) = usable
+            self._start(self.msgtype)
+            # Best effort matches both kinds of publisher.
+            topic = Topic('reference', self.msgtype, depth=1000, reliable=False)
+            self._subscription = self._node.subscribe(topic, self._take)
+            self._node.get_logger().info(f'References: {self.topic} ({self.msgtype})')
+        elif types:
+            self.problem = (
+                f'{self.topic} is published as {", ".join(types)}: set reference_type '
+                f'to one of {", ".join(POSITION_TYPES)} or remap reference'
+            )
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
 
 
 class LiveRecording:
@@ -75,7 +145,6 @@ class LiveRecording:
         self._ending = ending
         self._silence_s = silence_s
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._reference = LiveReference(node, reference_type)
         self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
         self._positions: MessageColumns | None = None
         self.imu_count = self.reference_count = self.malformed = 0
@@ -83,7 +152,9 @@ class LiveRecording:
         self._reference_s = monotonic()
         self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
         self._imu.listen(self._on_imu)
-        self._reference.find(self._start_reference, self._on_reference)
+        self._reference = LiveReference(
+            node, reference_type, self._start_reference, self._on_reference
+        )
 
     @property
     def assessment(self) -> Assessment:
@@ -159,7 +230,7 @@ class LiveRecording:
 
     def update(self) -> None:
         """Subscribe the reference once its type is known, and log what is wrong."""
-        self._reference.find(self._start_reference, self._on_reference)
+        self._reference.find()
         problem, malformed = self._reference.problem, self.malformed
         causes = {'reference_type': problem} if problem else {}
         if malformed:
@@ -167,8 +238,9 @@ class LiveRecording:
         self._log.update(causes, monotonic())
 
     def _start_reference(self, msgtype: str) -> None:
+        topic = self._node.resolve_topic_name('reference')
         decode = position_decoder(deserialise, msgtype)
-        self._positions = MessageColumns('live', self._reference.topic, msgtype, decode)
+        self._positions = MessageColumns('live', topic, msgtype, decode)
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start the middleware, spin a node, and end it cleanly on every signal."""
+"""Start the middleware, declare parameters, spin a node, and end it cleanly on every signal."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ import socket
 import struct
 import sys
 import tempfile
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeVar
 
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -21,12 +27,16 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.executors import Executor
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter as Change
 
+    from two_manifold_ros.interface.parameters import Parameter
     from two_manifold_ros.stopping import Stopping
 
 
@@ -105,6 +115,90 @@ def start_middleware(args: list[str] | None) -> None:
         raise InputError(msg) from error
     for each in filter(None, (trouble, network_trouble())):
         get_logger('two_manifold_ros').warning(each)
+
+
+Chosen = TypeVar('Chosen', bound=NodeParameters)
+
+
+def declare(
+    node: Node, parameters: type[Chosen], locked: Callable[[], str] = lambda: ''
+) -> Chosen:
+    """
+    Declare all parameters, refuse changes that would silently do nothing, and return the values.
+
+    What was given at the start under another name is warned of; an `InputError` refuses a value
+    of a wrong type, out of range or that is not a known word. ``locked`` returns why parameters
+    that are not always settable cannot be changed now, or an empty string if they can.
+
+    """
+    table = {parameter.name: parameter for parameter in parameters.table()}
+    for parameter in table.values():
+        _declare_one(node, parameter)
+
+    def check(changes: list[Change]) -> SetParametersResult:
+        for change in changes:
+            parameter = table.get(change.name)
+            if parameter is None:
+                continue
+            held = '' if parameter.settable is Settable.ALWAYS else locked()
+            reason = held or parameter.refusal(change.value)
+            if reason:
+                return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(check)
+    # ROS ignores parameters that no node declares. It has no public way to ask for those given.
+    stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
+    if stray:
+        node.get_logger().warning(stray)
+    return read(node, parameters)
+
+
+def _declare_one(node: Node, parameter: Parameter) -> None:
+    about = descriptor(parameter)
+    try:
+        value = node.declare_parameter(parameter.name, parameter.default, about).value
+    # rclpy raises several unrelated types for a wrong type and for a value out of range.
+    except Exception as error:
+        msg = (
+            f'Parameter {parameter.name} cannot be used ({error}): give a {parameter.kind}'
+            f'{f", {parameter.constraint}" if parameter.constraint else ""}.'
+        )
+        raise InputError(msg) from error
+    reason = parameter.refusal(value)
+    if reason:
+        raise InputError(reason)
+
+
+def read(node: Node, parameters: type[Chosen]) -> Chosen:
+    """Return the present values, arrays as lists without empty strings."""
+    found = {}
+    for parameter in parameters.table():
+        value = node.get_parameter(parameter.name).value
+        if isinstance(parameter.default, list):
+            value = [entry for entry in value if entry != '']
+        found[parameter.name] = value
+    return parameters(**found)
+
+
+def descriptor(parameter: Parameter) -> ParameterDescriptor:
+    """Return the descriptor of a parameter for ``ros2 param describe``."""
+    units = f' [{parameter.units}]' if parameter.units else ''
+    message = ParameterDescriptor(
+        name=parameter.name,
+        description=f'{parameter.description}{units}',
+        read_only=parameter.settable is Settable.NEVER,
+    )
+    if parameter.choices:
+        message.additional_constraints = f'one of {parameter.constraint}'
+    low, high = parameter.low, parameter.high
+    if low is not None and high is not None:
+        if parameter.kind == 'double':
+            message.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+        else:
+            limits = IntegerRange(from_value=int(low), to_value=int(high))
+            message.integer_range = [limits]
+    return message
 
 
 def run(

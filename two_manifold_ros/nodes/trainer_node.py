@@ -13,9 +13,10 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.interface.status import capitalised
-from two_manifold_ros.nodes.callbacks import declare, GuardedNode, read
+from two_manifold_ros.nodes.callbacks import GuardedNode
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveRecording
+from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.training.job import (
     check_target,
     read_bags,

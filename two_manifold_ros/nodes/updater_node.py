@@ -37,15 +37,17 @@ from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.messages import ADAPTING, choose_scene, learning_message, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
-    declare,
+    check_transform,
+    EstimatePublishers,
     find_shared,
     GuardedNode,
-    LiveReference,
+    qos,
     SensorTopic,
+    to_message,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
-from two_manifold_ros.nodes.live_input import image_decoder, ReferenceInput
-from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers, qos, to_message
+from two_manifold_ros.nodes.live_input import image_decoder, LiveReference, ReferenceInput
+from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -109,8 +111,9 @@ class UpdaterNode(GuardedNode):
         self.serve(Trigger, 'forget', self._on_forget)
         self._input.wait()
         self._positions = ReferenceInput(self._session)
-        self._reference = LiveReference(self, chosen.reference_type)
-        self._reference.find(self._positions.start, self._positions.take)
+        self._reference = LiveReference(
+            self, chosen.reference_type, self._positions.start, self._positions.take
+        )
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
         self._state: object = None
@@ -228,7 +231,7 @@ class UpdaterNode(GuardedNode):
         self._publish_health(self._counts())
 
     def _on_second(self) -> None:
-        self._reference.find(self._positions.start, self._positions.take)
+        self._reference.find()
         if self._checkpointing is not None:
             self._checkpointing.look(self._session)
         published = *self._estimates.topics.values(), self._learning.topic_name, self._status.topic
