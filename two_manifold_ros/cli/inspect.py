@@ -20,7 +20,6 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-NAME = 'inspect'
 HELP = (
     'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
     'positions, and laps, and what to do about what was found.'

@@ -8,6 +8,7 @@ Importing this loads neither NumPy nor ROS, so that signals and threads are sett
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 import itertools
 import sys
@@ -72,24 +73,10 @@ def run_node(name: str, args: list[str] | None = None) -> int:
     return 128 + stop.signal if name in FINISHING and stop.signal else 0
 
 
-def filter_node() -> int:
-    """Run the filter node."""
-    return run_node('filter_node')
-
-
-def slot_car_node() -> int:
-    """Run the simulated slot car."""
-    return run_node('slot_car_node')
-
-
-def trainer_node() -> int:
-    """Run the trainer node."""
-    return run_node('trainer_node')
-
-
-def updater_node() -> int:
-    """Run the updater node."""
-    return run_node('updater_node')
+filter_node = partial(run_node, 'filter_node')
+slot_car_node = partial(run_node, 'slot_car_node')
+trainer_node = partial(run_node, 'trainer_node')
+updater_node = partial(run_node, 'updater_node')
 
 
 def main() -> int:
