@@ -193,7 +193,7 @@ class ThrottledLog:
             lasted = f'{now_s - each.begun_s:.1f} s'
             if cause in over:
                 # Numbers in it are those of the warning.
-                self._info(f'Over after {lasted}; the warning was: {each.sentence}')
+                self._info(f'Ended after {lasted}; the warning was: {each.sentence}')
             elif each.said and state not in due:
                 self._info(f'After {lasted} of {cause}, now: {present[state]}')
             del self._present[cause]
