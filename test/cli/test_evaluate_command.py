@@ -57,13 +57,24 @@ def test_from_and_until_are_seconds_from_the_first_imu_stamp(slot_car_model, slo
 
 def test_positions_are_put_in_step_as_in_training(slot_car_model, slot_car_bag, command, tmp_path):
     file = tmp_path / 'late.npz'
-    late = {'position_lag': [{'corrected_s': 0.25}]}
+    late = {'position_lag': [{'corrected_s': 0.25}, {'corrected_s': 0.26}]}
     save_model(replace(slot_car_model, summary=slot_car_model.summary | late), file)
     scores = command.with_arguments('evaluate', file, slot_car_bag, '--until', '20', '--json')
-    usual, same, other = scores(), scores('--position-lag', '0.25'), scores('--position-lag', '0')
-    assert 'positions made 0.250 s earlier' in usual.err
+    usual, same, other = scores(), scores('--position-lag', '0.255'), scores('--position-lag', '0')
+    assert 'positions made 0.255 s earlier, as in the training' in usual.err
     found = [json.loads(each.out)['horizons'] for each in (usual, same, other)]
     assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize('rows', [7, [{}], [{'corrected_s': 0.0}, {'corrected_s': 0.2}], [3]])
+def test_lags_that_differ_or_are_none_move_no_position(
+    rows, slot_car_model, slot_car_bag, command, tmp_path
+):
+    file = tmp_path / 'odd.npz'
+    odd = slot_car_model.summary | {'position_lag': rows}
+    save_model(replace(slot_car_model, summary=odd), file)
+    said = command('evaluate', file, slot_car_bag, '--until', '20', '--json')
+    assert 'positions made' not in said.err
 
 
 def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag, scores):

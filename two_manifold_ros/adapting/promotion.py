@@ -154,7 +154,7 @@ class SwapProtocol:
 
 
 class _Running(NamedTuple):
-    """State of a filter node: its file, its numbers of swaps and starts, its options, s and m."""
+    """State of a filter node: file, counts of swaps and starts, options in seconds and metres."""
 
     path: str
     swaps: str
@@ -187,7 +187,7 @@ class Promotion:
     Compare learned models with that of a filter node, and hand over the better one.
 
     Files are read and written in a thread; nothing here waits for them, nor for the filter node.
-    Below the share ``margin`` of the error of the filter node's model another one is better.
+    A model is better if its error is below ``margin`` times that of the filter node's model.
     """
 
     def __init__(self, client: SwapClient, files: NumberedFiles, margin: float) -> None:

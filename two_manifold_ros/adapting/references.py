@@ -164,7 +164,7 @@ class ReferenceMonitor:
 
     @property
     def gap_ns(self) -> int:
-        """Longest step that is interpolated: of a slow reference three usual ones are."""
+        """Longest step that is interpolated: three usual steps of a slow reference."""
         return self._buffer.max_gap_ns
 
     @property

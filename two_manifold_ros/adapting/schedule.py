@@ -69,7 +69,7 @@ class Schedule:
     """
 
     known_s: float = 0.0  # seconds with positions
-    due_s: float = FIRST_S  # at how many of them a training is due
+    due_s: float = FIRST_S  # seconds with positions at which the next training is due
     since_ns: int = 0  # stamp since when the stream is as it is now; 0 for all
     epoch_ns: int = 0  # stamp from which on it is learned; 0 for all
     newest_ns: int | None = None  # stamp of the newest position

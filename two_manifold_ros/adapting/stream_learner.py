@@ -64,16 +64,17 @@ class StreamLearner:
 
     Samples and reference positions are kept, and a model is trained from the newest laps, as
     ``two-manifold train`` does, whenever `Schedule` makes one due. Shown the newest lap, it
-    replaces the previous one as soon as it has an estimate. It is of what came since a change
-    alone if that errs less on its own parts. A model of which no part could be followed on the
-    others, because no place was met twice, is not used. One that was given makes room only for one
-    that wins a `Contest` beside it. A filter that errs no less than the mean position is withheld.
+    replaces the previous one as soon as it has an estimate. After a change it is trained on what
+    came since alone, if that model errs less on its own parts. A model of which no part could be
+    followed on the others, because no place was met twice, is not used. One that was given makes
+    room only for one that wins a `Contest` beside it. A filter that errs no less than the mean
+    position is withheld.
 
     The filter itself never sees reference positions.
 
     ``head`` is the model that runs until there is a better one, or what `make_head` makes, and
-    ``trainer`` trains, in a thread of its own. For ``position_lag``, how late positions are, see
-    ``put_in_step``, for ``reorder_ns``, how late samples may come, `Filter`. ``ellipse_m`` are
+    ``trainer`` trains, in a thread of its own. ``position_lag`` is how late positions are, see
+    ``put_in_step``. ``reorder_ns`` is how late samples may come, see `Filter`. ``ellipse_m`` are
     limits of the ellipse for a warning and an error, metres; 0 for what the model says. With
     ``at_once`` samples wait for trainings: then the same stream gives bit-equal estimates.
     """

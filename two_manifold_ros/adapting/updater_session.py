@@ -63,7 +63,7 @@ class UpdaterSession:
         self.arrivals = Arrivals()
         # The newest message of the sensor.
         self.last_raw = b''
-        # Why the newest message that could not be used was none, where its decoder says so.
+        # Why the decoder refused the newest unusable message, where it states that.
         self.fault = ''
         # Frame of the newest position that was refused because of it.
         self.other_frame = ''

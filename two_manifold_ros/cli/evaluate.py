@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from contextlib import suppress
 import json
 import math
 import re
@@ -210,7 +211,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
     )
-    add_position_lag(parser)
+    add_position_lag(parser, 'as in the training of the model; with --online none')
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
@@ -255,8 +256,14 @@ def run(args: Namespace) -> int:
 
 def _trained_lag(model: ModelHead) -> str:
     """Return by how many seconds positions were made earlier in training; empty if by none."""
-    found = [row['corrected_s'] for row in model.summary.get('position_lag', [])]
-    return str(statistics.median(found)) if any(found) else ''
+    # A summary may be anything.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
+        # Of bags that differ none is the rule.
+        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
+            seconds = statistics.median(found)
+            return str(seconds) if seconds else ''
+    return ''
 
 
 def _check_figure(args: Namespace) -> None:
@@ -274,7 +281,8 @@ def _print_figure(args: Namespace) -> None:
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     """Print the errors of the model and of the baselines as a table, and what was withheld."""
     ahead = [
-        f'{each.horizon} ({each.horizon / model.rate_hz:.3g} s)' for each in evaluation.scores
+        f'{each.horizon} ({round(each.horizon / model.rate_hz, 2):g} s)'
+        for each in evaluation.scores
     ]
     rows = [
         [

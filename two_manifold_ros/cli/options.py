@@ -12,7 +12,7 @@ import shutil
 import sys
 from tempfile import TemporaryFile
 from threading import Event, Lock, Thread
-from typing import Literal, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # Wide enough for our tables where the width of the terminal is unknown.
 _PIPED_WIDTH = 120
+_SHORTEST_WORDS = 8
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
@@ -64,18 +65,24 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         collapse_padding=True,
         show_header=any(header),
     )
+    width = 2
     for index, name in enumerate(header):
         numeric = all(_NUMBER.match(row[index]) for row in rows)
         # No number is cut: on a narrow terminal the line goes on below.
         cells = [*name.split('\n'), *(row[index] for row in rows)]
-        least = max(map(len, cells)) if numeric else None
-        justify: Literal['left', 'right'] = 'right' if numeric else 'left'
-        table.add_column(escape(name), justify=justify, no_wrap=numeric, min_width=least)
+        least = max(map(len, cells)) if numeric else _SHORTEST_WORDS
+        width += least + 2
+        table.add_column(
+            escape(name),
+            justify='right' if numeric else 'left',
+            no_wrap=numeric,
+            min_width=least if numeric else None,
+            overflow='fold',
+        )
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     output = console()
-    unbounded = output.options.update(max_width=1000)
-    output.width = max(output.width, output.measure(table, options=unbounded).minimum)
+    output.width = max(output.width, width)
     output.print(table)
 
 
@@ -242,14 +249,16 @@ def add_topics(parser: ArgumentParser) -> None:
     )
 
 
-def add_position_lag(parser: ArgumentParser) -> None:
-    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`."""
+def add_position_lag(
+    parser: ArgumentParser, usual: str = 'leave them, and warn if they are late'
+) -> None:
+    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`, and name its default."""
     parser.add_argument(
         '--position-lag',
         type=_position_lag,
         metavar='S',
         help='make positions S seconds earlier, because their stamps are late; auto: the lag '
-        'estimated from the IMU (default: leave them, and warn if they are late)',
+        f'estimated from the IMU (default: {usual})',
     )
 
 
@@ -263,11 +272,16 @@ def _position_lag(text: str) -> str:
     return text
 
 
-def in_step(recordings: Sequence[Recording], args: Namespace, usual: str = '') -> list[Recording]:
-    """Make positions earlier as ``args.position_lag``, else ``usual``, and print what was done."""
+def in_step(
+    recordings: Sequence[Recording], args: Namespace, trained: str = ''
+) -> list[Recording]:
+    """Make positions earlier by ``args.position_lag``, else as ``trained``, and print that."""
     from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
 
-    moved = put_in_step(recordings, args.position_lag or usual)
+    if args.position_lag is None and trained:
+        moved = put_in_step(recordings, trained, 'as in the training of the model')
+    else:
+        moved = put_in_step(recordings, args.position_lag or '')
     new = [
         note
         for before, after in zip(recordings, moved, strict=True)

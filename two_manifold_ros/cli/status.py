@@ -187,10 +187,13 @@ class _Board:
         """Write all lines over those of before."""
         if not self._stays:
             return
-        width = get_terminal_size().columns
+        size = get_terminal_size()
+        width = max(size.columns, 21)
         lines = self._table.lines(monotonic()) or ['no node was heard yet']
         # The terminal must not wrap: lines that it makes would not be written over.
         lines = [part for line in lines for part in wrap(line, width - 1, subsequent_indent='  ')]
+        # Nor can lines that left it at the top.
+        del lines[max(size.lines - 1, 1) :]
         back = f'\x1b[{self._shown}F\x1b[J' if self._shown else ''
         print(back + '\n'.join(lines), flush=True)
         self._shown = len(lines)

@@ -15,7 +15,7 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings, WANTED_LAPS
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, largest_believable, positions_at
 from two_manifold_ros.training.dataset import build_dataset
@@ -401,7 +401,8 @@ def _check_laps(
     if laps < FEWEST_LAPS or held < 1.0:
         yield (
             f'what is learned from holds {laps:.1f} laps, {held:.1f} of them to choose settings '
-            'on: the methods may have better settings than those chosen; record 10 laps or more'
+            'on: the methods may have better settings than those chosen; '
+            f'record {WANTED_LAPS}'
         )
     followed = sum(int(test.scored.sum()) for test in tests) * train.period_s / lap_s
     if followed < 1.0:

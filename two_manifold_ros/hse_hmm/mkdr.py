@@ -183,7 +183,7 @@ def find_predictive_directions(
     tolerance
         Stops when the objective falls by less than this, relatively.
     most_steps
-        Stops then at the latest.
+        Stops then at the latest; at least 1.
 
     Raises
     ------

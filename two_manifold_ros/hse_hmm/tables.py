@@ -41,9 +41,9 @@ def shrink_growing_modes(transition: Floats, *, as_factor: bool = False) -> Floa
     """
     Return a (k, k) transition with its growing modes shrunk to modulus one, mathematics (6.4).
 
-    Or, ``as_factor``, return the matrix S for which S times it is that. Modes inside the unit
-    circle stay as they are. Where modes are too nearly parallel to be separated, all are scaled by
-    the same factor.
+    With ``as_factor`` return S, such that S times the transition is the shrunk one. Modes inside
+    the unit circle stay as they are. Where modes are too nearly parallel to be separated, all are
+    scaled by the same factor.
     """
     values, vectors = np.linalg.eig(transition)
     modulus = np.abs(values)

@@ -3,5 +3,5 @@
 """
 Inspect a recording before training: rates, gaps, dead channels, unit errors, lag, laps.
 
-Start with `inspecting.inspect`.
+Start with `inspecting.inspect_recording`.
 """

@@ -286,7 +286,9 @@ def parse_position_lag(text: str) -> float | None:
     return lag_s
 
 
-def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]:
+def put_in_step(
+    recordings: Sequence[Recording], wanted: str, why: str = 'as asked for'
+) -> list[Recording]:
     """
     Make positions earlier by their lag; the last note of each recording states the correction.
 
@@ -297,6 +299,8 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
     wanted
         ``auto`` for the lag that is found, or seconds; empty to leave everything as it is. An
         ``InputError`` otherwise.
+    why
+        Reason for seconds that are given, for the note.
 
     """
     if not wanted:
@@ -306,7 +310,7 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         corrections = list(map(_correction, lags))
     else:
-        corrections = [(lag_s, _moving(lag_s, 'as asked for'))] * len(recordings)
+        corrections = [(lag_s, _moving(lag_s, why))] * len(recordings)
     alike = len(set(corrections)) == 1
     moved = []
     for recording, (earlier_s, words) in zip(recordings, corrections, strict=True):

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 FEWEST_LAPS = 3
 """Fewer leave no lap to choose settings on beside those to learn from."""
 
+WANTED_LAPS = 'at least five laps, better ten'
+"""What who drives fewer is asked for: with five, each part that is left out is about a lap."""
+
 
 @dataclass(frozen=True)
 class YawAgreement:
@@ -230,8 +233,8 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
     elif positions.laps.count < FEWEST_LAPS:
         yield warning(
             'few_laps',
-            f'There are only {positions.laps.count:.1f} laps: record at least five, '
-            f'better ten, so that some can be held out.',
+            f'There are only {positions.laps.count:.1f} laps: record {WANTED_LAPS}, '
+            f'so that some can be held out.',
         )
     if positions.standing > 0.2:
         yield info(

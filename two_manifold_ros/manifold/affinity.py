@@ -53,8 +53,9 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """
     Return the median distance; refuse what no learner can embed by an ``InputError``.
 
-    In a graph there have to be more points than dimensions and the constant mode, which is not
-    kept.
+    Dimension and neighbours have to be whole numbers of at least 1, there have to be more points
+    than dimensions (in a graph than dimensions and the constant mode, which is not kept), and not
+    most of them identical.
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):

@@ -131,10 +131,10 @@ class LaplacianEigenmap:
     r"""
     Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    Or of :math:`D - W`, with the symmetric affinities W of a neighbour graph and their row sums D.
-    The features are centred, and the eigenvalues of the embedding are those of the Laplacian,
-    smallest first, without the zero. A training point gets its own row out of sample but for the
-    roughest of many modes of few points, see `NearModes`.
+    With ``normalised`` false the Laplacian is :math:`D - W`, where W are the symmetric affinities
+    of a neighbour graph and D their row sums. The features are centred, and the eigenvalues of the
+    embedding are those of the Laplacian, smallest first, without the zero. A training point gets
+    its own row out of sample but for the roughest of many modes of few points, see `NearModes`.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Protocols of manifold learners: what each is given, and what it returns."""
+"""What a manifold learner is given, what it does, and what it returns."""
 
 from __future__ import annotations
 

@@ -63,13 +63,17 @@ def run_node(name: str, args: list[str] | None = None) -> int:
             run = import_module('two_manifold_ros.nodes.running').run
             create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
         except InputError as error:
-            # A library that is missing or broken.
-            sys.stderr.write(f'{name}: {error}\n')
-            return 2
+            # A library that is missing or broken, unless a signal interrupted its import.
+            if not stop.signal:
+                sys.stderr.write(f'{name}: {error}\n')
+                return 2
         except ImportError as error:
+            if stop.signal or (error.name or '').partition('.')[0] != 'rclpy':
+                raise
             sys.stderr.write(f'{name} needs ROS 2 ({error}): source its setup file first\n')
             return 2
-        return int(run(create, stop, args, finishing=name in FINISHING))
+        else:
+            return int(run(create, stop, args, finishing=name in FINISHING))
     return 128 + stop.signal if name in FINISHING and stop.signal else 0
 
 

@@ -3,5 +3,5 @@
 """
 Turn stamped samples into ticks and windows of ticks, by the same rules live and offline.
 
-Start with `segments.cut_segments` (offline) and `averaging.TickAverager` (live).
+Start with `segments.cut_segments` (offline) and `stamps.TickAverager` (live).
 """

@@ -3,5 +3,5 @@
 """
 Transformed predictive state representations (Boots & Gordon 2011).
 
-Start with `learner.OnlineLearner`; `belief.TpsrBelief` filters with what it learns.
+Start with `learner.OnlineLearner`; `parameters.TpsrBelief` filters with what it learns.
 """

@@ -86,11 +86,6 @@ class FourierFeatures:
     phases : (D,) of the same dtype
         :math:`\beta`.
 
-    Raises
-    ------
-    InputError
-        If the arrays do not fit together or are not finite.
-
     """
 
     frequencies: NDArray[Any]
@@ -185,11 +180,6 @@ class StructuredFourierFeatures:
         :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
     bandwidth
         :math:`\sigma`.
-
-    Raises
-    ------
-    InputError
-        If the parameters do not fit together.
 
     """
 

@@ -14,6 +14,7 @@ from two_manifold_ros.inspection.positions import (
     FEWEST_LAPS,
     left_out_sentence,
     measure_positions,
+    WANTED_LAPS,
 )
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
@@ -89,7 +90,7 @@ def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
     lap_s = median_lap_s(drives)
-    wanted = 'record at least five laps, better ten, of one route'
+    wanted = f'record {WANTED_LAPS}, of one route'
     there = 'the positions never close a lap'
     if lap_s is not None:
         laps, held = count_all_laps(drives), held_s / lap_s
