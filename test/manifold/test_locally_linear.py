@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Locally linear embedding beside dense eigenvectors, and mixtures of neighbours."""
+"""Locally linear embedding beside dense eigenvectors and scikit-learn; mixtures of neighbours."""
 
 import numpy as np
 import pytest
@@ -17,6 +17,18 @@ from two_manifold_ros.manifold.locally_linear import (
 
 POINTS = np.random.default_rng(0).uniform(size=(70, 2)) @ np.array([[3.0, 1, 0], [0, 1, 2.0]])
 POINTS[:, 2] += np.sin(POINTS[:, 0])
+
+
+def test_locally_linear_embedding_of_scikit_learn():
+    manifold = pytest.importorskip('sklearn.manifold')
+    embedding = LocallyLinear(3, 9).fit(PointSet(POINTS))
+    other = manifold.LocallyLinearEmbedding(
+        n_neighbors=9, n_components=3, eigen_solver='dense'
+    ).fit(POINTS)
+    expected = np.sqrt(70) * other.embedding_
+    signs = np.sign((embedding.coordinates * expected).sum(axis=0))
+    np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-5)
+    assert embedding.eigenvalues.sum() == pytest.approx(other.reconstruction_error_, rel=1e-6)
 
 
 def test_dense_eigenvectors():
