@@ -25,29 +25,29 @@ UNUSED = {
 }
 
 
-def test_a_node_without_ros_is_refused_in_one_sentence():
-    program = (
-        'import sys; sys.modules["rclpy"] = None\n'
+def run_program(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, '-c', program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def run_without(library: str) -> subprocess.CompletedProcess[str]:
+    """Start a node where a library is missing."""
+    return run_program(
+        f'import sys; sys.modules[{library!r}] = None\n'
         'from two_manifold_ros.nodes.__main__ import run_node\n'
         'sys.exit(run_node("filter_node", ["filter_node"]))'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, check=False
-    )
+
+
+def test_a_node_without_ros_is_refused_in_one_sentence():
+    done = run_without('rclpy')
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert line.startswith('filter_node needs ROS 2 (')
 
 
 def test_another_library_that_is_broken_is_not_taken_for_ros():
-    program = (
-        'import sys; sys.modules["numpy"] = None\n'
-        'from two_manifold_ros.nodes.__main__ import run_node\n'
-        'sys.exit(run_node("filter_node", ["filter_node"]))'
-    )
-    done = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, check=False
-    )
+    done = run_without('numpy')
     assert done.returncode == 1
     assert 'needs ROS 2' not in done.stderr
 
@@ -63,9 +63,7 @@ def test_a_signal_while_a_node_loads_is_no_missing_library():
         'sys.exit(nodes.run_node(sys.argv[1], [sys.argv[1]]))'
     )
     for name, status in (('filter_node', 0), ('trainer_node', 143)):
-        done = subprocess.run(
-            [sys.executable, '-c', program, name], capture_output=True, text=True, check=False
-        )
+        done = run_program(program, name)
         assert (done.returncode, done.stderr) == (status, '')
 
 
@@ -78,7 +76,5 @@ def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name):
         f'import two_manifold_ros.{name}\n'
         f'sys.exit(str(set({UNUSED[name]}) & set(sys.modules) or ""))'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, check=False
-    )
+    done = run_program(program)
     assert done.stderr.strip() == ''
