@@ -5,6 +5,7 @@
 from dataclasses import replace
 import json
 from pathlib import Path
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from two_manifold_ros.cli import train
 from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
@@ -52,6 +54,18 @@ def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, tr
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
     assert set(content['validation']) == {'ticks', 'compared'}
+
+
+def test_progress_is_reported_while_inspecting(training, monkeypatch):
+    seen: list[bool] = []
+
+    def inspected(recording: Recording) -> Report:
+        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
+        return inspect_recording(recording)
+
+    monkeypatch.setattr(train, 'inspect_recording', inspected)
+    training.json(*QUICK)
+    assert seen == [True]
 
 
 def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
