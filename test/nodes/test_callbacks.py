@@ -1,28 +1,47 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters as rclpy and ros2 param see them, and a node never dies of a message."""
+"""A node never dies of a message; from dictionaries to rclpy messages, and estimates on a node."""
 
-# A parameter of the test is called as its type.
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+import gc
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from rcl_interfaces.msg import ParameterType
-from rclpy.parameter import Parameter as RosParameter
+from nav_msgs.msg import Path as PathMessage
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import ros
+from snapshots import estimate_with
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.interface.messages import (
+    choose_scene,
+    odometry_message,
+    position_message,
+    Scene,
+    Topics,
+)
+from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import callbacks
-from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode
-from two_manifold_ros.nodes.running import declare, descriptor, read
+from two_manifold_ros.nodes.callbacks import (
+    EstimatePublishers,
+    find_shared,
+    FixedLayout,
+    GuardedNode,
+    message_class,
+    to_message,
+    TRANSFORM_TYPE,
+)
+from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 
 class Logging(GuardedNode):
@@ -76,73 +95,6 @@ def test_what_fails_while_the_middleware_goes_down_is_no_bug(node, monkeypatch):
     assert (node.errors, node.lines) == (0, [])
 
 
-@dataclass(frozen=True)
-class Chosen(NodeParameters):
-    """Parameters of a test."""
-
-    settable: ClassVar[Settable] = Settable.UNCONFIGURED
-
-    word: str = parameter('', 'a', choices=('a', 'b'))
-    list: list[str] = parameter('', [], settable=Settable.NEVER)  # noqa: RUF009 - a field
-    rate: float = parameter('A rate.', 2.0, (1.0, 3.0), units='Hz')
-    count: int = parameter('', 2, (1, 3))
-    next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
-
-
-def test_descriptors_carry_type_range_units_and_words(talk):
-    declare(talk.node, Chosen)
-    described = {
-        each.name: each
-        for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
-    }
-    assert described['rate'].type == ParameterType.PARAMETER_DOUBLE
-    assert described['rate'].floating_point_range[0].to_value == 3.0
-    assert described['rate'].description == 'A rate. [Hz]'
-    assert described['count'].integer_range[0].from_value == 1
-    assert described['word'].additional_constraints == "one of 'a', 'b'"
-    assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
-    assert described['list'].read_only
-    assert not described['word'].read_only
-
-
-def test_values_are_typed_and_an_empty_array_is_empty(talk):
-    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a')
-
-
-def test_changes_that_would_do_nothing_are_refused(talk):
-    reason = ''
-    declare(talk.node, Chosen, locked=lambda: reason)
-
-    def change(name: str, value: object) -> str:
-        (result,) = talk.node.set_parameters([RosParameter(name, value=value)])
-        return '' if result.successful else result.reason
-
-    assert change('word', 'b') == ''
-    assert 'choose one of' in change('word', 'c')
-    assert change('rate', 9.0) != ''
-    assert change('list', ['x']) != ''
-    reason = 'too late'
-    assert change('word', 'a') == 'too late'
-    assert change('next', 'b') == ''
-    assert 'choose one of' in change('next', 'c')
-    assert read(talk.node, Chosen).word == 'b'
-
-
-@pytest.mark.parametrize(
-    ('name', 'value'), [('rate', 9.0), ('rate', 'x'), ('word', 'c'), ('count', 0)]
-)
-def test_a_bad_value_at_start_is_one_clear_sentence(talk, name, value):
-    talk.node._parameter_overrides[name] = RosParameter(name, value=value)
-    with pytest.raises(InputError, match=name):
-        declare(talk.node, Chosen)
-
-
-def test_every_table_makes_descriptors():
-    for parameters in PARAMETERS.values():
-        for each in parameters.table():
-            assert descriptor(each).name == each.name
-
-
 @pytest.mark.parametrize(
     ('publishers', 'others'),
     [
@@ -164,3 +116,133 @@ def test_other_publishers_of_an_output(publishers, others):
         get_fully_qualified_name=lambda: '/mine',
     )
     assert find_shared(node, ['/odometry']) == ({} if others is None else {'/odometry': others})
+
+
+def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated
+    return deserialize_message(
+        serialize_message(to_message(msgtype, fields)), message_class(msgtype)
+    )
+
+
+def test_nested_fields_arrays_sequences_and_bytes():
+    values = [{'key': 'a', 'value': 'b'}]
+    status = {'level': 2, 'name': 'x', 'values': values}
+    message = wire('diagnostic_msgs/msg/DiagnosticArray', {'status': [status]})
+    assert message.status[0].level == b'\x02'
+    assert message.status[0].values[0].value == 'b'
+    pose = wire(
+        'geometry_msgs/msg/PoseWithCovarianceStamped',
+        {'header': {'stamp': {'sec': 3}}, 'pose': {'covariance': np.arange(36.0)}},
+    )
+    assert pose.header.stamp.sec == 3
+    np.testing.assert_array_equal(pose.pose.covariance, np.arange(36.0))
+    assert pose.pose.pose.orientation.w == 1.0
+    assert list(wire('std_msgs/msg/Float64MultiArray', {'data': [1.0, 2.0]}).data) == [1.0, 2.0]
+
+
+def test_a_field_that_is_not_there_is_an_error():
+    with pytest.raises(KeyError):
+        to_message('geometry_msgs/msg/Point', {'w': 1.0})
+
+
+def test_an_array_that_is_not_flat_is_refused():
+    covariance = np.eye(3)
+    with pytest.raises(ValueError, match=r'angular_velocity_covariance.*\(3, 3\)'):
+        to_message('sensor_msgs/msg/Imu', {'angular_velocity_covariance': covariance})
+
+
+MODEL: Any = None  # which poses and odometry do not ask for
+BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
+
+
+def estimate(seed: int) -> Estimate:
+    generator = np.random.default_rng(seed)
+    return estimate_with(
+        stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
+        positions=generator.normal(size=(1, 2)),
+        covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
+        velocity=generator.normal(size=2),
+        velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
+    )
+
+
+@pytest.mark.parametrize('topic', BUILDERS, ids=lambda topic: topic.name)
+@pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
+def test_every_field_arrives(topic, name):
+    """Names of every length, because they decide where the numbers are aligned."""
+    scene = Scene(MODEL, track=name, child=f'{name}child')
+    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), scene))
+    for seed in range(5):
+        fields = BUILDERS[topic](estimate(seed), scene)
+        # Messages and not bytes are compared: the padding before the numbers holds anything.
+        heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
+        assert heard == to_message(topic.msgtype, fields)
+
+
+def test_an_example_without_all_numbers_is_refused():
+    fields = position_message(estimate(0), Scene(MODEL, track='map', child='base_link'))
+    del fields['pose']['covariance']
+    with pytest.raises(ValueError, match='does not end in the numbers'):
+        FixedLayout(Topics.POSITION.msgtype, fields)
+
+
+def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
+    model = load_model(model_path)
+    publishers = EstimatePublishers(
+        talk.node, choose_scene(model), transform=False, prefix='adapting/'
+    )
+    assert publishers.topics['odometry'] == '/adapting/odometry'
+    paths = talk.listen(PathMessage, 'adapting/predicted_path')
+    talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
+
+    def heard(poses: int) -> bool:
+        numbers = {'positions': np.zeros((poses, 2)), 'covariances': np.stack([np.eye(2)] * poses)}
+        publishers.publish(estimate_with(**numbers))
+        return bool(paths) and len(paths[-1].poses) == poses
+
+    talk.until(lambda: heard(3), 'a path')
+    publishers.scene = choose_scene(replace(model, horizons=(0, 5)))
+    talk.until(lambda: heard(2), 'a path of the other model')
+    publishers.destroy()
+    talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
+
+
+def refusal(domain: str, make: Callable[[], object], **parameters: object) -> str:
+    """Return why a node is not configured."""
+    with ros(domain, **parameters):
+        with pytest.raises(InputError) as caught:
+            make()
+        reason = str(caught.value)
+        # Of a node that was not made nothing is left but what the traceback holds.
+        del caught
+        gc.collect()
+        return reason
+
+
+def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
+    domain, monkeypatch
+):
+    def without_transforms(msgtype: str) -> type:
+        if msgtype == TRANSFORM_TYPE:
+            raise ImportError
+        return message_class(msgtype)
+
+    def configure() -> None:
+        node = FilterNode()
+        try:
+            node.prepare()()
+        finally:
+            # What it publishes would be there for the tests that follow.
+            node.destroy_node()
+
+    monkeypatch.setattr(callbacks, 'message_class', without_transforms)
+    wanted, missing, managed = (
+        {'publish_tf': 'true'},
+        {'model': 'missing.npz'},
+        {'managed': 'true'},
+    )
+    assert 'No model is given' in refusal(domain, configure, **managed, **wanted)
+    assert 'tf2_msgs' in refusal(domain, configure, **managed, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, configure, **managed, **missing)
+    assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
+    assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)

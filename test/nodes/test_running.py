@@ -1,19 +1,34 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start and end of a node, and troubles of the machine."""
+"""Start and end of a node, its parameters, and troubles of the machine."""
 
+# A parameter of the test is called as its type.
+from __future__ import annotations
+
+from dataclasses import dataclass
 import socket
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from rcl_interfaces.msg import ParameterType
+from rclpy.parameter import Parameter as RosParameter
 from ros_talk import CHECKOUT
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes.__main__ import NODES, run_node
-from two_manifold_ros.nodes.running import log_trouble, network_trouble
+from two_manifold_ros.nodes.running import (
+    declare,
+    descriptor,
+    log_trouble,
+    network_trouble,
+    read,
+)
 
 PROGRAM = """
 import signal, sys
@@ -58,7 +73,7 @@ with Stopping() as stop:
 """
 
 
-@pytest.mark.usefixtures('domain')
+@pytest.mark.usefixtures('domain', '_nothing_is_set')
 @pytest.mark.parametrize(
     ('kind', 'finishing', 'status', 'said'),
     [
@@ -81,7 +96,7 @@ def test_a_signal_ends_it_between_two_callbacks(tmp_path, kind, finishing, statu
     assert 'Traceback' not in done.stderr
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ('ROS_LOG_DIR', 'ROS_HOME', 'HOME'):
         monkeypatch.delenv(name, raising=False)
@@ -90,16 +105,19 @@ def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ('name', 'below'), [('ROS_LOG_DIR', '.'), ('ROS_HOME', 'log'), ('HOME', '.ros/log')]
 )
+@pytest.mark.usefixtures('_nothing_is_set')
 def test_the_folder_is_made_where_ros_would_make_it(tmp_path, monkeypatch, name, below):
     monkeypatch.setenv(name, str(tmp_path / 'new'))
     assert log_trouble() == ''
     assert list((tmp_path / 'new' / below).iterdir()) == []
 
 
+@pytest.mark.usefixtures('_nothing_is_set')
 def test_without_a_home_there_is_none():
     assert 'HOME is not set' in log_trouble()
 
 
+@pytest.mark.usefixtures('_nothing_is_set')
 def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     (tmp_path / 'file').touch()
     monkeypatch.setenv('HOME', str(tmp_path))
@@ -127,3 +145,70 @@ def test_arguments_of_no_node_are_refused(wrong, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert wrong in line
     assert '--ros-args' in line
+
+
+@dataclass(frozen=True)
+class Chosen(NodeParameters):
+    """Parameters of a test."""
+
+    settable: ClassVar[Settable] = Settable.UNCONFIGURED
+
+    word: str = parameter('', 'a', choices=('a', 'b'))
+    list: list[str] = parameter('', [], settable=Settable.NEVER)  # noqa: RUF009 - a field
+    rate: float = parameter('A rate.', 2.0, (1.0, 3.0), units='Hz')
+    count: int = parameter('', 2, (1, 3))
+    next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
+
+
+def test_descriptors_carry_type_range_units_and_words(talk):
+    declare(talk.node, Chosen)
+    described = {
+        each.name: each
+        for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
+    }
+    assert described['rate'].type == ParameterType.PARAMETER_DOUBLE
+    assert described['rate'].floating_point_range[0].to_value == 3.0
+    assert described['rate'].description == 'A rate. [Hz]'
+    assert described['count'].integer_range[0].from_value == 1
+    assert described['word'].additional_constraints == "one of 'a', 'b'"
+    assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
+    assert described['list'].read_only
+    assert not described['word'].read_only
+
+
+def test_values_are_typed_and_an_empty_array_is_empty(talk):
+    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a')
+
+
+def test_changes_that_would_do_nothing_are_refused(talk):
+    reason = ''
+    declare(talk.node, Chosen, locked=lambda: reason)
+
+    def change(name: str, value: object) -> str:
+        (result,) = talk.node.set_parameters([RosParameter(name, value=value)])
+        return '' if result.successful else result.reason
+
+    assert change('word', 'b') == ''
+    assert 'choose one of' in change('word', 'c')
+    assert change('rate', 9.0) != ''
+    assert change('list', ['x']) != ''
+    reason = 'too late'
+    assert change('word', 'a') == 'too late'
+    assert change('next', 'b') == ''
+    assert 'choose one of' in change('next', 'c')
+    assert read(talk.node, Chosen).word == 'b'
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'), [('rate', 9.0), ('rate', 'x'), ('word', 'c'), ('count', 0)]
+)
+def test_a_bad_value_at_start_is_one_clear_sentence(talk, name, value):
+    talk.node._parameter_overrides[name] = RosParameter(name, value=value)
+    with pytest.raises(InputError, match=name):
+        declare(talk.node, Chosen)
+
+
+def test_every_table_makes_descriptors():
+    for parameters in PARAMETERS.values():
+        for each in parameters.table():
+            assert descriptor(each).name == each.name
