@@ -89,6 +89,7 @@ LIMITS = {
         """,
     'physics: constants of nature, of the earth and of vehicles': """
         adapting/references.py LARGEST_ACCELERATION
+        filtering/input_watch.py LARGEST_VALUE
         recordings/excursions.py FARTHEST_M
         recordings/recording.py GRAVITY
         recordings/satellite_fixes.py _RADIUS_M _FLATTENING

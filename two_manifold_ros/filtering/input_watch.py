@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,21 +22,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-class Limits(NamedTuple):
-    """
-    Limits of sensors.
-
-    Parameters
-    ----------
-    value
-        Larger than any sensor says in any unit: what is above it counts as this.
-
-    """
-
-    value: float = 1e6
-
-
-LIMITS = Limits()
+LARGEST_VALUE = 1e6
+"""Larger than any sensor says in any unit: what is above it counts as this."""
 
 
 @shared
@@ -45,7 +32,7 @@ def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
     largest = 0.0
     for c in range(sample.size):
         value = sample[c]
-        now[c] = min(max(value, -LIMITS.value), LIMITS.value) if np.isfinite(value) else 0.0
+        now[c] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE) if np.isfinite(value) else 0.0
         largest = max(largest, abs(now[c] - last[c]))
     return largest > 0.0
 
@@ -324,7 +311,7 @@ class InputWatch:
 
     def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
         """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
-        if np.abs(sample[self._live]).max() < LIMITS.value:
+        if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
     def _start(self, stamp: int, sample: Floats) -> None:
