@@ -5,7 +5,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 from two_manifold_ros.threads import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
@@ -96,12 +97,12 @@ def spectral_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
 
 
 @pytest.fixture(scope='session')
-def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
+def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> TpsrModel:
     """Return a TPSR of the same laps, windows and horizons."""
     return small_tpsr(slot_car_laps[0], (0, 5, 20))
 
 
 @pytest.fixture(params=['slot_car_model', 'spectral_model', 'tpsr_model'])
-def each_model(request: pytest.FixtureRequest) -> Model | RouteModel:
+def each_model(request: pytest.FixtureRequest) -> TrainedModel:
     """Return a model of each kind."""
     return request.getfixturevalue(request.param)

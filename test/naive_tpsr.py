@@ -40,7 +40,8 @@ class NaiveOnline:
     """
     Boots & Gordon 2011, eq. 8a-f, with one sample per batch.
 
-    The tensor has the factor 1 / S, as in the paper.
+    The tensor has the factor 1 / S, as in the paper. It takes a sample when the next one is in
+    the bases (mathematics, section 10), and ``whole_tensor`` has the last one as well.
     """
 
     def __init__(self, tests: int, histories: int, observations: int, rank: int) -> None:
@@ -48,6 +49,7 @@ class NaiveOnline:
         self.left, self.values = np.zeros((tests, 0)), np.zeros(0)
         self.right = np.zeros((histories, 0))
         self.tensor = np.zeros((0, observations, 0))
+        self.waiting = np.zeros(tests), np.zeros(observations), np.zeros(0)
         self.covariance = np.zeros((observations, observations))
         self.mean = np.zeros(histories)
         self.count = 0.0
@@ -70,15 +72,21 @@ class NaiveOnline:
             self.left.T @ left,
             self.tensor,
             (self.right.T @ right * values) / self.values[:, None],
-        ) + weight * np.einsum(
-            'a,o,c->aoc',
-            self.left.T @ next_test,
-            observation,
-            (self.right.T @ history) / self.values,
         )
+        before, observed, coordinates = self.waiting
+        self.waiting = decay * before, observed, self.right.T @ right @ coordinates
+        self.tensor = self.whole_tensor
+        self.waiting = weight * next_test, observation, self.right.T @ history
         self.covariance = decay * self.covariance + weight * np.outer(observation, observation)
         self.mean = decay * self.mean + weight * history
         self.count = decay * self.count + weight
+
+    @property
+    def whole_tensor(self) -> Array:
+        next_test, observation, coordinates = self.waiting
+        return self.tensor + np.einsum(
+            'a,o,c->aoc', self.left.T @ next_test, observation, coordinates / self.values
+        )
 
     def filtered(self, constant: Array, observations: Array, ridge: float, states: int) -> Array:
         """Leading states after each observation (Boots & Gordon 2011, eq. 2 and 7a-c)."""
@@ -87,7 +95,8 @@ class NaiveOnline:
         inverse = np.linalg.inv(
             self.covariance + ridge * self.count * np.eye(len(self.covariance))
         )
-        tensor, state, found = self.tensor[:states, :, :states], start / (normaliser @ start), []
+        tensor, state = self.whole_tensor[:states, :, :states], start / (normaliser @ start)
+        found = []
         for observation in observations:
             moved = np.einsum('aoc,o->ac', tensor, inverse @ observation) @ state
             state = moved / (normaliser @ moved)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.model import Model, TpsrModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -32,7 +32,7 @@ def displaced(model: Model, metres: float) -> Model:
 
 def small_tpsr(
     recording: Recording, horizons: tuple[int, ...], rate_hz: float = 10.0, window: int = 20
-) -> Model:
+) -> TpsrModel:
     """Return a TPSR that is trained in a second."""
     settings = TrainingSettings(
         method='tpsr',
@@ -43,5 +43,5 @@ def small_tpsr(
         bandwidth_factor=1.4,
     )
     model = train_model([recording], settings)
-    assert isinstance(model, Model)
+    assert isinstance(model, TpsrModel)
     return model

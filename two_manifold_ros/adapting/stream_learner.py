@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 import math
 from typing import Any, TYPE_CHECKING
@@ -21,7 +22,7 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training
+from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, since, Training
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
@@ -29,6 +30,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
+from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
 
 
@@ -64,11 +67,12 @@ class StreamLearner:
 
     Samples and reference positions are kept, and a model is trained from the newest laps, as
     ``two-manifold train`` does, whenever `Schedule` makes one due. Shown the newest lap, it
-    replaces the previous one as soon as it has an estimate. After a change it is trained on what
-    came since alone, if that model errs less on its own parts. A model of which no part could be
-    followed on the others, because no place was met twice, is not used. One that was given makes
-    room only for one that wins a `Contest` beside it. A filter that errs no less than the mean
-    position is withheld.
+    replaces the previous one as soon as it has an estimate. A TPSR goes on learning in between, by
+    the same equations, after each quarter of a lap that is like those before. After a change a
+    model is trained on what came since alone, if it errs less on its own parts. One of which no
+    part could be followed on the others, because no place was met twice, is not used. One that was
+    given makes room only for one that wins a `Contest` beside it. A filter that errs no less than
+    the mean position is withheld.
 
     The filter itself never sees reference positions.
 
@@ -114,6 +118,8 @@ class StreamLearner:
         else:
             self._run(self._make_filter(head))
         self._candidate: Candidate | None = None
+        # The TPSR that runs, if it was learned here.
+        self._learned: LearnedTpsr | None = None
         self._failures = 0
 
     @property
@@ -270,7 +276,8 @@ class StreamLearner:
             self._run(self._make_filter(model))
             self.models = models
         self.filter.withheld = withheld
-        if schedule.has_grown(self.lap_s):
+        # What a TPSR goes on from is not saved, but learned again.
+        if schedule.has_grown(self.lap_s) or isinstance(model, TpsrModel):
             self._learn()
 
     def _make_filter(self, model: ModelHead) -> Filter:
@@ -309,7 +316,20 @@ class StreamLearner:
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
         self._part.forget()
-        self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
+        is_usual = self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
+        if self._learned is not None:
+            self._go_on(self._learned, is_usual=is_usual)
+
+    def _go_on(self, learned: LearnedTpsr, *, is_usual: bool) -> None:
+        """Learn the newest part with a TPSR, or pass it over, and filter by what it is then."""
+        if not is_usual:
+            learned.pass_over(self.known_until_ns)
+            return
+        for drive in since(self.memory.recordings(self.head), learned.ended_ns + 1):
+            known = drive.imu.stamps <= self.known_until_ns
+            newer = replace(drive, imu=drive.imu.select(known))
+            move = learned.go_on(newer.with_positions_earlier(self._lag_ns * 1e-9))
+            self.filter.adopt(learned.model, move)
 
     def _learn(self) -> bool:
         """Start to train a model from the newest laps; return whether that can be done now."""
@@ -394,7 +414,7 @@ class StreamLearner:
                 self.score.forget()
             successor.filter.take_over(self.filter)
             self._run(successor.filter)
-            self._lag_ns = training.lag_ns
+            self._lag_ns, self._learned = training.lag_ns, training.learned
             self.schedule.end_training(training.since_ns, training.epoch_ns)
             self.models += 1
             self._candidate = None

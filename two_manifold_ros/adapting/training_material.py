@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
 
 
@@ -59,6 +60,7 @@ class Training:
     lately_below_m: float = 0.0
     lag_ns: int = 0  # result: how late positions were found to be
     laps: Laps | None = None  # result: what was driven, where that was looked for and found
+    learned: LearnedTpsr | None = None  # result: what goes on learning, of a TPSR
 
     def run(self) -> TrainedModel:
         """Train a model from the laps that count; an `InputError` says what is missing."""
@@ -94,7 +96,7 @@ class Training:
             msg = 'no drive with positions is left to learn from'
             raise InputError(msg)
         stepped = put_in_step(recordings, self.position_lag)
-        model = self.trainer.train(stepped, self.settings)
+        model, learned = self.trainer.train(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
             return None
@@ -104,7 +106,10 @@ class Training:
         )
         # Mean errors on parts that were left out, each at most that of a lost filter.
         errors_m = (each['score_m'] for each in model.summary['validation']['compared'])
-        return model if min(errors_m) < below_m else None
+        if not min(errors_m) < below_m:
+            return None
+        self.learned = learned
+        return model
 
 
 class Candidate:

@@ -24,16 +24,19 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.tpsr import LearnedTpsr
 
 
 class Trainer:
     """Train models in this process, in the thread that asks."""
 
-    def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        """Train a model; returns and raises as ``train_model`` does."""
-        from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - see `_work`
+    def train(
+        self, recordings: Sequence[Recording], settings: TrainingSettings
+    ) -> tuple[TrainedModel, LearnedTpsr | None]:
+        """Train a model; returns and raises as ``learn_model`` does."""
+        from two_manifold_ros.training.train import learn_model  # noqa: PLC0415 - see `_work`
 
-        return train_model(recordings, settings)
+        return learn_model(recordings, settings)
 
     def close(self) -> None:
         """End the training that runs; there is none."""
@@ -66,11 +69,13 @@ class TrainingProcess(Trainer):
         """Start the process, which compiles what it needs before the first training is due."""
         self._ready()
 
-    def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+    def train(
+        self, recordings: Sequence[Recording], settings: TrainingSettings
+    ) -> tuple[TrainedModel, LearnedTpsr | None]:
         """
         Train a model in the process and wait for it; one at a time.
 
-        Raises `InputError` as ``train_model`` does, or if the process was killed or closed; after
+        Raises `InputError` as ``learn_model`` does, or if the process was killed or closed; after
         a kill the next training starts another one. A bug in the training raises ``RuntimeError``
         with its traceback.
         """
@@ -78,14 +83,14 @@ class TrainingProcess(Trainer):
             pipe = self._ready()
             try:
                 pipe.send((list(recordings), settings))
-                model, refusal, bug = pipe.recv()
+                learned, refusal, bug = pipe.recv()
             except (EOFError, OSError) as error:
                 raise InputError(self._why_gone()) from error
         if refusal:
             raise InputError(refusal)
         if bug:
             raise RuntimeError(bug)
-        return model  # type: ignore[no-any-return]
+        return learned  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End the process, by force after two seconds; no model can be trained afterwards."""
@@ -156,22 +161,22 @@ def _work(pipe: Connection, method: str) -> None:
         simulate,
     )
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
-    from two_manifold_ros.training.train import train_model  # noqa: PLC0415
+    from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
     laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
-    train_model([run_to_recording(laps)], TrainingSettings(method=method))
+    learn_model([run_to_recording(laps)], TrainingSettings(method=method))
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()
-            model, refusal, bug = None, '', ''
+            learned, refusal, bug = None, '', ''
             try:
-                model = train_model(recordings, settings)
+                learned = learn_model(recordings, settings)
             except InputError as error:
                 refusal = str(error)
             # It must not end the process without a word.
             except Exception:  # noqa: BLE001 - raised where the training was asked for
                 bug = traceback.format_exc()
-            pipe.send((model, refusal, bug))
+            pipe.send((learned, refusal, bug))
 
 
 def _end_with_parent() -> None:

@@ -14,9 +14,9 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
-from two_manifold_ros.filtering.tracker import RouteTracker, Tracker
+from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker, Tracker
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
 
@@ -162,6 +163,8 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
         return RouteTracker(model, with_places=with_places)
     if isinstance(model, Model):
         return Tracker(model)
+    if isinstance(model, TpsrModel):
+        return TpsrTracker(model)
     msg = f'no filter runs a {type(model).__name__}'
     raise TypeError(msg)
 
@@ -210,7 +213,7 @@ def _prior_ellipse_m(model: ModelHead) -> float:
     whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
     calibrated = math.nan
     # The ridge read-out has the same covariance for every belief.
-    if isinstance(model, RouteModel) or (
+    if isinstance(model, (RouteModel, TpsrModel)) or (
         isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
     ):
         # The calibration may give less than the spread: a belief may err often but rarely by much.
@@ -253,6 +256,13 @@ class TickEstimator:
     @property
     def _full(self) -> bool:
         return self._tracker.seen >= self._window
+
+    def adopt(self, model: TpsrModel, move: Move) -> None:
+        """Go on with newer parameters of the TPSR that runs, whose bases moved."""
+        if not isinstance(self._tracker, TpsrTracker):
+            msg = 'parameters of a TPSR fit no other filter'
+            raise TypeError(msg)
+        self._tracker.adopt(model, move)
 
     def reset(self) -> None:
         """Forget the stream."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate, TickFilter
     from two_manifold_ros.filtering.status import EllipseLimits, Finding
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import TpsrModel
+    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
 
@@ -131,6 +133,11 @@ class Filter:
     def running(self) -> ModelHead:
         """The model that it runs."""
         return self._model
+
+    def adopt(self, model: TpsrModel, move: Move) -> None:
+        """Go on with newer parameters of the TPSR that it runs, whose bases moved."""
+        self._estimator.adopt(model, move)
+        self._model = model
 
     @property
     def status(self) -> Status:

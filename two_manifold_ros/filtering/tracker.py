@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The filters over ticks: of the spectral model (belief, window, read-out) and of a route.
+The filters over ticks: of the spectral model and a TPSR (belief, window, read-out), of a route.
 
 The filter of a route recognises input that no place on any road can cause by the mean of the
 newest window: other units, missing gravity, a sensor on its side.
@@ -9,6 +9,7 @@ newest window: other units, missing gravity, a sensor on its side.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -23,9 +24,12 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
 from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.tpsr.parameters import RememberingBelief
+from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model, RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -63,36 +67,32 @@ class UpdateResult:
     standing: bool = False
 
 
-class Tracker:
+class WindowTracker(ABC):
     """
-    A `TickFilter` of the spectral model.
+    The part of a `TickFilter` that compares windows with those of training, and the clock.
 
     Where the model has a clock that stands while the vehicle does, observations at rest are left
     out: belief and window are those of the last tick of driving, and so are the predicted
     positions, whose horizons count ticks of driving; the velocity is zero.
 
-    Several may share a model.
+    Several may share a model, in each of which ``belief`` is its own.
     """
 
-    def __init__(self, model: Model) -> None:
+    belief: Belief | RememberingBelief
+
+    def __init__(self, model: Model | TpsrModel) -> None:
         channels = model.channels
         self._readout = model.readout
         self._mean = channels.mean[channels.live]
         self._inverse_scale = 1.0 / channels.scale[channels.live]
         self._live = np.flatnonzero(channels.live)
-        self._longest = 1.0 + model.state_bound**2
         self._novelty = NoveltyScore(model.novelty, model.window)
         self._stillness = StuckTicks(len(model.series))
         self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
         self._driven = UpdateResult(math.nan, accepted=True, novelty=math.nan, restarted=False)
         self._stands = False
         self._rejected = 0
-        # A ridge read-out was fitted to states that were left alone.
-        self._mixes = isinstance(self._readout, SharpenedReadout)
-        self._window_known = False
-        self.belief = Belief(model.tables, model.operator)
         self._window = SlidingWindow(model.series, model.starts, model.window)
-        self._recollection = Recollection(self._window, model.warm_start)
 
     @property
     def state(self) -> Floats:
@@ -140,6 +140,36 @@ class Tracker:
         self._stands = False
         return self._driven
 
+    @abstractmethod
+    def _drive(self, observation: Floats, still: int) -> UpdateResult:
+        """Take an observation (d,) while driving; ``still`` ticks in a row changed nothing."""
+
+    def read(self) -> tuple[Floats, Floats]:
+        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
+        means, covariances = self._readout.read(self.belief.weights, self.belief.state)
+        if self._stands:
+            means[-1] = 0.0
+        return means, covariances
+
+    def places(self) -> Floats | None:
+        """Return ``None``: weights that may be negative are no chances of places."""
+        return None
+
+
+class Tracker(WindowTracker):
+    """A `TickFilter` of the spectral model."""
+
+    belief: Belief
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._longest = 1.0 + model.state_bound**2
+        # A ridge read-out was fitted to states that were left alone.
+        self._mixes = isinstance(self._readout, SharpenedReadout)
+        self._window_known = False
+        self.belief = Belief(model.tables, model.operator)
+        self._recollection = Recollection(self._window, model.warm_start)
+
     def _drive(self, observation: Floats, still: int) -> UpdateResult:
         if self._mixes and self._window_known:
             self._recollection.remind(self.belief)
@@ -160,15 +190,32 @@ class Tracker:
         self._window_known = novelty <= NOVEL
         return UpdateResult(evidence, self.belief.accepted, novelty, restarted)
 
-    def read(self) -> tuple[Floats, Floats]:
-        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        means, covariances = self._readout.read(self.belief.weights, self.belief.state)
-        if self._stands:
-            means[-1] = 0.0
-        return means, covariances
 
-    def places(self) -> None:
-        """Return ``None``: weights that may be negative are no chances of places."""
+class TpsrTracker(WindowTracker):
+    """A `TickFilter` of a TPSR: Boots & Gordon 2011, eq. 2 with eq. 7, and nothing else."""
+
+    belief: RememberingBelief
+
+    def __init__(self, model: TpsrModel) -> None:
+        super().__init__(model)
+        features = FourierFeatures(model.frequencies, model.phases)
+        self.belief = RememberingBelief(model.tpsr, features, model.weights, model.features)
+
+    def adopt(self, model: TpsrModel, move: Move) -> None:
+        """Go on with newer parameters of the model, whose bases moved."""
+        self.belief.adopt(model.tpsr, move, model.weights, model.features)
+        self._readout = model.readout
+
+    def _drive(self, observation: Floats, still: int) -> UpdateResult:
+        evidence = self.belief.update(observation)
+        self._rejected = 0 if self.belief.accepted else self._rejected + 1
+        restarted = self._rejected >= REJECTED_BEFORE_RESTART
+        if restarted:
+            self._rejected = 0
+            self.belief.start()
+        self._window.push(observation)
+        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
+        return UpdateResult(evidence, self.belief.accepted, novelty, restarted)
 
 
 MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)

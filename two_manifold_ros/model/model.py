@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Models of the spectral filter and of the route.
+Models of the spectral filter, of a TPSR and of the route.
 
 They hold everything that a filter needs, and nothing of the bags; a `RouteModel` is the default.
 """
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
     from two_manifold_ros.ticks.rest import RestRule
+    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -71,18 +72,8 @@ class Model(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        novelty = self.novelty
-        check_range('novelty.squared', novelty.squared, BOUNDS.least)
-        check_range('novelty.still', novelty.still, 0, BOUNDS.count)
-        # The formula of a contrast gives none below -10.
-        check_range('novelty.own', novelty.own, -100.0, 0.0)
-        check_range('novelty.other', novelty.other, -100.0, 0.0)
+        _check_windows(self)
         check_range('state_bound', self.state_bound, BOUNDS.least)
-        if self.rest is not None:
-            check_range('rest.ticks', self.rest.ticks, 2, BOUNDS.count)
-            check_size('rest.ticks', self.rest.ticks, self.live)
-            # In standard deviations of the training: within more, anything is rest.
-            check_range('rest.limit', self.rest.limit, BOUNDS.least, 1e3)
         self._validate_operator()
         self._validate_readout()
         check_shapes(self.warm_start, {'offset': (self.states - 1,)}, 'warm_start.')
@@ -117,17 +108,108 @@ class Model(TrainedModel):
 
     def _validate_readout(self) -> None:
         readout, columns = self.readout, len(self.horizons) + 1
-        shapes: dict[str, tuple[int, ...]]
         if isinstance(readout, SharpenedReadout):
-            shapes = {'targets': (len(self.starts), columns, 2), 'factors': (columns,)}
-            check_shapes(readout, shapes, 'readout.')
-            check_range('readout.factors', readout.factors, BOUNDS.least)
-            if np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
-                refuse('readout.targets are nowhere known at one of its horizons')
+            _check_sharpened(readout, len(self.starts), columns)
         else:
-            shapes = {'coefficients': (columns, 2, self.states), 'covariances': (columns, 2, 2)}
+            shapes: dict[str, tuple[int, ...]] = {
+                'coefficients': (columns, 2, self.states),
+                'covariances': (columns, 2, 2),
+            }
             check_shapes(readout, shapes, 'readout.')
             check_covariances('readout.covariances', vars(readout)['covariances'])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TpsrModel(TrainedModel):
+    """
+    A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
+
+    Parameters
+    ----------
+    tpsr
+        The parameters.
+    frequencies : (d, p), phases : (p,)
+        Of the random features of observations, see `FourierFeatures`.
+    weights : (n, k), features : (n, p)
+        Of the remembered ticks, see `RememberingBelief`.
+    readout
+        Positions of the remembered ticks.
+    novelty, rest
+        See `Model`.
+
+    """
+
+    tpsr: Tpsr
+    frequencies: Floats
+    phases: Floats
+    weights: Floats
+    features: Floats
+    readout: SharpenedReadout
+    novelty: NoveltyAnchors
+    rest: RestRule | None = None
+
+    @property
+    def states(self) -> int:
+        """Dimension of the state, k."""
+        return self.tpsr.states
+
+    def validate(self) -> None:
+        """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
+        super().validate()
+        _check_windows(self)
+        count, features, states = len(self.weights), self.phases.size, self.states
+        if not 1 <= states <= BOUNDS.states or not count:
+            refuse(f'it has {states} states and {count} remembered ticks')
+        check_shapes(
+            self,
+            {
+                'frequencies': (self.live, features),
+                'phases': (features,),
+                'weights': (count, states),
+                'features': (count, features),
+            },
+        )
+        check_shapes(
+            self.tpsr,
+            {
+                'start': (states,),
+                'normaliser': (states,),
+                'operators': (features, states, states),
+                'inverse': (features, features),
+                'transition': (states, states),
+            },
+            'tpsr.',
+        )
+        check_range('tpsr.bound', self.tpsr.bound, BOUNDS.least)
+        _check_sharpened(self.readout, count, len(self.horizons) + 1)
+        if not np.isclose(self.tpsr.normaliser @ self.tpsr.start, 1.0, rtol=0.0, atol=1e-6):
+            refuse('its start is not normalised')
+        if not np.abs(np.linalg.eigvals(self.tpsr.transition)).max() <= 1.0 + 1e-6:
+            refuse('its transition grows without bound')
+
+
+def _check_windows(model: Model | TpsrModel) -> None:
+    """Check what is compared with the newest window."""
+    novelty, rest = model.novelty, model.rest
+    check_range('novelty.squared', novelty.squared, BOUNDS.least)
+    check_range('novelty.still', novelty.still, 0, BOUNDS.count)
+    # The formula of a contrast gives none below -10.
+    check_range('novelty.own', novelty.own, -100.0, 0.0)
+    check_range('novelty.other', novelty.other, -100.0, 0.0)
+    if rest is not None:
+        check_range('rest.ticks', rest.ticks, 2, BOUNDS.count)
+        check_size('rest.ticks', rest.ticks, model.live)
+        # In standard deviations of the training: within more, anything is rest.
+        check_range('rest.limit', rest.limit, BOUNDS.least, 1e3)
+
+
+def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
+    """Check a read-out of ``count`` ticks."""
+    shapes: dict[str, tuple[int, ...]] = {'targets': (count, columns, 2), 'factors': (columns,)}
+    check_shapes(readout, shapes, 'readout.')
+    check_range('readout.factors', readout.factors, BOUNDS.least)
+    if np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
+        refuse('readout.targets are nowhere known at one of its horizons')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
 from two_manifold_ros.model.head import BOUNDS
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import (
     Density,
@@ -39,6 +39,7 @@ from two_manifold_ros.route.route import (
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels
+from two_manifold_ros.tpsr.parameters import Tpsr
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,7 @@ CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
 _FORMATS: dict[str, type[ModelHead]] = {
     'two_manifold_ros model': Model,
+    'two_manifold_ros TPSR model': TpsrModel,
     'two_manifold_ros route model': RouteModel,
 }
 
@@ -75,7 +77,9 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'RouteMotion': {'': RouteMotion},
     'RouteReadout': {'': RouteReadout},
     'RouteSwitching': {'': RouteSwitching},
+    'SharpenedReadout': {'': SharpenedReadout},
     'Tables': {'': Tables},
+    'Tpsr': {'': Tpsr},
 }
 """Classes by annotation, and by the ``kind`` in the file where an annotation has several."""
 

@@ -15,6 +15,7 @@ from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
+    from two_manifold_ros.tpsr.features import FeatureMap
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
@@ -198,3 +199,83 @@ class TpsrBelief:
             return False
         self.state = state
         return True
+
+
+class RememberingBelief:
+    r"""
+    A `TpsrBelief` about observations, and the weights that it gives to remembered ticks.
+
+    The weight of a tick is that of its history under the state before an observation,
+    :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`, times
+    :math:`\varphi^{O\top}_t(\hat\Sigma_{OO}/n+\lambda I)^{-1}\varphi^O(o)`: summed over all
+    ticks with their next tests these are Boots & Gordon 2011, eq. 2 with eq. 7c.
+
+    Parameters
+    ----------
+    tpsr
+        The parameters.
+    observations
+        Features of observations.
+    table : (n, k)
+        Its product with a state gives the weights of histories.
+    features : (n, p)
+        Of the observations at the remembered ticks.
+
+    Attributes
+    ----------
+    weights : (n,)
+        Of the remembered ticks, at the last observation.
+
+    """
+
+    def __init__(
+        self, tpsr: Tpsr, observations: FeatureMap, table: Floats, features: Floats
+    ) -> None:
+        self._map = observations
+        self._belief = TpsrBelief(tpsr)
+        self._take(table, features)
+        self.start()
+
+    def _take(self, table: Floats, features: Floats) -> None:
+        self.table, self.features = table, features
+        self.weights = self.table @ self.state
+
+    @property
+    def tpsr(self) -> Tpsr:
+        """The parameters."""
+        return self._belief.tpsr
+
+    @property
+    def state(self) -> Floats:
+        """Belief (k,) before the next observation."""
+        state: Floats = self._belief.state
+        return state
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the last observation moved the belief."""
+        return self._belief.accepted
+
+    def start(self) -> None:
+        """Restart at the state on average."""
+        self._belief.start()
+        self.weights = self.table @ self.state
+
+    def update(self, observation: Floats) -> float:
+        """Take one observation (d,); return the evidence, see `TpsrBelief.update`."""
+        features = self._map.transform(observation[None])[0]
+        before = self.state
+        evidence = self._belief.update(features)
+        self.weights = self.table @ before
+        if self.accepted:
+            self.weights *= self.features @ (self.tpsr.inverse @ features)
+        return evidence
+
+    def skip(self, ticks: int) -> None:
+        """Move on by some ticks without observations, mathematics (6.3)."""
+        self._belief.skip(ticks)
+
+    def adopt(self, tpsr: Tpsr, move: Move, table: Floats, features: Floats) -> None:
+        """Continue with newer parameters and other remembered ticks, see `TpsrBelief.adopt`."""
+        self._belief.adopt(tpsr, move)
+        self._take(table, features)

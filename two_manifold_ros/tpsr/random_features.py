@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from scipy.fft import dct
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import check_count, check_points, refuse
@@ -199,6 +198,9 @@ class StructuredFourierFeatures:
 
     def transform(self, points: Floats) -> Floats:
         """Return the (n, size) features of (n, inputs) points, not too far out for a cosine."""
+        # A filter of a route, which loads this file as well, needs no SciPy.
+        from scipy.fft import dct  # noqa: PLC0415 - see above
+
         points = check_points(points, self.inputs)
         with np.errstate(over='ignore', invalid='ignore'):
             scaled = (points * (self.inputs**0.5 / self.bandwidth)).astype(self.phases.dtype)

@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.belief import Belief, Recollection, SHARE
+from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     fit_ridge,
@@ -30,7 +30,7 @@ from two_manifold_ros.hse_hmm.tables import (
 )
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.training.embeddings import embed, impute_positions, TPSR_STATES
+from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
     capped_mean,
     follow_held_out,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
-    from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.embeddings import Embeddings
@@ -74,8 +73,8 @@ windows each, it joins places far apart.
 
 MOST_COMPARED = 1_500
 """
-Ticks on which candidates are compared, and a TPSR is followed: 19 laps of it, more than an updater
-learns from. Twice as many take twice as long; half as many are few laps of each held-out block.
+Ticks on which candidates are compared. Twice as many take twice as long; half as many are few laps
+of each held-out block.
 """
 
 
@@ -266,7 +265,7 @@ class Fold:
 
 def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""
-    states = settings.states or (TPSR_STATES if settings.method == 'tpsr' else 40)
+    states = settings.states or 40
     ridge = (settings.ridge or 1.0) if settings.observation == 'ridge' else None
     return Candidate(
         states,
@@ -335,12 +334,14 @@ def _choose(
     usual = usual_candidate(settings)
     tried = _operators(usual, settings)
     many = NEIGHBOURS[1]
-    free = settings.method != 'tpsr' and settings.neighbours is None
-    if free and gains_by_neighbours(settings.kernel) and windows >= 10 * many:
+    if (
+        settings.neighbours is None
+        and gains_by_neighbours(settings.kernel)
+        and windows >= 10 * many
+    ):
         tried += _operators(replace(usual, neighbours=many), settings)
     best = _best(tried, score)
-    # Of a TPSR what its SVD puts last counts for little.
-    if settings.states is None and settings.method == 'spectral':
+    if settings.states is None:
         tried += [replace(best, states=states) for states in (20, 60)]
     return _best(tried, score)
 
@@ -373,84 +374,3 @@ def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
         for factor in factors
         for ridge in ridges
     ]
-
-
-def validate_left_out(
-    embeddings: Embeddings,
-    targets: Floats,
-    dataset: Dataset,
-    settings: TrainingSettings,
-) -> tuple[Candidate, Validation | str]:
-    """
-    Choose the bandwidth of a TPSR and calibrate it with each tick's surroundings left out.
-
-    Blocks that are held out have to be windows long, and of two or three laps that leaves nothing
-    to learn from. Here everything is learned from; but the position at a tick is read from what
-    was remembered at least a window before or after it, as another lap would be read. On the
-    followed drives of the gauntlet ellipses of 68 % then hold 64 to 94 % (valid ticks). Were
-    those ticks left out of the belief as well, too little would be left of its weights: they
-    would hold 66 to 100 %, and sixty per cent of the indoor car's positions would be withheld.
-
-    The targets of the training ticks, (n, c, 2), are read from and judged by. Returned is what
-    `cross_validate` returns.
-    """
-    lost_m = lost_error(dataset.tracks)
-    usual = usual_candidate(settings)
-    # Those that are compared differ in the observation operator alone.
-    fitted = fit_filter(embeddings, targets, usual, settings.readout)
-    warm_start = embeddings.warm_start(fitted.directions)
-    runs: dict[Candidate, tuple[Floats, Floats]] = {}
-
-    def score(candidate: Candidate) -> float:
-        if candidate not in runs:
-            operator = make_operator(embeddings.observations, candidate)
-            other = replace(fitted, operator=operator)
-            runs[candidate] = _run_left_out(embeddings, other, warm_start, targets)
-        score_m = capped_mean(squared_distances(runs[candidate][0]), lost_m)
-        return score_m if np.isfinite(score_m) else lost_m
-
-    best = _best(_operators(usual, settings), score)
-    errors, covariances = runs[best]
-    if not np.isfinite(errors).any():
-        return usual, 'no place of the route was met twice, apart from its own lap'
-    factors, _ = calibration_factors(errors, covariances)
-    judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
-    factors = tempered(factors, judged / dataset.window)
-    rows = [asdict(each) | {'score_m': score(each)} for each in runs]
-    for row in rows:
-        del row['neighbours']  # it has no graph
-    return best, Validation(tuple(rows), judged, score(best), lost_m, factors)
-
-
-def _run_left_out(
-    embeddings: Embeddings, fitted: FittedFilter, warm_start: Extension, targets: Floats
-) -> tuple[Floats, Floats]:
-    """Return errors (m, c, 2) and covariances (m, c, 2, 2) at the newest training ticks."""
-    ticks, pasts = embeddings.training.ticks, embeddings.training.pasts
-    observations, begin = embeddings.observations, max(len(ticks) - MOST_COMPARED, 0)
-    rows = itertools.islice(pasts.distance_rows(), begin, None)
-    near = np.zeros(len(ticks), dtype=np.bool_)
-
-    def remind(belief: Belief, _: Floats) -> None:
-        index, squared = next(rows)
-        near[:] = np.abs(ticks - ticks[index]) < pasts.width
-        # Where the newest window puts it, from other laps alone.
-        remembered = warm_start.transform(np.where(near, np.inf, squared))
-        if remembered is not None:
-            belief.state[1:] += SHARE * (remembered - belief.state[1:])
-
-    def read(weights: Floats, state: Floats) -> tuple[Floats, Floats]:
-        return fitted.readout.read(np.where(near, 0.0, weights), state)
-
-    belief = Belief(fitted.tables, fitted.operator)
-    seams = begin + 1 + np.flatnonzero(np.diff(ticks[begin:]) != 1)
-    runs = follow_held_out(
-        lambda seen: run_closed_loop(belief, seen, read, remind),
-        [
-            (observations[first:last], targets[first:last])
-            for first, last in itertools.pairwise([begin, *seams.tolist(), len(ticks)])
-        ],
-        pasts.width,
-    )
-    errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
-    return errors, covariances

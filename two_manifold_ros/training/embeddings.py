@@ -3,9 +3,8 @@
 """
 Embed past and future windows: the expensive part of a training.
 
-From the embeddings the tables of an HMM of any number of states follow at once, either through a
-manifold learner and a coupling of two manifolds, or through random features and the online
-spectral algorithm of Boots and Gordon (2011).
+From the embeddings, by a manifold learner, and a coupling of the two manifolds the tables of an
+HMM of any number of states follow at once.
 
 Unknown positions of training ticks are estimated from the windows around them.
 """
@@ -14,47 +13,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
-from two_manifold_ros.hse_hmm.tables import build_tables, stabilised, Tables
+from two_manifold_ros.hse_hmm.tables import build_tables, Tables
 from two_manifold_ros.hse_hmm.two_manifold import (
     shared_directions,
     SharedDirections,
-    SMALLEST_RATIO,
 )
-from two_manifold_ros.manifold.affinity import median_distance
-from two_manifold_ros.manifold.diffusion_map import Transition
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
 from two_manifold_ros.ticks.rest import longest_stuck
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
-from two_manifold_ros.tpsr.features import WithConstant
-from two_manifold_ros.tpsr.random_features import fourier_features
-from two_manifold_ros.tpsr.thin_svd import ThinSvd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-TPSR_STATES = 80
-"""
-States of a TPSR where no number is given.
-
-Chosen among 40, 80 and 110 on parts left out, errors fall by a third on rc_car and rise by half on
-the car on 4 km, see docs/experiments.md.
-"""
 
 
 @dataclass(frozen=True)
@@ -100,17 +83,10 @@ def embed(
     """
     series, begins = lay_end_to_end(observations)
     training = find_training_ticks(series, begins, window)
-    count, fewest = len(training.ticks), 50
-    if count < fewest:
-        msg = (
-            f'only {count} ticks have a whole window of {window} ticks before and after them; '
-            f'at least {fewest} are needed: record longer or shorten --window'
-        )
-        raise InputError(msg)
+    check_count(training)
+    count = len(training.ticks)
     if settings.states == 0:
         return WindowsAlone(series, begins, training, ())
-    if settings.method == 'tpsr':
-        return _embed_by_features(series, begins, training, settings.states or TPSR_STATES)
     learner = make_learner(
         settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
     )
@@ -128,6 +104,17 @@ def embed(
         past.extension,
         settings.coupling,
     )
+
+
+def check_count(training: TrainingTicks) -> None:
+    """Refuse training ticks that are too few to learn anything from."""
+    count, fewest, window = len(training.ticks), 50, training.pasts.width
+    if count < fewest:
+        msg = (
+            f'only {count} ticks have a whole window of {window} ticks before and after them; '
+            f'at least {fewest} are needed: record longer or shorten --window'
+        )
+        raise InputError(msg)
 
 
 class WindowsAlone(Embeddings):
@@ -179,118 +166,6 @@ class ManifoldEmbeddings(Embeddings):
         wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
         linear = np.linalg.solve(normal, wanted)
         return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
-
-
-@dataclass(frozen=True)
-class TpsrEmbeddings(Embeddings):
-    r"""
-    Histories and tests of a TPSR in the singular directions of their covariance.
-
-    Coordinates of the features of past, future and shifted windows, (n, r) each: of histories in
-    the right singular vectors, of the others in the left ones, the largest value first.
-    """
-
-    histories: Floats
-    tests: Floats
-    shifted: Floats
-    singular_values: Floats
-
-    def directions(self, states: int) -> SharedDirections:
-        r"""
-        Return the maps to at most k states, whose first coordinate is the constant.
-
-        With H, T of the leading k directions the weights that a state implies are
-        :math:`\omega = H (T^\top H)^+ b`, and :math:`1^\top H (T^\top H)^+` is the normaliser
-        :math:`b_\infty` of Boots & Gordon 2011, eq. 7. The other coordinates are those across it.
-        """
-        # The first one is that of the constant.
-        values = self.singular_values
-        kept = 1 + int(np.count_nonzero(values[1:] > SMALLEST_RATIO * values[1]))
-        # Three training ticks for each state, as for each coordinate of an embedding.
-        kept = min(states, kept, len(self.tests) // 3)
-        tests, histories = self.tests[:, :kept], self.histories[:, :kept]
-        responses = np.linalg.pinv(tests.T @ histories)
-        normaliser = histories.sum(axis=0) @ responses
-        across = np.linalg.svd(normaliser[None])[2][1:]
-        # Back from (constant, across) to coordinates of tests.
-        both = np.vstack([normaliser, across])
-        mean = tests.mean(axis=0) / float(normaliser @ tests.mean(axis=0))
-        back = np.linalg.inv(both)
-        back[:, 0] = mean
-        past_map = responses @ back
-        future_map = both.T.copy()
-        future_map[:, 1:] -= np.outer(normaliser, across @ mean)
-        return SharedDirections(future_map, past_map, values[1:kept])
-
-    def tables(self, directions: SharedDirections) -> Tables:
-        """Return the tables of the belief, which are those of the HMM."""
-        weights = self.histories[:, : len(directions.past_map)] @ directions.past_map
-        states = _sampled_states(self.shifted, directions)
-        return Tables(weights, stabilised(weights, states))
-
-    def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map to the mean state of the windows near, as many as in an eigenmap."""
-        states = _sampled_states(self.tests, directions)
-        neighbours = min(30, len(states) - 1)
-        radii = self.training.pasts.neighbours(neighbours)[1][:, -1]
-        response = Transition(
-            float(np.sqrt(np.median(radii))), neighbours, radii, np.ones(len(radii))
-        )
-        return Extension(response, states[:, 1:].copy(), np.zeros(states.shape[1] - 1))
-
-
-def _sampled_states(tests: Floats, directions: SharedDirections) -> Floats:
-    """Return the (n, k) states that tests (n, r) are samples of, the constant first."""
-    states = tests[:, : len(directions.future_map)] @ directions.future_map
-    sums = states[:, :1]
-    # Usually the weights that a state implies sum to 1.
-    sound = sums[:, 0] > 0.2
-    states = np.where(sound[:, None], states / np.where(sound[:, None], sums, 1.0), 0.0)
-    states[:, 0] = 1.0
-    return states
-
-
-def _embed_by_features(
-    series: Floats, begins: Ints, training: TrainingTicks, states: int
-) -> TpsrEmbeddings:
-    """Learn a TPSR in one pass over the training ticks, Boots & Gordon 2011, eq. 8c-e."""
-    count = len(training.ticks)
-    # Fewer features than in the slot-car experiment of the paper, 25,000, so that a tick takes
-    # little of a robot. With a bandwidth of 1.0 median distances the followed drives of ridge_car
-    # and tram err 1.7 times as much, the kart .8 times.
-    bandwidth = 0.7 * median_distance(training.pasts)
-    length = training.pasts.width * len(series)
-    features = WithConstant(fourier_features(length, 1000, bandwidth, 0))
-    # What an update of a thin SVD cuts off is lost for good, so some directions are kept spare.
-    svd = ThinSvd(features.size, features.size, states + 30)
-    # Ticks share one update to save time: see `./run bench online`. An old one counts 1/e after
-    # thirty laps of 80 ticks.
-    folded, memory_ticks = 32, 2400
-    for begin, end in itertools.pairwise([*range(0, count, folded), count]):
-        chosen = np.arange(begin, end)
-        svd.fold(
-            features.transform(training.futures.rows(training.own[chosen])),
-            features.transform(training.pasts.rows(chosen)),
-            np.ones(len(chosen)),
-            float(np.exp(-len(chosen) / memory_ticks)),
-        )
-    svd.settle()
-    futures = _coordinates(features, training.futures, svd.left)
-    histories = _coordinates(features, training.pasts, svd.right)
-    tests, shifted = futures[training.own], futures[training.shifted]
-    values = svd.values / svd.values[0]
-    return TpsrEmbeddings(series, begins, training, (), histories, tests, shifted, values)
-
-
-def _coordinates(features: WithConstant, windows: WindowSet, directions: Floats) -> Floats:
-    """Return the coordinates (n, r) of windows along (r, D) directions of their features."""
-    at_once = 1024  # windows: 8 MB of features, however long a drive is
-    parts = [
-        features.transform(windows.rows(np.arange(begin, min(begin + at_once, len(windows)))))
-        @ directions.T
-        for begin in range(0, len(windows), at_once)
-    ]
-    return np.concatenate(parts)
 
 
 def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:

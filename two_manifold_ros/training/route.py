@@ -140,7 +140,15 @@ def train_route(
         validation = replace(calibrated, table=(row,))
     chosen = {**likelihood, 'states': states.shape[1], 'neighbours': neighbours}
     summary = summarise(
-        recordings, dataset, settings, embeddings, directions, chosen, validation, drives
+        recordings,
+        dataset,
+        settings,
+        embeddings.notes,
+        len(embeddings.training.ticks),
+        directions.singular_values,
+        chosen,
+        validation,
+        drives,
     )
     progress('following each part of the drives on the map of the others', 1.0)
     fields = head_fields(recordings, dataset, settings)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Train the spectral filter, or a TPSR."""
+"""Train the spectral filter."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from two_manifold_ros.training.cross_validation import (
     cross_validate,
     fit_filter,
     training_states,
-    usual_candidate,
-    validate_left_out,
 )
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
 
 
@@ -41,19 +38,15 @@ def train_spectral(
     drives: Sequence[PositionReport],
 ) -> Model:
     """
-    Train the spectral filter, or a TPSR.
+    Train the spectral filter.
 
-    For the former, choices not given are made on held-out blocks, and then everything is learned
-    from all of the recordings. A TPSR is learned from everything first, and then followed with the
-    surroundings of each tick left out of its read-out. Both calibrate the covariances.
+    Choices not given are made on held-out blocks, on which the covariances are calibrated too;
+    then everything is learned from all of the recordings.
     """
     dataset = driving_dataset(recordings, settings)
-    candidate = usual_candidate(settings)
-    validation: Validation | str = ''
-    if settings.method != 'tpsr':
-        candidate, validation = cross_validate(
-            dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
-        )
+    candidate, validation = cross_validate(
+        dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
+    )
     progress('learning from everything', 0.5)
     embeddings = embed(dataset.observations, dataset.window, settings, candidate.neighbours)
     if settings.imputes_positions:
@@ -61,8 +54,6 @@ def train_spectral(
     ticks = embeddings.training.ticks
     targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
     check_horizons(targets, settings)
-    if settings.method == 'tpsr':
-        candidate, validation = validate_left_out(embeddings, targets, dataset, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
     novelty = novelty_anchors(pasts, spliced=settings.readout != 'ridge')
@@ -75,7 +66,15 @@ def train_spectral(
     tables, readout = fitted.tables, fitted.readout
     chosen = asdict(candidate)
     summary = summarise(
-        recordings, dataset, settings, embeddings, fitted.directions, chosen, validation, drives
+        recordings,
+        dataset,
+        settings,
+        embeddings.notes,
+        len(ticks),
+        fitted.directions.singular_values,
+        chosen,
+        validation,
+        drives,
     )
     radius = spectral_radius(transition(tables.weights, tables.states))
     summary['spectral_radius'] = round(radius, 9)

@@ -22,11 +22,9 @@ from two_manifold_ros.recordings.recording import check_one_plane
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.embeddings import Embeddings
     from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
@@ -109,19 +107,23 @@ def summarise(
     recordings: Sequence[Recording],
     dataset: Dataset,
     settings: TrainingSettings,
-    embeddings: Embeddings,
-    directions: SharedDirections,
+    embedding_notes: Sequence[str],
+    training_ticks: int,
+    values: Floats,
     chosen: dict[str, float | None],
     validation: Validation | str,
     drives: Sequence[PositionReport],
 ) -> dict[str, Any]:
-    """Summarise a training of any method, its choices by name, and its validation as JSON."""
+    """
+    Summarise a training of any method, its choices by name, and its validation as JSON.
+
+    ``values`` are the singular values of the states but that of the constant.
+    """
     validated = None if isinstance(validation, str) else validation
-    values = directions.singular_values
     states = 1 + len(values)
     lap_s = median_lap_s(drives)
     notes = [note for recording in recordings for note in recording.notes]
-    notes += embeddings.notes
+    notes += embedding_notes
     notes += [
         left_out_sentence(each.left_out, each.timing.count, each.topic)
         for each in drives
@@ -147,7 +149,7 @@ def summarise(
         'lap_s': None if lap_s is None else round(lap_s, 3),
         'position_lag': lag_summary(recordings, drives),
         'segments': len(dataset.segments),
-        'training_ticks': len(embeddings.training.ticks),
+        'training_ticks': training_ticks,
         'samples': dict(dataset.counts),
         'method': settings.method,
         'chosen': chosen,

@@ -22,6 +22,7 @@ from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.spectral import train_spectral
 from two_manifold_ros.training.summary import check_streams, measure_drives
+from two_manifold_ros.training.tpsr import train_tpsr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.tpsr import LearnedTpsr
 
 
 def train_model(
@@ -58,13 +60,26 @@ def train_model(
         If the recordings cannot be trained on.
 
     """
+    return learn_model(recordings, settings, progress, drives)[0]
+
+
+def learn_model(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    progress: Callable[[str, float], None] = lambda *_: None,
+    drives: Sequence[PositionReport] | None = None,
+) -> tuple[TrainedModel, LearnedTpsr | None]:
+    """Do as `train_model`; return also what can go on learning, which a TPSR can alone."""
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
     settings = with_time_scales(recordings, settings)
     if settings.method == 'route':
-        return train_route(recordings, settings, progress, drives)
-    return train_spectral(recordings, settings, progress, drives)
+        return train_route(recordings, settings, progress, drives), None
+    if settings.method == 'tpsr':
+        learned = train_tpsr(recordings, settings, progress, drives)
+        return learned.model, learned
+    return train_spectral(recordings, settings, progress, drives), None
 
 
 def with_time_scales(

@@ -38,6 +38,7 @@ from two_manifold_ros.training.held_out import (
 )
 from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.summary import measure_drives, median_lap_s
+from two_manifold_ros.training.tpsr import TpsrFold
 from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
+    AnyFold: TypeAlias = Fold | RouteFold | TpsrFold
+
 
 ORDER = {
     'route': ('sharpness', 'persistence', 'rate_hz'),
@@ -56,7 +59,7 @@ ORDER = {
         'bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel', 'readout',
         'observation', 'ridge', 'coupling', 'dimension',
     ),
-    'tpsr': ('bandwidth_factor', 'states', 'window', 'rate_hz', 'observation', 'ridge'),
+    'tpsr': ('bandwidth_factor', 'states', 'window', 'rate_hz', 'ridge'),
 }  # fmt: skip
 """Settings tuned, by method: those that matter most first, after those cheapest to try."""
 
@@ -219,7 +222,7 @@ class TrialBench:
         fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
         self._blocks = len(held)
         self._lost_m = lost_error([segment.positions for segment in fit or held])
-        self._prepared: tuple[TrainingSettings, Fold | RouteFold, list[Ints]] | None = None
+        self._prepared: tuple[TrainingSettings, AnyFold, list[Ints]] | None = None
 
     def __call__(self, settings: TrainingSettings) -> Outcome:
         """Return the errors of settings that leave nothing to be chosen, or why there are none."""
@@ -244,7 +247,7 @@ class TrialBench:
         ]
         return Trial(score_m, of_laps)
 
-    def _prepare(self, settings: TrainingSettings) -> tuple[Fold | RouteFold, list[Ints]]:
+    def _prepare(self, settings: TrainingSettings) -> tuple[AnyFold, list[Ints]]:
         """Return the fold, that of the last trial where only what is cheap differs."""
         cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
         fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
@@ -261,7 +264,8 @@ class TrialBench:
                 )
                 raise InputError(msg)
             laps = [self._held_time.laps_of(block, dataset.period_ns) for block in held]
-            kind = RouteFold if settings.method == 'route' else Fold
+            kinds: dict[str, type[AnyFold]] = {'route': RouteFold, 'tpsr': TpsrFold}
+            kind = kinds.get(settings.method, Fold)
             self._prepared = expensive, kind(fit, held, dataset, expensive), laps
         return self._prepared[1:]
 
