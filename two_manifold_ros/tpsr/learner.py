@@ -164,10 +164,9 @@ class Learner(ABC, Generic[AnySvd]):
         """Number of samples that wait for the next fold."""
         return len(self._waiting)
 
-    @property
     @abstractmethod
-    def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
+    def moments(self, states: int) -> Floats:
+        """Return a copy of the (p + 1, k, k) third moments in its leading k directions."""
 
     @abstractmethod
     def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
@@ -259,7 +258,7 @@ class Learner(ABC, Generic[AnySvd]):
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
         states = self._count_states()
-        return self.moments[-1, :states, :states] / self.svd.values[:states]
+        return self.moments(states)[-1] / self.svd.values[:states]
 
     def parameters(self) -> Tpsr:
         """
@@ -277,10 +276,12 @@ class Learner(ABC, Generic[AnySvd]):
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]
         start, sums = self.svd.right_coordinates(ends)[:, :states]
+        operators = self.moments(states)
+        operators /= values
         return make_parameters(
             values * start,
             sums / values,
-            self.moments[:, :states, :states] / values,
+            operators,
             self.covariance.inverse,
             self.weight,
             self.test_square,
@@ -318,14 +319,16 @@ class OnlineLearner(Learner[ThinSvd]):
         none = np.zeros((0, 0))
         self._last = np.zeros((0, tests)), np.zeros((0, observations)), none
 
-    @property
-    def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in its bases."""
+    def moments(self, states: int) -> Floats:
+        """Return a copy of the (p + 1, k, k) third moments in its leading k directions."""
+        moments = self.tensor.moments[:, :states, :states].copy()
         next_tests, observations, histories = self._last
-        slices = np.append(observations, np.ones((len(observations), 1)), axis=1)
-        moments: Floats = self.tensor.moments + np.einsum(
-            'no,nt,nh->oth', slices, self.svd.coordinates(next_tests), histories
-        )
+        for test, seen, history in zip(
+            self.svd.coordinates(next_tests), observations, histories, strict=True
+        ):
+            moments += np.multiply.outer(
+                np.append(seen, 1.0), np.outer(test[:states], history[:states])
+            )
         return moments
 
     def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
@@ -349,6 +352,6 @@ class OnlineLearner(Learner[ThinSvd]):
         left, right = other.svd.left, other.svd.right
         self.tensor.move(self.svd.fold(left, right, other.svd.values))
         move = Move(self.svd.left @ left.T, self.svd.right @ right.T)
-        self.tensor.absorb(other.moments, move)
+        self.tensor.absorb(other.moments(len(other.svd.values)), move)
         next_tests, observations, _ = self._last
         self._last = next_tests[:0], observations[:0], np.zeros((0, len(self.svd.values)))

@@ -95,7 +95,7 @@ def make_parameters(
     return Tpsr(
         start=start / whole,
         normaliser=normaliser,
-        operators=operators[:-1].copy(),
+        operators=operators[:-1],
         inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
         # With 10 % for noise: with 100 % the few states in between, which are no means of
