@@ -5,8 +5,7 @@ The experiment ``slot-car-online``: the online TPSR beside the HSE-HMM that it a
 
 Boots & Gordon (2011), Fig. 2: 3,000 measurements of a slot car at 10 Hz. All models filter the
 test part and predict the measurement by the same linear functional, the mean over training ticks
-weighted as the state implies. Ridges decide whether a filter is stable; each is chosen in closed
-loop on the last quarter of the training part.
+weighted as the state implies. Ridges are chosen in closed loop on the end of the training part.
 """
 
 from __future__ import annotations
@@ -138,10 +137,9 @@ class StreamLearner:
     """
     Learns a stream of measurements tick by tick, in constant memory.
 
-    Each tick's window is turned into features once, and is a test, then a next test and a
-    history as it gets older. The (n, d) observations of ``warm_up`` settle the bandwidths by the
-    median trick, and the seed draws the features. No horizon is beyond the window, so all are
-    known when a test is.
+    Each tick's window is turned into features, drawn by the seed, once, and is a test, then a next
+    test and a history. The (n, d) observations of ``warm_up`` settle the bandwidths by the median
+    trick. No horizon is beyond the window, so all are known when a test is.
     """
 
     def __init__(
@@ -255,7 +253,7 @@ class Protocol:
         Nothing is predicted beyond one window, since each test ends there.
         """
         horizons = min(cls.horizons, window)
-        # Of a short test part three quarters of what the horizons leave are filtered.
+        # Three quarters of what the horizons leave are filtered.
         longest = min(cls.longest, int(0.75 * (ticks - horizons)))
         return cls(longest * cls.shortest // cls.longest, longest, horizons)
 
@@ -306,11 +304,10 @@ class Course:
 
     def choose(self, candidates: dict[float, Forecaster]) -> float:
         """Return the name of the candidate with the least mean error on the test part."""
-        means = {
-            name: float(self.protocol.errors(forecaster, self.test).mean())
-            for name, forecaster in candidates.items()
-        }
-        return min(means, key=lambda name: means[name])
+        return min(
+            candidates,
+            key=lambda name: float(self.protocol.errors(candidates[name], self.test).mean()),
+        )
 
 
 def make_course(recording: Recording, training_share: float) -> Course:
@@ -346,8 +343,8 @@ def make_course(recording: Recording, training_share: float) -> Course:
     observations = channels.standardise(longest.values)
     rate_hz = 1e9 / period
     window = min(round(15.0 * rate_hz), int(0.1 * split))
-    name = Path(recording.name).name
-    return Course(name, observations[:split], observations[split:], rate_hz, window)
+    parts = observations[:split], observations[split:]
+    return Course(Path(recording.name).name, *parts, rate_hz, window)
 
 
 @dataclass(frozen=True)
@@ -451,8 +448,7 @@ def claims_of(outcome: Outcome, limit: float) -> list[Claim]:
     means = {model: float(curve.mean()) for model, curve in curves.items()}
     ratios = curves['online'] / curves['hse']
     worst = f'error online / HSE-HMM, largest of {len(ratios)} horizons'
-    same, below = 'Fig. 2B: 1', 'Fig. 2B: below 1'
-    online = means['online']
+    same, below, online = 'Fig. 2B: 1', 'Fig. 2B: below 1', means['online']
     claims = [
         at_most(f'{name}: {what}', paper, ours, most)
         for what, paper, ours, most in (
@@ -463,8 +459,8 @@ def claims_of(outcome: Outcome, limit: float) -> list[Claim]:
         )
     ]
     if len(outcome.parts) > 1:
-        each = sorted(part.ratio for part in outcome.parts)
-        ours = f'{claims[1].ours} ({each[0]:.3g} to {each[-1]:.3g} of {len(each)} cars)'
+        least, *_, most = sorted(part.ratio for part in outcome.parts)
+        ours = f'{claims[1].ours} ({least:.3g} to {most:.3g} of single cars)'
         claims[1] = replace(claims[1], ours=ours)
     return claims
 
