@@ -143,7 +143,11 @@ class SharedDirections:
 
 
 def shared_directions(
-    future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
+    future: Floats,
+    past: Floats,
+    rank: int,
+    coupling: str = 'cross-covariance',
+    least: float = SMALLEST_RATIO,
 ) -> SharedDirections:
     """
     Couple the centred embeddings of future and past windows.
@@ -153,9 +157,11 @@ def shared_directions(
     future : (n, m_F), past : (n, m_P)
         Centred coordinates; row i of both belongs to the same training tick.
     rank
-        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
+        Directions wanted.
     coupling
-        One of ``COUPLINGS`` of ``couplings``, the future being the first.
+        One of ``COUPLINGS``, the future being the first.
+    least
+        Singular value, relative to the first, below which directions are left out.
 
     Raises
     ------
@@ -167,7 +173,7 @@ def shared_directions(
     if not values[0] > 0.0:
         msg = 'past and future windows share nothing; record while the vehicle drives'
         raise InputError(msg)
-    keep = min(rank, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
+    keep = min(rank, int(np.count_nonzero(values > least * values[0])))
     future_map, values = future_map[:, :keep], values[:keep]
     if coupling == 'gram-product':
         # Its directions of the past belong to another product; the smallest regression does it.
