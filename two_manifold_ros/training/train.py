@@ -24,7 +24,7 @@ from two_manifold_ros.training.spectral import train_spectral
 from two_manifold_ros.training.summary import check_streams, measure_drives
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.head import TrainedModel
@@ -240,14 +240,17 @@ stands in docs/reproduce/slot-car.md.
 """
 
 
-def paper_settings(asked: TrainingSettings, recordings: Sequence[Recording]) -> TrainingSettings:
+def paper_settings(
+    asked: TrainingSettings, recordings: Sequence[Recording], given: Collection[str] = ()
+) -> TrainingSettings:
     """
-    Return the settings asked for with all that the paper settles.
+    Return the settings asked for with all that the paper settles, but for those ``given`` by name.
 
     Without a window asked for they get the paper's 150 ticks where the recordings are long enough
     for a training with validation, else the usual one, at the usual rate.
     """
-    settings = replace(asked, **PAPER)
+    settled = {name: value for name, value in PAPER.items() if name not in given}
+    settings = replace(asked, **settled)
     if asked.window is not None:
         return settings
     # The training reports defects of the recordings.
