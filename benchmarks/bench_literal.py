@@ -16,7 +16,6 @@ docs/write_pages.py takes the tables of docs/reproduce/slot-car.md.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from functools import lru_cache
 import json
@@ -29,10 +28,11 @@ from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.experiments import slot_car
 from two_manifold_ros.hse_hmm.belief import SMALLEST_EVIDENCE
 from two_manifold_ros.hse_hmm.readout import fit_ridge, training_targets
 from two_manifold_ros.hse_hmm.tables import build_tables, gaussian_kernel, RidgeKernel, transition
-from two_manifold_ros.hse_hmm.two_manifold import shared_directions, SMALLEST_RATIO
+from two_manifold_ros.hse_hmm.two_manifold import couple, shared_directions, SMALLEST_RATIO
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -223,8 +223,11 @@ def run(car: int, kernel: str, case: Case) -> tuple[Floats, float]:
     training, _, tracks = ticks_of(car, case)
     graph = () if kernel == KERNELS['manifold'] else ('neighbours', 'graph')
     past, own, shifted = embedded(car, kernel, usual(case, *FILTER, *graph))
-    least = SMALLEST_RATIO if case.cut else 1e-13
-    directions = shared_directions(own, past, case.directions, case.coupling, least)
+    wanted = case.directions
+    if case.cut:
+        _, values, _ = couple(own, past, case.coupling)
+        wanted = min(wanted, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
+    directions = shared_directions(own, past, wanted, case.coupling)
     tables = build_tables(past, shifted, directions, stable=case.stable)
     others = (name for name in (*FILTER, *GRAPH) if name not in {'bandwidth', 'ridge'})
     factors, count = factors_of(car, usual(case, *others))
@@ -270,6 +273,24 @@ def measured(car: int, case: Case, *, rivals: bool) -> dict[str, float | None]:
                 scores = [score.all.rmse_m for score in result.scores[1:]]
                 found[result.name] = float(np.mean([each for each in scores if each is not None]))
     return {name: round(value, 6) for name, value in found.items()}
+
+
+def compared(car: int) -> dict[str, Any]:
+    """
+    Return what `reproduce slot-car` finds on a car, by method.
+
+    The mean error over the horizons, that at every tenth, and the RMSE of positions read linearly
+    from the states where the car is followed and on the training ticks, metres.
+    """
+    found: dict[str, Any] = {}
+    comparison = slot_car.compare_on(car, SLOT_CAR, lambda *_: None)
+    for result in comparison.results:
+        errors = [score.all.rmse_m or np.nan for score in (result.scores or ())[1:]]
+        each = {'error': float(np.mean(errors)), 'at': [errors[0], *errors[9::10]]}
+        if result.linear is not None and result.learned_m is not None:
+            each |= {'followed': comparison.reading_rmse_m(result), 'learned': result.learned_m}
+        found[result.name] = {name: np.round(value, 5).tolist() for name, value in each.items()}
+    return found
 
 
 def changed(base: Case, **changes: tuple[Any, ...]) -> dict[str, Case]:

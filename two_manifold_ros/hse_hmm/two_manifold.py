@@ -147,7 +147,6 @@ def shared_directions(
     past: Floats,
     rank: int,
     coupling: str = 'cross-covariance',
-    least: float = SMALLEST_RATIO,
 ) -> SharedDirections:
     """
     Couple the centred embeddings of future and past windows.
@@ -157,11 +156,9 @@ def shared_directions(
     future : (n, m_F), past : (n, m_P)
         Centred coordinates; row i of both belongs to the same training tick.
     rank
-        Directions wanted.
+        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
     coupling
         One of ``COUPLINGS``, the future being the first.
-    least
-        Singular value, relative to the first, below which directions are left out.
 
     Raises
     ------
@@ -173,6 +170,8 @@ def shared_directions(
     if not values[0] > 0.0:
         msg = 'past and future windows share nothing; record while the vehicle drives'
         raise InputError(msg)
+    # Those of a product of Gram matrices are of the order of squares.
+    least = SMALLEST_RATIO ** (2 if coupling == 'gram-product' else 1)
     keep = min(rank, int(np.count_nonzero(values > least * values[0])))
     future_map, values = future_map[:, :keep], values[:keep]
     if coupling == 'gram-product':

@@ -157,7 +157,7 @@ class ManifoldEmbeddings(Embeddings):
 
     Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
     with the mean of the future ones. The extension gives those of any past window. Where it is not
-    guarded, directions of any strength are kept, and growing modes as they are.
+    guarded, growing modes stay as they are.
     """
 
     past: Floats
@@ -169,9 +169,7 @@ class ManifoldEmbeddings(Embeddings):
 
     def directions(self, states: int) -> SharedDirections:
         """Return the directions that both manifolds share."""
-        # Without guards only what is rounding: the squares of float64's.
-        least = SMALLEST_RATIO if self.guarded else 1e-13
-        return shared_directions(self.future, self.past, states - 1, self.coupling, least)
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
 
     def tables(self, directions: SharedDirections) -> Tables:
         """Return the tables of the HMM."""
