@@ -389,7 +389,7 @@ class TwoSubspaceKernelPCA(TwoViews):
     :math:`\hat\Sigma_{XY} = \tfrac1n \Phi H \Upsilon^\top` are :math:`\lambda_i^{-1/2} \Phi H v_i`
     with :math:`C_Y C_X v_i = \lambda_i v_i`. They are found from explicit features of the kernels,
     which is exact if ``rank`` is n - 1 or more and n is no more than 2,000, the landmarks that
-    features are made of; of a Gaussian kernel, but for the smallest eigenvalue of its matrix.
+    features are made of.
 
     Parameters
     ----------
