@@ -56,7 +56,7 @@ def test_one_line_for_a_claim_and_a_picture(calls, tmp_path, reproduce):
     picture = tmp_path / 'a' / 'b' / 'video.png'
     assert picture.exists()
     assert output.endswith(f'The picture is {picture}.\n')
-    assert calls == [('video', {'quick': False})]
+    assert calls == [('video', {'quick': False, 'seed': 0})]
 
 
 def test_all_go_on_after_a_failure_which_is_in_the_status(calls, tmp_path, reproduce):
@@ -131,6 +131,11 @@ def test_recordings_reach_the_experiment_that_takes_them(calls, slot_car_bag, re
     assert recording.positions is None
 
 
+def test_every_experiment_gets_the_set_of_draws(calls, reproduce):
+    reproduce('all', '--quick', '--seed', '7')
+    assert [given['seed'] for _, given in calls] == [7] * len(EXPERIMENTS)
+
+
 def test_list_as_json(command):
     assert command.json('reproduce', '--list')['experiments'] == [
         {'name': each.name, 'shows': each.shows, 'paper': each.paper} for each in EXPERIMENTS
@@ -142,6 +147,7 @@ def test_list_as_json(command):
     [
         ('', 'name an experiment; see two-manifold reproduce --list'),
         ('hamster', 'there is no experiment hamster'),
+        ('video --seed -1', 'counts sets of draws from 0 on'),
         ('video some_bag', 'video takes no recordings; leave out some_bag'),
         ('slot-car-online --imu-topic /imu', 'none is given'),
         ('slot-car-online no_such_bag', 'no_such_bag does not exist'),

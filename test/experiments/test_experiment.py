@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims and how they pass, and what an experiment is called with."""
 
+from functools import partial
 import math
 from pathlib import Path
 import subprocess
@@ -19,6 +20,7 @@ from two_manifold_ros.experiments.experiment import (
     Experiment,
     EXPERIMENTS,
     experiments_named,
+    seeds_of_set,
 )
 
 
@@ -53,8 +55,12 @@ def test_only_one_that_takes_recordings_gets_them(tmp_path, monkeypatch):
     recording: Any = object()
     for takes in (False, True):
         experiment = Experiment('some-thing', '.', '.', 'some:shown', takes_recordings=takes)
-        assert experiment.run(tmp_path, lambda *_: None, quick=takes, recordings=[recording]) == []
-    assert calls == [{'quick': False}, {'quick': True, 'recordings': (recording,)}]
+        begin = partial(experiment.run, tmp_path, lambda *_: None, recordings=[recording])
+        assert begin(quick=takes, seed=3 * takes) == []
+    assert calls == [
+        {'quick': False, 'seed': 0},
+        {'quick': True, 'seed': 3, 'recordings': (recording,)},
+    ]
     assert (tmp_path / 'some-thing.png').exists()
 
 
@@ -90,6 +96,28 @@ def test_the_quick_form_passes(name, tmp_path):
     assert shares == sorted(shares)
     assert shares[0] == 0.0
     assert shares[-1] <= 1.0
+
+
+@every_name
+def test_a_seed_gives_its_draws_again_and_another_gives_others(name, tmp_path):
+    for package in ('matplotlib', 'sklearn', 'hmmlearn'):
+        pytest.importorskip(package)
+    (experiment,) = experiments_named(name)
+    values, pictures = [], []
+    for seed in (1, 1, 2):
+        claims = experiment.run(tmp_path, lambda *_: None, quick=True, seed=seed)
+        values.append([claim.value for claim in claims])
+        pictures.append((tmp_path / experiment.picture).read_bytes())
+    assert values[0] == values[1]
+    assert pictures[0] == pictures[1]
+    assert values[2] != values[0]
+    assert pictures[2] != pictures[0]
+
+
+def test_no_two_sets_of_draws_have_a_seed_in_common():
+    assert list(seeds_of_set(0, 5)) == [0, 1, 2, 3, 4]
+    drawn = [seed for each in range(7) for seed in seeds_of_set(each, 5)]
+    assert len(drawn) == len(set(drawn)) == 35
 
 
 def test_by_name_and_all():

@@ -53,6 +53,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--quick', action='store_true', help='in seconds, on less data and with wider limits'
     )
     parser.add_argument(
+        '--seed',
+        type=int,
+        default=0,
+        metavar='N',
+        help='set of random draws; no two sets have one in common (default: 0, as published)',
+    )
+    parser.add_argument(
         '--imu-topic', metavar='T', help='of the bags (default: the only one in each)'
     )
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
@@ -66,6 +73,9 @@ def run(args: Namespace) -> int:
     if args.name is None:
         msg = 'name an experiment; see two-manifold reproduce --list'
         raise InputError(msg)
+    if args.seed < 0:
+        msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
+        raise InputError(msg)
     chosen = experiments_named(args.name)
     _check_bags(args, chosen)
     # A missing package shows before anything is computed.
@@ -76,7 +86,9 @@ def run(args: Namespace) -> int:
     done: list[Attempt] = []
     for experiment in chosen:
         place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
-        begin = partial(experiment.run, folder, quick=args.quick, recordings=recordings)
+        begin = partial(
+            experiment.run, folder, quick=args.quick, seed=args.seed, recordings=recordings
+        )
         done.append(_attempt(experiment, begin, place))
         if not args.json:
             _print(done[-1])

@@ -28,9 +28,10 @@ Findings: TypeAlias = 'tuple[list[Claim], Figure]'
 """
 What the function of an experiment returns: its claims and its picture.
 
-It is called with a `Progress` and ``quick``, which asks for a small form for the test suite with
-limits to match; one that takes recordings also with ``recordings``. The same call returns the same
-claims and the same picture, made without pyplot.
+It is called with a `Progress`; with ``quick``, which asks for a small form for the test suite with
+limits to match; and with ``seed``, the number of a set of draws (`seeds_of_set`). One that takes
+recordings is called with ``recordings`` as well. The same call returns the same claims and the
+same picture, made without pyplot.
 """
 
 Axes: TypeAlias = Any
@@ -122,13 +123,19 @@ class Experiment:
         progress: Progress,
         *,
         quick: bool = False,
+        seed: int = 0,
         recordings: Sequence[Recording] = (),
     ) -> list[Claim]:
         """Run the experiment and write its picture as PNG: the same run writes the same bytes."""
         given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
-        claims, figure = self.load()(progress, quick=quick, **given)
+        claims, figure = self.load()(progress, quick=quick, seed=seed, **given)
         figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
         return claims
+
+
+def seeds_of_set(seed: int, count: int) -> range:
+    """Return the ``count`` seeds of a set of draws: no other set has one of them."""
+    return range(count * seed, count * (seed + 1))
 
 
 def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:

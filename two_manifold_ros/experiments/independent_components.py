@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from scipy.stats import spearmanr
 
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
+from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
 from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
 from two_manifold_ros.manifold.independent_components import (
@@ -138,7 +138,7 @@ class SquareSettings:
     bursts: Bursts
     epsilon: float = 0.005  # of the kernel
     share: float = 0.25  # of the points that are neighbours; the kernel is below 1e-3 beyond
-    draws: int = 5  # of points and bursts, with seeds from 0 on
+    draws: int = 5  # of points and bursts
     spectrum: float = 0.1  # relative distance of a line from where it should be, at most
     match: float = 0.98  # least correlation of a coordinate with the cosine of a variable
     place: float = 0.08  # largest RMS distance of a place in the square
@@ -159,15 +159,17 @@ class Draw:
     lines: Floats
 
 
-def _draw_all(settings: SquareSettings, observe: Map, progress: Progress, then: str) -> list[Draw]:
+def _draw_all(
+    settings: SquareSettings, observe: Map, seeds: range, progress: Progress, then: str
+) -> list[Draw]:
     """Find the independent coordinates of points behind a map, in every draw."""
     draws = []
-    for seed in range(settings.draws):
-        progress(f'draw {seed + 1} of {settings.draws}', seed / (settings.draws + 1))
+    for index, seed in enumerate(seeds):
+        progress(f'draw {index + 1} of {len(seeds)}', index / (len(seeds) + 1))
         x, found = _separate(seed, settings, observe, local_covariances, 0.5, 0.0)
         lines = lines_of(found.eigenvalues_, settings.epsilon)
         draws.append(Draw(x, found.embedding_, lines))
-    progress(then, settings.draws / (settings.draws + 1))
+    progress(then, len(seeds) / (len(seeds) + 1))
     return draws
 
 
@@ -204,14 +206,15 @@ def _ordinary_map(seen: Floats, density: float = 0.0) -> Floats:
     return DiffusionMap(2, 100, density).fit(PointSet(seen)).coordinates
 
 
-def run_square(progress: Progress, *, quick: bool) -> Findings:
+def run_square(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Recover the square behind a map of the plane, Figs. 1 to 4."""
     bursts = Bursts(200, 10, 0.01)  # the paper's, seen ten times on the way
     settings = small_square(bursts) if quick else SquareSettings(3_000, bursts)
-    draws = _draw_all(settings, mushroom, progress, 'maps that know no covariances')
+    seeds = seeds_of_set(seed, settings.draws)
+    draws = _draw_all(settings, mushroom, seeds, progress, 'maps that know no covariances')
     first, count = draws[0], f'{len(draws)} draws'
     isotropic, beltrami = (_ordinary_map(mushroom(first.x), density) for density in (0.0, 1.0))
-    _, published = _separate(0, settings, mushroom, _of_ends, 0.0, 1.0)
+    _, published = _separate(seeds[0], settings, mushroom, _of_ends, 0.0, 1.0)
     published_lines = lines_of(published.eigenvalues_, settings.epsilon)
     mixture = 'correlation with cos(pi x) after the best linear map'
     claims = [
@@ -307,12 +310,13 @@ def _draw_spectrum(axes: Axes, lines: Floats, published: Floats) -> None:
     axes.legend(fontsize='small')
 
 
-def run_sphere(progress: Progress, *, quick: bool) -> Findings:
+def run_sphere(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Recover the square behind a map to the sphere, Figs. 6 and 7."""
     # As many steps of .001 as the paper has paths of one such step.
     bursts = Bursts(100, 10, 0.01)
     settings = small_square(bursts) if quick else SquareSettings(2_000, bursts, match=0.97)
-    draws = _draw_all(settings, mushroom_on_sphere, progress, 'a map that knows no covariances')
+    seeds, then = seeds_of_set(seed, settings.draws), 'a map that knows no covariances'
+    draws = _draw_all(settings, mushroom_on_sphere, seeds, progress, then)
     first = draws[0]
     seen = mushroom_on_sphere(first.x)
     isotropic = _ordinary_map(seen)
@@ -358,7 +362,7 @@ class SlowSettings:
     recordings: int = 100
     points: int = 20  # taken from each recording
     way: int = 100  # longer steps between them
-    draws: int = 5  # sets of recordings, with seeds from 0 on
+    draws: int = 5  # sets of recordings
     neighbours: int = 100  # of both maps
     match: float = 0.95  # least rank correlation with the slow variable
     mixed: float = 0.8  # most of the isotropic map, in the mean over the draws
@@ -417,15 +421,15 @@ class Recorded:
         return self.stretches[:, self.stretches.shape[1] // 2]
 
 
-def run_slow_manifold(progress: Progress, *, quick: bool) -> Findings:
+def run_slow_manifold(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Find the slow variable with and without the covariances of short stretches."""
     settings, system = SlowSettings(), SlowSystem()
     if quick:
         settings = SlowSettings(recordings=200, points=3, draws=1)
     draws, aware, plain = [], [], []
-    for seed in range(settings.draws):
-        progress(f'draw {seed + 1} of {settings.draws}', seed / settings.draws)
-        recorded = system.record(settings, np.random.default_rng(seed))
+    for index, drawn in enumerate(seeds_of_set(seed, settings.draws)):
+        progress(f'draw {index + 1} of {settings.draws}', index / settings.draws)
+        recorded = system.record(settings, np.random.default_rng(drawn))
         # The one path through each point is what there is of a burst.
         duration = 2 * system.half * system.step
         covariances = local_covariances(recorded.stretches[:, None], duration)

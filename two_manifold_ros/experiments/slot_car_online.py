@@ -370,7 +370,9 @@ class Outcome:
     ridges: dict[str, float]  # chosen, of hse and online
 
 
-def run(progress: Progress, *, quick: bool, recordings: Sequence[Recording] = ()) -> Findings:
+def run(
+    progress: Progress, *, quick: bool, seed: int = 0, recordings: Sequence[Recording] = ()
+) -> Findings:
     """
     Compare all models on the slot car and on recordings.
 
@@ -385,7 +387,7 @@ def run(progress: Progress, *, quick: bool, recordings: Sequence[Recording] = ()
         small = StreamSettings(window_features=1_000, observation_features=100)
         settings = Settings(measurements=900, stream=small, limit=1.2)
     progress('driving the slot car', 0.0)
-    driven = simulate(SlotCarSettings(0, rate_hz=10.0), samples=settings.measurements)
+    driven = simulate(SlotCarSettings(seed, rate_hz=10.0), samples=settings.measurements)
     courses = [make_course(run_to_recording(driven), settings.simulated_share)]
     courses += [make_course(recording, settings.recorded_share) for recording in recordings]
     outcomes = []
