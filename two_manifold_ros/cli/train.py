@@ -142,6 +142,9 @@ _SPECTRAL = ('observation', 'readout', 'clock', 'guards', *_NUMBERS)
 _ROUTE = ('sharpness', 'persistence')
 """What only the belief about the place has."""
 
+_DRAWN = ('features', 'feature_seed')
+"""What only a TPSR has."""
+
 _EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout', 'guards')
 """What a TPSR has no use for."""
 
@@ -219,6 +222,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         metavar='M',
         help=f'coordinates of each embedding (default: {_DEFAULTS.dimension})',
+    )
+    number.add_argument(
+        '--features',
+        type=int,
+        metavar='D',
+        help='random features of a window, for method tpsr; the time of a training grows with '
+        f'them (default: {_DEFAULTS.features})',
+    )
+    number.add_argument(
+        '--feature-seed',
+        type=int,
+        metavar='N',
+        help=f'seed of these features (default: {_DEFAULTS.feature_seed})',
     )
     add_operator(number)
     number.add_argument(
@@ -300,7 +316,8 @@ def _settings(args: Namespace) -> TrainingSettings:
 
 def given_settings(args: Namespace) -> dict[str, Any]:
     """Return the given settings of the filter by their names in ``TrainingSettings``."""
-    names = {name: name for name in (*_CHOICES, 'dimension', 'states', 'neighbours', 'ridge')}
+    options = (*_CHOICES, *_DRAWN, 'dimension', 'states', 'neighbours', 'ridge')
+    names = {name: name for name in options}
     names['bandwidth_factor'] = 'bandwidth'
     given = {name: getattr(args, option, None) for name, option in names.items()}
     return {name: value for name, value in given.items() if value is not None}
@@ -309,9 +326,9 @@ def given_settings(args: Namespace) -> dict[str, Any]:
 def _check_method(args: Namespace) -> None:
     """Refuse options that the method would ignore."""
     settled = {
-        'route': _SPECTRAL,
-        'spectral': _ROUTE,
-        'paper': _ROUTE,
+        'route': (*_SPECTRAL, *_DRAWN),
+        'spectral': (*_ROUTE, *_DRAWN),
+        'paper': (*_ROUTE, *_DRAWN),
         'tpsr': (*_EMBEDDED, *_ROUTE),
     }[args.method]
     given = [name for name in settled if getattr(args, name) is not None]
@@ -323,8 +340,9 @@ def _check_method(args: Namespace) -> None:
             msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
             raise InputError(msg)
         return
-    options = ', '.join(f'--{name}' for name in given)
-    other = 'route' if given[0] in _ROUTE else 'spectral'
+    options = ', '.join(f'--{name.replace("_", "-")}' for name in given)
+    others = {'route': _ROUTE, 'tpsr': _DRAWN}
+    other = next((name for name, own in others.items() if given[0] in own), 'spectral')
     msg = (
         f'--method {args.method} has no such choice: leave out {options}, or use --method {other}'
     )

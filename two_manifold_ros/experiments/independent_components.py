@@ -18,23 +18,20 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
-from two_manifold_ros.manifold.anisotropic_diffusion import (
-    AnisotropicDiffusion,
-    GivenCovariances,
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.independent_components import (
+    covariances_of_ends,
     local_covariances,
-)
-from two_manifold_ros.manifold.diffusion_map import (
-    DiffusionMap,
-    independent_pair,
     place_on_interval,
 )
 from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.nonlinear_ica import NonlinearICA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.experiments.experiment import Axes, Findings, Progress
-    from two_manifold_ros.manifold.learner import Embedding
     from two_manifold_ros.typing import Floats
 
     Map = Callable[[Floats], Floats]
@@ -84,13 +81,6 @@ def covariances_of_bursts(
         walks = np.concatenate([np.zeros_like(moves[:, :, :1]), moves.cumsum(axis=2)], axis=2)
         found.append(estimate(observe(reflect(starts + walks)), bursts.duration))
     return np.concatenate(found)
-
-
-def covariances_of_ends(bursts: Floats, duration: float) -> Floats:
-    """Return the sample covariances of the ends of the paths (Singer & Coifman 2008, eq. 35)."""
-    ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
-    covariances: Floats = ends.transpose(0, 2, 1) @ ends / ((ends.shape[1] - 1) * duration)
-    return covariances
 
 
 EXPECTED_LINES = np.array([1.0, 1.0, 2.0, 4.0, 4.0, 5.0, 5.0])
@@ -176,35 +166,39 @@ def _draw_all(
     draws = []
     for index, seed in enumerate(seeds):
         progress(f'draw {index + 1} of {len(seeds)}', index / (len(seeds) + 1))
-        x, embedding = _embed(seed, settings, observe, local_covariances, 0.5, 0.0)
-        pair = independent_pair(embedding.coordinates, embedding.eigenvalues)
-        lines = lines_of(embedding.eigenvalues, settings.epsilon)
-        draws.append(Draw(x, pair, lines))
+        x, found = _separate(seed, settings, observe, local_covariances, 0.5, 0.0)
+        lines = lines_of(found.eigenvalues_, settings.epsilon)
+        draws.append(Draw(x, found.embedding_, lines))
     progress(then, len(seeds) / (len(seeds) + 1))
     return draws
 
 
-def _embed(
+def _separate(
     seed: int,
     settings: SquareSettings,
     observe: Map,
     estimate: Estimate,
     density: float,
     power: float,
-) -> tuple[Floats, Embedding]:
+) -> tuple[Floats, NonlinearICA]:
+    """Return the variables (n, 2) of a draw, and the estimator fitted to what is seen of them."""
     rng = np.random.default_rng(seed)
     x = rng.random((settings.points, 2))
     covariances = covariances_of_bursts(x, settings.bursts, observe, estimate, rng)
-    learner = AnisotropicDiffusion(
-        8,
-        int(settings.share * settings.points),
-        # The variables are two, in however many dimensions: the rest of a burst is curvature.
-        GivenCovariances(covariances, rank=2),
+    estimator = NonlinearICA(
+        2,
+        clouds='given',
+        neighbours=int(settings.share * settings.points),
+        epsilon=settings.epsilon,
         density=density,
         power=power,
-        epsilon=settings.epsilon,
     )
-    return x, learner.fit(PointSet(observe(x)))
+    return x, estimator.fit(observe(x), covariances)
+
+
+def _of_ends(bursts: Floats, duration: float) -> Floats:
+    """Return covariances as the paper estimates them, of the ends of the paths."""
+    return covariances_of_ends(bursts[:, :, -1], duration)
 
 
 def _ordinary_map(seen: Floats, density: float = 0.0) -> Floats:
@@ -220,8 +214,8 @@ def run_square(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     draws = _draw_all(settings, mushroom, seeds, progress, 'maps that know no covariances')
     first, count = draws[0], f'{len(draws)} draws'
     isotropic, beltrami = (_ordinary_map(mushroom(first.x), density) for density in (0.0, 1.0))
-    _, published = _embed(seeds[0], settings, mushroom, covariances_of_ends, 0.0, 1.0)
-    published_lines = lines_of(published.eigenvalues, settings.epsilon)
+    _, published = _separate(seeds[0], settings, mushroom, _of_ends, 0.0, 1.0)
+    published_lines = lines_of(published.eigenvalues_, settings.epsilon)
     mixture = 'correlation with cos(pi x) after the best linear map'
     claims = [
         at_most(

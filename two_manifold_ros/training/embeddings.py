@@ -110,7 +110,7 @@ def embed(
     if settings.states == 0:
         return WindowsAlone(series, begins, training, ())
     if settings.method == 'tpsr':
-        return _embed_by_features(series, begins, training, settings.states or TPSR_STATES)
+        return _embed_by_features(series, begins, training, settings)
     learner = make_learner(
         settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
     )
@@ -254,16 +254,17 @@ def _sampled_states(tests: Floats, directions: SharedDirections) -> Floats:
 
 
 def _embed_by_features(
-    series: Floats, begins: Ints, training: TrainingTicks, states: int
+    series: Floats, begins: Ints, training: TrainingTicks, settings: TrainingSettings
 ) -> TpsrEmbeddings:
     """Learn a TPSR in one pass over the training ticks, Boots & Gordon 2011, eq. 8c-e."""
-    count = len(training.ticks)
-    # Fewer features than in the slot-car experiment of the paper, 25,000, so that a tick takes
-    # little of a robot. With a bandwidth of 1.0 median distances the followed drives of ridge_car
-    # and tram err 1.7 times as much, the kart .8 times.
+    count, states = len(training.ticks), settings.states or TPSR_STATES
+    # With a bandwidth of 1.0 median distances the followed drives of ridge_car and tram err 1.7
+    # times as much, the kart .8 times.
     bandwidth = 0.7 * median_distance(training.pasts)
     length = training.pasts.width * len(series)
-    features = WithConstant(fourier_features(length, 1000, bandwidth, 0))
+    features = WithConstant(
+        fourier_features(length, settings.features, bandwidth, settings.feature_seed)
+    )
     # What an update of a thin SVD cuts off is lost for good, so some directions are kept spare.
     svd = ThinSvd(features.size, features.size, states + 30)
     # Ticks share one update to save time: see `./run bench online`. An old one counts 1/e after

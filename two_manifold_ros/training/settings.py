@@ -59,6 +59,9 @@ class TrainingSettings:
     clock
         Ticks of the spectral filter, one of ``CLOCKS``: those of driving, so that stops are left
         out of its windows, or of time, as in the papers.
+    features, feature_seed
+        Random Fourier features of a window, of method ``tpsr``, and the seed of their
+        frequencies.
     guards
         One of ``GUARDS``: ``off`` runs the spectral filter as the papers print it, see
         mathematics, section 15.
@@ -87,6 +90,8 @@ class TrainingSettings:
     ridge: float | None = None
     clock: str = CLOCKS[0]
     guards: str = GUARDS[0]
+    features: int = 1000
+    feature_seed: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -103,13 +108,16 @@ class TrainingSettings:
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)
-        for name in ('window', 'states', 'neighbours', 'dimension'):
+        for name in ('window', 'states', 'neighbours', 'dimension', 'features'):
             count = getattr(self, name)
             # The positions of the map need no state.
             needless = name == 'states' and count == 0 and self.method == 'route'
             if count is not None and count < 2 and not needless:
                 msg = f'{name} is {count}, but must be at least 2'
                 raise InputError(msg)
+        if self.feature_seed < 0:
+            msg = f'feature_seed is {self.feature_seed}, but must be at least 0'
+            raise InputError(msg)
         for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):
             number = getattr(self, name)
             if number is not None and not 0.0 < number < math.inf:
