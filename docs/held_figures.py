@@ -6,8 +6,8 @@ Find figures on pages that no command's output holds.
 
 A figure is a number with a decimal point, or a percentage. It is held if it
 
-* stands between the two lines ``<!-- begin of what X ... -->`` and ``<!-- end of what X ... -->``:
-  X writes or compares what is between them;
+* stands between the two lines ``<!-- begin of ... -->`` and ``<!-- end of ... -->``, which name
+  what writes or compares it;
 * is in prose and equals, up to rounding, a number between two such lines of the same page;
 * is a setting: a number of the code, or one minus it, as such or as a percentage;
 * stands in a section, or below the title of a page, that begins with a line ``*History: ...*``
@@ -43,7 +43,7 @@ WHOLE = {
 }
 """Pages that are written or compared line by line, and by what."""
 
-HELD = re.compile(r'<!-- begin of what .*?<!-- end of what [^>]*-->', re.DOTALL)
+HELD = re.compile(r'<!-- begin of .*?<!-- end of [^>]*-->', re.DOTALL)
 HISTORY = re.compile(r'\*History: .*?\b[0-9a-f]{7,40}\b.*?\b20\d\d-\d\d-\d\d\b.*?\*', re.DOTALL)
 HEADING = re.compile(r'^(#+) ', re.MULTILINE)
 FIGURE = re.compile(r'(?<![\w.,/-])-?(\d*\.\d+|\d+(?= ?%))(?!\w*\.?\d)')

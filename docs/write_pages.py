@@ -22,6 +22,7 @@ import re
 import sys
 from typing import Any, TYPE_CHECKING
 
+import bench_literal
 import bench_reproduce
 from gauntlet_tables import show_all
 import held_figures
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
+ENDS = ('begin', 'end')
 
 AHEAD = {
     'f1tenth_ipz10': (50, 20.0),
@@ -221,6 +223,16 @@ def results(page: str) -> str:
     return kept_outputs.on_page(page[:first] + '\n'.join(lines) + '\n\n' + rest)
 
 
+def literal(page: str) -> str:
+    """Return the page of the slot car with the tables that `bench_literal.py` prints."""
+    for name, block in bench_literal.blocks().items():
+        begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->\n' for word in ENDS)
+        require(page.count(begin) == 1, f'slot-car.md: no place for the table of {name}')
+        before, _, rest = page.partition(begin)
+        page = f'{before}{begin}\n{block}\n\n{end}{rest.partition(end)[2]}'
+    return page
+
+
 def architecture(page: str) -> str:
     """Return the page with the first lines of all folders and files."""
     lines = []
@@ -290,6 +302,9 @@ def main() -> int:
     for path, block in bench_reproduce.pages(bench_reproduce.read()).items():
         before = path.read_text()
         wrong += put(path, before, bench_reproduce.with_block(before, block))
+    path = HERE / 'reproduce' / 'slot-car.md'
+    before = path.read_text()
+    wrong += put(path, before, literal(before))
     for complaint in held_figures.complaints():
         sys.stderr.write(f'{complaint}\n')
         wrong += '--check' in sys.argv

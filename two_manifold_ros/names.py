@@ -29,6 +29,7 @@ COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 OBSERVATIONS = ('raw', 'ridge')
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 CLOCKS = ('driving', 'time')
+GUARDS = ('on', 'off')
 
 HORIZONS = (0, 10, 50, 100)
 """Ticks ahead."""

@@ -23,23 +23,19 @@ from two_manifold_ros.experiments.experiment import (
     part_of,
     seeds_of_set,
 )
-from two_manifold_ros.manifold.anisotropic_diffusion import (
-    AnisotropicDiffusion,
-    GivenCovariances,
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.independent_components import (
+    covariances_of_ends,
     local_covariances,
-)
-from two_manifold_ros.manifold.diffusion_map import (
-    DiffusionMap,
-    independent_pair,
     place_on_interval,
 )
 from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.nonlinear_ica import NonlinearICA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
-    from two_manifold_ros.manifold.learner import Embedding
     from two_manifold_ros.typing import Floats
 
     Map = Callable[[Floats], Floats]
@@ -89,13 +85,6 @@ def covariances_of_bursts(
         walks = np.concatenate([np.zeros_like(moves[:, :, :1]), moves.cumsum(axis=2)], axis=2)
         found.append(estimate(observe(reflect(starts + walks)), bursts.duration))
     return np.concatenate(found)
-
-
-def covariances_of_ends(bursts: Floats, duration: float) -> Floats:
-    """Return the sample covariances of the ends of the paths (Singer & Coifman 2008, eq. 35)."""
-    ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
-    covariances: Floats = ends.transpose(0, 2, 1) @ ends / ((ends.shape[1] - 1) * duration)
-    return covariances
 
 
 EXPECTED_LINES = np.array([1.0, 1.0, 2.0, 4.0, 4.0, 5.0, 5.0])
@@ -198,7 +187,12 @@ class Operator:
     power: float = 0.0  # of the mean of the two squared distances of a pair; 0 is geometric
 
 
-PUBLISHED = Operator(covariances_of_ends, 0.0, 1.0)
+def _of_ends(bursts: Floats, duration: float) -> Floats:
+    """Return covariances as the paper estimates them, of the ends of the paths."""
+    return covariances_of_ends(bursts[:, :, -1], duration)
+
+
+PUBLISHED = Operator(_of_ends, 0.0, 1.0)
 """The operator to the letter: Singer & Coifman 2008, eqs. 20, 29 and 35."""
 
 
@@ -214,29 +208,28 @@ def _draw_all(
     draws = []
     for index, seed in enumerate(seeds):
         progress(f'draw {index + 1} of {len(seeds)}', index / len(seeds))
-        x, embedding = _embed(seed, settings, observe, operator)
-        pair = independent_pair(embedding.coordinates, embedding.eigenvalues)
-        lines = lines_of(embedding.eigenvalues, settings.epsilon)
-        draws.append(Draw(x, pair, lines))
+        x, found = _separate(seed, settings, observe, operator)
+        lines = lines_of(found.eigenvalues_, settings.epsilon)
+        draws.append(Draw(x, found.embedding_, lines))
     return draws
 
 
-def _embed(
+def _separate(
     seed: int, settings: SquareSettings, observe: Map, operator: Operator
-) -> tuple[Floats, Embedding]:
+) -> tuple[Floats, NonlinearICA]:
+    """Return the variables (n, 2) of a draw, and the estimator fitted to what is seen of them."""
     rng = np.random.default_rng(seed)
     x = rng.random((settings.points, 2))
     covariances = covariances_of_bursts(x, settings.bursts, observe, operator.estimate, rng)
-    learner = AnisotropicDiffusion(
-        8,
-        int(settings.share * settings.points),
-        # The variables are two, in however many dimensions: the rest of a burst is curvature.
-        GivenCovariances(covariances, rank=2),
+    estimator = NonlinearICA(
+        2,
+        clouds='given',
+        neighbours=int(settings.share * settings.points),
+        epsilon=settings.epsilon,
         density=operator.density,
         power=operator.power,
-        epsilon=settings.epsilon,
     )
-    return x, learner.fit(PointSet(observe(x)))
+    return x, estimator.fit(observe(x), covariances)
 
 
 def _ordinary_map(seen: Floats, density: float = 0.0) -> Floats:

@@ -18,12 +18,9 @@ from scipy.stats import spearmanr
 
 from two_manifold_ros.experiments.experiment import at_least, at_most, seeds_of_set
 from two_manifold_ros.experiments.independent_components import reflect, scatter
-from two_manifold_ros.manifold.anisotropic_diffusion import (
-    AnisotropicDiffusion,
-    GivenCovariances,
-    local_covariances,
-)
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.independent_components import local_covariances
 from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
