@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.slow_manifold import SlowSettings, SlowSystem
+from two_manifold_ros.experiments.slow_manifold import slowest, SlowSettings, SlowSystem
 
 
 def test_the_fast_variable_is_fast():
@@ -20,3 +20,14 @@ def test_the_fast_variable_is_fast():
     assert noises.mean() == pytest.approx(2.0 * system.spread**2 / system.fast_time, rel=0.05)
     around = recorded.fast - system.spread * np.sin(2.0 * np.pi * recorded.slow)
     assert around.std() == pytest.approx(system.spread, rel=0.2)
+
+
+def test_the_indicator_of_a_point_is_no_coordinate():
+    smooth = np.cos(np.linspace(0.0, np.pi, 200))
+    indicator = np.full(200, -0.01)
+    indicator[17] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([smooth, indicator], axis=1)), smooth)
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), smooth)
+    # Few points far out are no indicator of one.
+    indicator[18] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), indicator)
