@@ -9,13 +9,14 @@ the paper's protocol: the normalised Laplacian eigenmap (manifold HSE-HMM), the 
 (HSE-HMM) and the linear one. An error is the RMSE averaged over the 100 horizons, metres; that of
 a filter whose numbers overflow is the one of the mean position.
 
-`python benchmarks/bench_literal.py` prints the tables of docs/literal.json; `--measure` first
-measures what is asked for by `--groups`, and with `--write` puts it into that file, from where
-docs/write_pages.py takes the tables of docs/reproduce/slot-car.md.
+`python benchmarks/bench_literal.py` prints the tables of docs/literal.json, from which
+docs/write_pages.py writes those of docs/reproduce/slot-car.md. `--measure letter --cars 0 1` first
+measures what that file does not have yet.
 """
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass, replace
 from functools import lru_cache
 import json
@@ -103,7 +104,7 @@ TRACKS: dict[str, Callable[[], Floats]] = {
     'usual': lambda: CONTROL_POINTS,
     'without bank': lambda: CONTROL_POINTS * [1.0, 1.0, 1.0, 0.0],
     'level, without bank and bridge': lambda: CONTROL_POINTS * [1.0, 1.0, 0.0, 0.0],
-    'three times the height': lambda: CONTROL_POINTS * [1.0, 1.0, 3.0, 1.0],
+    'one and a half times the height': lambda: CONTROL_POINTS * [1.0, 1.0, 1.5, 1.0],
     'bumps of 3 cm': bumpy,
     'egg of 10 m, level': oval,
 }
@@ -141,7 +142,8 @@ def embed(windows: WindowSet, kernel: str, case: Case) -> Floats:
     if not isinstance(found.response, NearModes):
         raise TypeError
     coordinates: Floats = found.response.modes @ found.table
-    return coordinates - coordinates.mean(axis=0)
+    centred: Floats = coordinates - coordinates.mean(axis=0)
+    return centred
 
 
 @lru_cache(12)
@@ -225,7 +227,7 @@ def run(car: int, kernel: str, case: Case) -> tuple[Floats, float]:
     past, own, shifted = embedded(car, kernel, usual(case, *FILTER, *graph))
     wanted = case.directions
     if case.cut:
-        _, values, _ = couple(own, past, case.coupling)
+        values = couple(own, past, case.coupling).singular_values
         wanted = min(wanted, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
     directions = shared_directions(own, past, wanted, case.coupling)
     tables = build_tables(past, shifted, directions, stable=case.stable)
@@ -285,11 +287,11 @@ def compared(car: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     comparison = slot_car.compare_on(car, SLOT_CAR, lambda *_: None)
     for result in comparison.results:
-        errors = [score.all.rmse_m or np.nan for score in (result.scores or ())[1:]]
-        each = {'error': float(np.mean(errors)), 'at': [errors[0], *errors[9::10]]}
+        rmse_m = [score.all.rmse_m or np.nan for score in (result.scores or ())[1:]]
+        each: dict[str, Any] = {'error': np.mean(rmse_m), 'at': [rmse_m[0], *rmse_m[9::10]]}
         if result.linear is not None and result.learned_m is not None:
             each |= {'followed': comparison.reading_rmse_m(result), 'learned': result.learned_m}
-        found[result.name] = {name: np.round(value, 5).tolist() for name, value in each.items()}
+        found[result.name] = {key: np.round(value, 5).tolist() for key, value in each.items()}
     return found
 
 
@@ -310,57 +312,50 @@ CONDITIONS: dict[str, tuple[Any, ...]] = {
     'learned_ticks': (1_000, 4_000),
 }
 
-GROUPS: dict[str, tuple[int, bool, dict[str, Case]]] = {
-    # Cars, whether rivals run too, and the rows.
-    'letter': (
-        20,
-        False,
-        {
-            'to the letter': LITERAL,
-            'evidence below .1 rejected': replace(LITERAL, gate=True),
-            'growing modes shrunk': replace(LITERAL, stable=True),
-            'both': replace(LITERAL, gate=True, stable=True),
-            'ridge .01': replace(LITERAL, ridge=0.01),
-            'ridge .1': replace(LITERAL, ridge=0.1),
-            'ridge 1': replace(LITERAL, ridge=1.0),
-            'ridge 1 and both': STEADY,
-            'ridge 1 and both, weak directions left out': replace(STEADY, cut=True),
-            'kernel itself for the ridge operator': replace(LITERAL, ridge=None),
-        },
-    ),
-    'settings': (
-        5,
-        False,
-        {
-            'steady': STEADY,
-            **changed(
-                STEADY,
-                window=(30, 75, 250),
-                neighbours=(10, 20, 100, 200),
-                graph=(
-                    'laplacian-eigenmap-plain',
-                    'laplacian-eigenmap-binary',
-                    'laplacian-eigenmap-unscaled',
-                    'random-walk',
-                ),
-                dimension=(20, 50, 300),
-                directions=(5, 10, 40),
-                coupling=('cross-covariance', 'canonical', 'reduced-rank'),
-                ridge=(1e-4, 0.01, 0.1, 0.3, 10.0, None),
-                bandwidth=(0.5, 1.4, 2.0),
-                gate=(False,),
-                stable=(False,),
-                cut=(True,),
-                ahead=('transition',),
+CARS, SETS = 20, 3
+"""Cars of a set, and sets: cars 0 to 19 are set 0."""
+
+SLOT_CAR_ROW = 'reproduce slot-car'
+
+GROUPS: dict[str, dict[str, Case]] = {
+    # Rows of each table.
+    'letter': {
+        'to the letter': LITERAL,
+        'evidence rejected': replace(LITERAL, gate=True),
+        'growing modes shrunk': replace(LITERAL, stable=True),
+        'evidence rejected, weak directions left out': replace(LITERAL, gate=True, cut=True),
+        'ridge .01': replace(LITERAL, ridge=0.01),
+        'ridge .1': replace(LITERAL, ridge=0.1),
+        'ridge 1': replace(LITERAL, ridge=1.0),
+        'ridge 1, evidence rejected': STEADY,
+        'ridge 1, evidence rejected, weak directions left out': replace(STEADY, cut=True),
+        'kernel itself for the ridge operator': replace(LITERAL, ridge=None),
+    },
+    'settings': {
+        'steady': STEADY,
+        **changed(
+            STEADY,
+            window=(30, 75, 250),
+            neighbours=(10, 20, 100, 200),
+            graph=(
+                'laplacian-eigenmap-plain',
+                'laplacian-eigenmap-binary',
+                'laplacian-eigenmap-unscaled',
+                'random-walk',
             ),
-        },
-    ),
-    'conditions': (5, True, {'steady': STEADY, **changed(STEADY, **CONDITIONS)}),
-    'conditions, to the letter': (
-        5,
-        False,
-        {'to the letter': LITERAL, **changed(LITERAL, **CONDITIONS)},
-    ),
+            dimension=(20, 50, 300),
+            directions=(5, 10, 40),
+            coupling=('cross-covariance', 'canonical', 'reduced-rank'),
+            ridge=(1e-4, 0.01, 0.1, 0.3, 10.0, None),
+            bandwidth=(0.5, 1.4, 2.0),
+            gate=(False,),
+            stable=(False,),
+            cut=(True,),
+            ahead=('transition',),
+        ),
+    },
+    'conditions': {'steady': STEADY, **changed(STEADY, **CONDITIONS)},
+    'conditions, to the letter': {'to the letter': LITERAL, **changed(LITERAL, **CONDITIONS)},
 }
 
 
@@ -370,25 +365,133 @@ def read() -> dict[str, Any]:
     return content
 
 
-def measure(groups: Iterable[str], cars: int | None) -> Iterator[tuple[str, str, int]]:
-    """Measure what is not kept yet, car after car, and keep it; yield what was measured."""
-    for name in groups:
-        most, rivals, rows = GROUPS[name]
-        for car in range(min(cars or most, most)):
-            for row, case in rows.items():
-                kept = read()
-                place = kept.setdefault(name, {}).setdefault(row, {})
-                if str(car) in place:
-                    continue
-                place[str(car)] = measured(car, case, rivals=rivals)
+def measure(name: str, cars: Iterable[int]) -> Iterator[tuple[str, int]]:
+    """Measure what a group does not have yet, car after car, and keep it; yield row and car."""
+    rivals, rows = name == 'conditions', GROUPS.get(name, {SLOT_CAR_ROW: LITERAL})
+    for car in cars:
+        for row, case in rows.items():
+            kept = read()
+            place = kept.setdefault(name, {}).setdefault(row, {})
+            if str(car) not in place:
+                found = compared(car) if name == 'cars' else measured(car, case, rivals=rivals)
+                place[str(car)] = found
                 FILE.write_text(json.dumps(kept, indent=1) + '\n')
-                yield name, row, car
+                yield row, car
+
+
+def spread(values: Floats, *, broad: bool) -> str:
+    """Return mean and standard deviation, or median and quartiles where errors are broad."""
+    if not len(values):
+        return '-'
+    if broad:
+        low, middle, high = (_short(each) for each in np.quantile(values, (0.25, 0.5, 0.75)))
+        return f'{middle} ({low} to {high})'
+    return f'{_short(float(values.mean()))} ± {_short(float(values.std(ddof=1)))}'
+
+
+def _short(number: float) -> str:
+    return f'{number:.3f}'.replace('0.', '.', 1) if number < 1.0 else f'{number:.2f}'
+
+
+def table(name: str) -> str:
+    """Return a group as a table: errors by kernel, and on how many cars they have an order."""
+    rows = read().get(name, {})
+    broad = 'letter' in name
+    columns = (*KERNELS, *(RIVALS[1:] if name == 'conditions' else ()))
+    lines = [
+        f'| changed | {" | ".join(columns)} | manifold < gaussian | and gaussian < linear |',
+        f'| --- |{" --- |" * (len(columns) + 2)}',
+    ]
+    for row in GROUPS[name]:
+        cars = rows.get(row, {}).values()
+        every = [each for each in cars if all(kernel in each for kernel in KERNELS)]
+        manifold, gaussian, linear = (
+            np.array([each[kernel] for each in every]) for kernel in KERNELS
+        )
+        cells = [
+            spread(np.array([each[column] for each in cars if column in each]), broad=broad)
+            for column in columns
+        ]
+        before = manifold < gaussian
+        order = f'{before.sum()} of {len(every)}', f'{(before & (gaussian < linear)).sum()}'
+        lines.append(f'| {row} | {" | ".join(cells)} | {" | ".join(order)} |')
+    return '\n'.join(lines)
+
+
+def sets() -> list[list[dict[str, Any]]]:
+    """Return what is known of the cars of each set."""
+    cars = read().get('cars', {}).get(SLOT_CAR_ROW, {})
+    numbers = [range(first, first + CARS) for first in range(0, SETS * CARS, CARS)]
+    return [[cars[str(car)] for car in each if str(car) in cars] for each in numbers]
+
+
+def ratios() -> str:
+    """Return ratios of errors on each set of cars, and on how many cars they are below 1."""
+    gaussian, manifold = (each.name for each in slot_car.READ_LINEARLY.values())
+    lines = [f'| ratio |{"".join(f" set {number} |" for number in range(SETS))}']
+    lines.append(f'| --- |{" --- |" * SETS}')
+    for what, field, better, worse in (
+        ('error: HSE-HMM / Kalman filter', 'error', 'gaussian', 'kalman'),
+        ('error: HSE-HMM / HMM', 'error', 'gaussian', 'hmm'),
+        ('error: manifold HSE-HMM / HMM', 'error', 'manifold', 'hmm'),
+        ('error: manifold HSE-HMM / HSE-HMM, sharpened', 'error', 'manifold', 'gaussian'),
+        ('error: manifold HSE-HMM / HSE-HMM, both read linearly', 'error', manifold, gaussian),
+        ('training data: Gaussian RBF / linear', 'learned', gaussian, 'kalman'),
+        ('training data: Laplacian eigenmap / Gaussian RBF', 'learned', manifold, gaussian),
+        ('followed: Gaussian RBF / linear', 'followed', gaussian, 'kalman'),
+        ('followed: Laplacian eigenmap / Gaussian RBF', 'followed', manifold, gaussian),
+    ):
+        cells = []
+        for cars in filter(None, sets()):
+            one, other = (np.array([car[who][field] for car in cars]) for who in (better, worse))
+            below = f'{np.count_nonzero(one < other)} of {len(cars)}'
+            cells.append(f'{_short(float(one.mean() / other.mean()))}, {below}')
+        lines.append(f'| {what} | {" | ".join(cells)} |')
+    for what, own, others in (
+        ('manifold HSE-HMM / least other model', 'manifold', ('kalman', 'hmm', 'gaussian')),
+        ('the same, both HSE-HMMs read linearly', manifold, ('kalman', 'hmm', gaussian)),
+        ('manifold HSE-HMM / HSE-HMM, both read linearly', manifold, (gaussian,)),
+    ):
+        cells = []
+        for cars in filter(None, sets()):
+            curves = [np.mean([car[who]['at'] for car in cars], axis=0) for who in (own, *others)]
+            cells.append(_short(float(np.max(curves[0] / np.minimum.reduce(curves[1:])))))
+        lines.append(f'| {what}, largest of 11 horizons | {" | ".join(cells)} |')
+    return '\n'.join(lines)
+
+
+def errors() -> str:
+    """Return the mean error of each method on each set of cars, with the spread over cars."""
+    found = list(filter(None, sets()))
+    lines = [f'| error (m) |{"".join(f" set {number} |" for number in range(SETS))}']
+    lines.append(f'| --- |{" --- |" * SETS}')
+    for name in found[0][0] if found else ():
+        cells = (np.array([car[name]['error'] for car in cars]) for cars in found)
+        lines.append(f'| {name} | {" | ".join(spread(each, broad=False) for each in cells)} |')
+    return '\n'.join(lines)
+
+
+def blocks() -> dict[str, str]:
+    """Return the tables of docs/reproduce/slot-car.md by the name in their marks."""
+    return {
+        **{name: table(name) for name in GROUPS},
+        'cars': ratios(),
+        'errors': errors(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--measure', choices=(*GROUPS, 'cars'), help='measure what is missing')
+    parser.add_argument('--cars', type=int, nargs='+', default=range(5), help='seeds of the cars')
+    args = parser.parse_args()
+    if args.measure:
+        for row, car in measure(args.measure, args.cars):
+            print(f'{args.measure}, car {car}: {row}', flush=True)
+        return
+    for name, block in blocks().items():
+        print(f'{name}\n\n{block}\n')
 
 
 if __name__ == '__main__':
-    import sys
-    import time
-
-    began = time.time()
-    for done in measure(sys.argv[1].split(';'), int(sys.argv[2]) if len(sys.argv) > 2 else None):
-        print(round(time.time() - began), *done, flush=True)
+    main()

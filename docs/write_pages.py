@@ -21,6 +21,7 @@ import re
 import sys
 from typing import Any, TYPE_CHECKING
 
+import bench_literal
 import bench_reproduce
 from gauntlet_tables import show_all
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
+ENDS = ('begin', 'end')
 
 AHEAD = {
     'f1tenth_ipz10': (50, 20.0),
@@ -218,6 +220,21 @@ def results(page: str) -> str:
     return page[:first] + '\n'.join(lines) + '\n\n' + rest
 
 
+def literal(page: str) -> str:
+    """Return the page of the slot car with the tables that `bench_literal.py` prints."""
+    for name, block in bench_literal.blocks().items():
+        begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->' for word in ENDS)
+        pattern = f'({re.escape(begin)}\n).*?({re.escape(end)})'
+        page, found = re.subn(
+            pattern,
+            lambda match, block=block: f'{match[1]}\n{block}\n\n{match[2]}',
+            page,
+            flags=re.DOTALL,
+        )
+        require(found == 1, f'slot-car.md: {found} tables of {name}')
+    return page
+
+
 def architecture(page: str) -> str:
     """Return the page with the first lines of all folders and files."""
     lines = []
@@ -287,6 +304,9 @@ def main() -> int:
     for path, block in bench_reproduce.pages(bench_reproduce.read()).items():
         before = path.read_text()
         wrong += put(path, before, bench_reproduce.with_block(before, block))
+    path = HERE / 'reproduce' / 'slot-car.md'
+    before = path.read_text()
+    wrong += put(path, before, literal(before))
     return wrong
 
 

@@ -33,7 +33,7 @@ from two_manifold_ros.cli.train import (
     parse_horizons,
 )
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import LITERAL, methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -303,7 +303,11 @@ def run(args: Namespace) -> int:
 
     """
     protocol = SLOT_CAR if args.protocol else None
-    methods = methods_named(args.methods.split(','), protocol, given_settings(args))
+    names = args.methods.split(',')
+    if args.ridge is not None and args.observation != 'ridge' and not {*names} & {*LITERAL}:
+        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
+        raise InputError(msg)
+    methods = methods_named(names, protocol, given_settings(args))
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)

@@ -156,11 +156,14 @@ GROUPS = {
 }
 """Names that stand for several: the spectral filter with every kernel."""
 
-_LITERAL = ManifoldHmm(
+_PAPER_GAUSSIAN = ManifoldHmm(
     'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
 )
 
-EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'], _LITERAL.name)))
+LITERAL = ('paper', _PAPER_GAUSSIAN.name)
+"""Names of those without guards."""
+
+EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'], *LITERAL)))
 
 
 def methods_named(
@@ -201,7 +204,8 @@ def methods_named(
         if name in wanted and name in _RIVALS:
             methods.append(_RIVALS[name](**settled.get(name, {})))
         elif name in wanted:
-            own = {**_OWN, _LITERAL.name: _LITERAL}.get(name) or _spectral(name, name, name)
+            own = {**_OWN, _PAPER_GAUSSIAN.name: _PAPER_GAUSSIAN}.get(name)
+            own = own or _spectral(name, name, name)
             spectral = own.paper or own.changes.get('method') == 'spectral'
             more = changes if spectral and changes else {}
             methods.append(replace(own, changes={**own.changes, **more}))

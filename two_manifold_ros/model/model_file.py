@@ -137,8 +137,8 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
         raise InputError(msg)
     if form not in _FORMATS or version not in range(OLDEST, VERSION + 1):
         msg = (
-            f'{path}: the model has version {ascii(version)[:40]}, but this program reads version '
-            f'{VERSION}; train again'
+            f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
+            f'versions {OLDEST} to {VERSION}; train again'
         )
         raise InputError(msg)
     try:
