@@ -116,11 +116,12 @@ def show(title: str, cases: list[Case], thinned: Callable[[Case], Recording]) ->
             settings = replace(case.settings, **changes)
             scores = evaluate(train_model([thinned(case)], settings), [case.test]).scores
             rows.append([each.model.all.rmse_m or np.nan for each in scores])
-        show_line(name, np.mean(rows, axis=0))
+        show_line(name, np.mean(rows, axis=0), np.std(rows, axis=0, ddof=min(1, len(rows) - 1)))
 
 
-def show_line(name: str, values: Iterable[float]) -> None:
-    print(f'    {name:20s}' + ''.join(f'{value:8.3f}' for value in values), flush=True)
+def show_line(name: str, means: Iterable[float], spreads: Iterable[float]) -> None:
+    cells = [f'{mean:8.3f} ({spread:.3f})' for mean, spread in zip(means, spreads, strict=True)]
+    print(f'    {name:20s}' + ''.join(cells), flush=True)
 
 
 def show_all(title: str, cases: list[Case]) -> None:
@@ -133,10 +134,10 @@ def show_all(title: str, cases: list[Case]) -> None:
 
 def main() -> None:
     seeds = [int(seed) for seed in sys.argv[1:]] or list(range(5))
-    print('RMSE in metres 0, 10, 50 and 100 ticks ahead; mean over seeds and draws')
+    print('RMSE in metres 0, 10, 50 and 100 ticks ahead; mean (deviation) over seeds or draws')
     show_all(f'slot car, w = 150, k = 20, seeds {seeds}', [slot_car_case(seed) for seed in seeds])
     if RECORDINGS.is_dir():
-        show_all('f1tenth_ipz10, 20 Hz, w = 60, last 30 %', real_cases())
+        show_all(f'f1tenth_ipz10, 20 Hz, w = 60, last 30 %, {DRAWS} draws', real_cases())
     else:
         print('the real recordings are not beside the checkout; only the simulator is run')
 
