@@ -7,8 +7,7 @@ Run `python benchmarks/bench_training.py`. Each training runs in a process of it
 its peak memory is its own; loops are compiled before the clock starts. The default learns from
 20,000 and from 140,000 ticks of the same route at 20 Hz, which costs neither its file nor its
 steps more. Spectral ones learn from windows of 150 x 6: `fit` is what is learned from all windows;
-`train` adds the held-out fit, the comparison of settings and the calibration. Last a TPSR of
-several numbers of random features, each drawn with three seeds.
+`train` adds the held-out fit, the comparison of settings and the calibration.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 import time
-from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.evaluation.evaluate import evaluate, run_filter
+from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -36,18 +34,12 @@ from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 WINDOW = 150
 CASES = ((2_000, 'about 1 s'), (20_000, 'under 30 s and 2 GB'))
 KERNELS = ('laplacian-eigenmap', 'gaussian')
 TICKS = (20_000, 140_000)
 FOLLOWED = 2_000
 """Ticks over which the steps of the filter are timed."""
-
-FEATURES, SEEDS = (100, 250, 1000, 4000), (0, 1, 2)
-BOUNDS: dict[str, Callable[..., Any]] = {'mean': np.mean, 'least': np.min, 'most': np.max}
 
 
 def silent(_stage: str, _share: float) -> None:
@@ -134,51 +126,7 @@ def measure(count: int, kernel: str) -> None:
     )
 
 
-def measure_features(size: int) -> None:
-    """Train a TPSR on 200 s of a drive, and follow the next 100 s, with features of each seed."""
-    whole = run_to_recording(simulate(SlotCarSettings(rate_hz=20.0), samples=6_000))
-    training, test = whole.between(None, 200.0), whole.between(200.0, None)
-    train_model([training], TrainingSettings(method='tpsr', features=size))
-    took_s: list[float] = []
-    errors_m: list[list[float]] = []
-    for seed in SEEDS:
-        settings = TrainingSettings(
-            method='tpsr', features=size, feature_seed=seed, horizons=(0, 50)
-        )
-        began = time.process_time()
-        model = train_model([training], settings)
-        took_s.append(time.process_time() - began)
-        errors_m.append(
-            [each.model.all.rmse_m or np.nan for each in evaluate(model, [test]).scores]
-        )
-    found = {
-        'train_s': float(np.mean(took_s)),
-        'peak_mb': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0,
-    }
-    for name, kind in BOUNDS.items():
-        found[f'now_{name}'], found[f'ahead_{name}'] = kind(errors_m, axis=0)
-    print(json.dumps(found))
-
-
-def show_features() -> None:
-    for size in FEATURES:
-        found = run_alone('tpsr', str(size), '')
-        errors = ', '.join(
-            '{} {:.3f} m ({:.3f} to {:.3f})'.format(
-                title, *(found[f'{name}_{bound}'] for bound in BOUNDS)
-            )
-            for name, title in (('now', 'now'), ('ahead', '50 ahead'))
-        )
-        print(
-            f'{size:6d} features, tpsr: train {found["train_s"]:5.2f} s, '
-            f'peak {found["peak_mb"]:4.0f} MB, {errors}'
-        )
-
-
 def main() -> None:
-    if len(sys.argv) == 4:
-        measure_features(int(sys.argv[2]))
-        return
     if len(sys.argv) == 2:
         measure_default(int(sys.argv[1]))
         return
@@ -194,7 +142,6 @@ def main() -> None:
                 f'train {found["train_s"]:6.2f} s, peak {found["peak_mb"]:6.0f} MB '
                 f'(to reach: {wanted})'
             )
-    show_features()
 
 
 if __name__ == '__main__':

@@ -43,6 +43,7 @@ VARIES = {
     'start': ALL,
     'filter': ALL,
     'training': ALL,
+    'features': r'; train .*',
     'node': ALL,
     'online': ALL,
     'soak': ALL,

@@ -44,7 +44,7 @@ def metrics(x: np.ndarray) -> np.ndarray:
 
 
 def dense(x: np.ndarray, epsilon: float, density: float) -> np.ndarray:
-    """Return the variables' functions (n, d) by equation 20 and a search over rotations."""
+    """Return functions (n, d) by Singer & Coifman 2008, eq. 20, and a search over rotations."""
     seen, inverses = bend(x), np.linalg.pinv(metrics(x), rcond=1e-6)
     count = x.shape[1]
     lengths = np.array(

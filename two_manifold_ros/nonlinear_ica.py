@@ -35,9 +35,10 @@ class NonlinearICA(OneView):
 
     Singer & Coifman 2008: the covariance of small known movements around a point is
     :math:`J J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the
-    variables, the random walk over the points in these distances (eq. 20) is a diffusion of the
-    variables, and its eigenfunctions separate. Of n variables the first n are turned until their
-    products are eigenfunctions too, see ``manifold.independent_components.separate``.
+    variables, the random walk over the points in these distances is a diffusion of the variables
+    (Singer & Coifman 2008, eq. 20), and its eigenfunctions separate. Of n variables the first n
+    are turned until their products are eigenfunctions too, see
+    ``manifold.independent_components.separate``.
 
     Parameters
     ----------
@@ -46,9 +47,10 @@ class NonlinearICA(OneView):
     clouds
         What ``fit`` is given of each of the N points: ``paths`` (N, b, s + 1, D), places after
         each of s equal steps on b paths of the free motion from it, itself first, whose steps are
-        multiplied and averaged; ``ends`` (N, b, D) of such paths (eq. 35); ``ball`` (N, b, D),
-        images of places spread evenly in a small ball around it (eq. 44); or ``given`` (N, D, D),
-        the covariances :math:`J J^\top` themselves.
+        multiplied and averaged; ``ends`` (N, b, D) of such paths, see ``covariances_of_ends``;
+        ``ball`` (N, b, D), images of places spread evenly in a small ball around it, see
+        ``covariances_of_balls``; or ``given`` (N, D, D), the covariances :math:`J J^\top`
+        themselves.
     size
         Duration of the paths, or radius of the balls. It sets the unit of the variables only.
     neighbours

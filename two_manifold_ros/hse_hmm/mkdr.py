@@ -264,7 +264,7 @@ def find_predictive_directions(
 
 
 def _clipped(theta: Floats) -> Floats:
-    """Return Theta without its negative eigenvalues, scaled to trace one (eq. 11)."""
+    """Return Theta as Nilsson, Sha & Jordan 2007, eq. 11, no eigenvalue negative, of trace one."""
     values, vectors = np.linalg.eigh(theta)
     clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
     scaled: Floats = clipped / np.trace(clipped)

@@ -126,7 +126,7 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     Turn the first d eigenfunctions of a diffusion until their products are eigenfunctions too.
 
     Of independent variables the diffusion separates: eigenfunctions are products of functions of
-    one variable, and their eigenvalues the products (Singer & Coifman 2008, after eq. 30; Singer
+    one variable, and their eigenvalues the products (Singer & Coifman 2008, eq. 30; Singer
     2006). Those of variables alike are found as any rotation :math:`\psi` of d of them. With the
     d (d - 1) / 2 eigenfunctions :math:`p_k` whose eigenvalues are nearest to those of products,
     and :math:`M_k = \mathrm{mean}(p_k \psi \psi^\top)`, the rotation Q minimises
