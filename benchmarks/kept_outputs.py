@@ -7,7 +7,7 @@ What benchmarks printed, kept in docs/printed.json for the pages that show it.
 what is kept: the status is 1 where a figure is another one. Figures of time and load, which no two
 runs have the same, are not compared. With `--write` what is printed is kept, with the commit and
 the day. `docs/write_pages.py` puts it onto docs/results.md, and `./run lint` compares the two.
-Without a name all are run, which takes hours: `./run check-release --figures` does so.
+Without a name all that is kept is run, which takes hours: `./run check-release --figures` does so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ FILE = CHECKOUT / 'docs' / 'printed.json'
 NOTHING, ALL = r'(?!)', r'.*'
 VARIES = {
     'kernels': r' [\d.]+$',  # seconds are the last column
-    'few_positions': NOTHING,
     'comparison': NOTHING,
     'off_route': NOTHING,
     'lost_and_found': NOTHING,
@@ -48,7 +47,7 @@ VARIES = {
     'online': ALL,
     'soak': ALL,
 }
-"""Benchmarks whose output is kept, and which part of each line varies from run to run."""
+"""Benchmarks whose output can be kept, and which part of each line varies from run to run."""
 
 
 def begin(name: str) -> str:
@@ -130,14 +129,14 @@ def main() -> int:
     if unknown:
         parser.error(f'no output of {unknown[0]!r} is kept; choose some of {", ".join(VARIES)}')
     wrong = 0
-    for name in args.names or VARIES:
+    for name in args.names or read():
         found, kept = run(name), read()
         if args.write:
             today = f'{datetime.now(tz=timezone.utc):%Y-%m-%d}'
             kept[name] = {'commit': _commit(), 'date': today, 'lines': found}
             write({each: kept[each] for each in VARIES if each in kept})
             continue
-        lines = list(differences(name, kept[name]['lines'], found))
+        lines = list(differences(name, kept.get(name, {}).get('lines', []), found))
         print(f'{name}: {"DIFFERENT" if lines else "the same"}', *lines, sep='\n    ', flush=True)
         wrong += len(lines)
     return int(wrong > 0)
