@@ -233,6 +233,19 @@ def literal(page: str) -> str:
     return page
 
 
+def papers(page: str) -> str:
+    """Return the page about the papers with how many claims hold on how many sets of draws."""
+    kept = bench_reproduce.read()
+    for row in bench_reproduce.index_table(kept).splitlines()[2:-1]:
+        name, held = re.findall(r'^\| \[([\w-]+)\].*\| ([^|]*) \|$', row)[0]
+        sets = kept[name].get('sets', {'sets': 0})['sets']
+        cell = f'{held} claims, {sets} sets |' if sets else '|'
+        pattern = rf'^(\| [^|]* \| \[{name}\]\(.*\| )[^|]*\|$'
+        page, found = re.subn(pattern, rf'\g<1>{cell}', page, flags=re.MULTILINE)
+        require(found == 1, f'papers.md: {found} rows about {name}')
+    return page
+
+
 def architecture(page: str) -> str:
     """Return the page with the first lines of all folders and files."""
     lines = []
@@ -291,6 +304,7 @@ def main() -> int:
         HERE / 'topics.md': topics,
         HERE / 'promises.md': promises,
         HERE / 'architecture.md': architecture,
+        HERE / 'papers.md': papers,
         HERE / 'results.md': results,
         HERE.parent / 'README.md': readme,
     }
