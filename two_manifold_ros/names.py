@@ -30,6 +30,9 @@ OBSERVATIONS = ('raw', 'ridge')
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 CLOCKS = ('driving', 'time')
 
+DRIVERS = ('steady', 'timid', 'bold', 'random')
+"""Drivers of the simulated slot car."""
+
 HORIZONS = (0, 10, 50, 100)
 """Ticks ahead."""
 

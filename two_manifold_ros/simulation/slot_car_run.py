@@ -27,6 +27,7 @@ Report: TypeAlias = Callable[[str, float], None]
 
 IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
 REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
+THROTTLE_TOPIC, THROTTLE_TYPE = '/throttle', 'std_msgs/msg/Float64'
 TRACK_FRAME = 'map'
 """Topics, message types and frames of a bag of the slot car."""
 
@@ -42,6 +43,8 @@ class SlotCarRun:
     quaternions: Floats  # (N, 4)
     distances: Floats  # (N,)
     speeds: Floats  # (N,)
+    commands: Floats  # (N,)
+    chances: Floats  # (N,)
 
 
 def simulate(
@@ -129,7 +132,7 @@ def _vector(values: Floats) -> dict[str, float]:
 
 
 def samples_per_reference(rate_hz: float) -> int:
-    """Return the IMU samples per reference pose: the camera sees at most 50 poses a second."""
+    """Return the IMU samples per reference pose and per command: at most 50 of either a second."""
     return math.ceil(rate_hz / 50.0)
 
 
@@ -147,7 +150,7 @@ def run_to_recording(run: SlotCarRun) -> Recording:
 
 def write_run(run: SlotCarRun, path: str | Path) -> None:
     """
-    Write a new rosbag2 (mcap) with ``/imu`` and ``/reference``.
+    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and ``/throttle``.
 
     Raises
     ------
@@ -169,5 +172,7 @@ def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None
         if index % every == 0:
             pose = reference_message(stamp, seen[index // every], run.quaternions[index])
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
+            throttle = {'data': float(run.commands[index])}
+            bag.write(THROTTLE_TOPIC, THROTTLE_TYPE, stamp, throttle)
         if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))
