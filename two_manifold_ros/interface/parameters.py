@@ -185,6 +185,11 @@ class FilterParameters(FilteringParameters):
         '',
         settable=Settable.ALWAYS,
     )
+    command_topic: str = parameter(
+        'Topic of the commands of the vehicle, for a model that takes some; empty means that of '
+        'the training.',
+        '',
+    )
     managed: bool = parameter(
         'Wait for a lifecycle manager instead of configuring and activating itself.',
         False,

@@ -13,6 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.commands import CommandStream
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 
@@ -137,7 +138,7 @@ def samples_per_reference(rate_hz: float) -> int:
 
 
 def run_to_recording(run: SlotCarRun) -> Recording:
-    """Return the recording that reading the bag of `write_run` gives, without a bag."""
+    """Return what reading the bag of `write_run` gives, with its throttle as commands."""
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -145,6 +146,9 @@ def run_to_recording(run: SlotCarRun) -> Recording:
         name=f'slot car with seed {run.settings.seed}',
         imu=ImuStream(IMU_TOPIC, IMU_FRAME, run.stamps_ns, run.imu, run.stamps_ns),
         positions=PositionStream(REFERENCE_TOPIC, TRACK_FRAME, REFERENCE_TYPE, stamps, positions),
+        commands=CommandStream(
+            THROTTLE_TOPIC, THROTTLE_TYPE, ('data',), stamps, run.commands[::every, None]
+        ),
     )
 
 
