@@ -37,7 +37,7 @@ MOST = {
 }  # fmt: skip
 OFFLINE = (
     'adapting', 'cli', 'comparison', 'demo.py', 'domains.py', 'estimators.py', 'evaluation',
-    'experiments', 'inspection', 'simulation', 'training',
+    'experiments', 'inspection', 'learned_rows.py', 'nonlinear_ica.py', 'simulation', 'training',
 )  # fmt: skip
 """Folders and files that no robot needs to filter."""
 

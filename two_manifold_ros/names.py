@@ -29,6 +29,7 @@ COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 OBSERVATIONS = ('raw', 'ridge')
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 CLOCKS = ('driving', 'time')
+GUARDS = ('on', 'off')
 
 DRIVERS = ('steady', 'timid', 'bold', 'random')
 """Drivers of the simulated slot car."""

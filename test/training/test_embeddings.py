@@ -104,6 +104,22 @@ def tpsr_structure() -> TpsrEmbeddings:
     return embed([series[:300], series[300:]], 15, settings, 10)
 
 
+def test_random_features_are_as_many_and_as_drawn_as_asked_for(tpsr_structure):
+    """Few of them see less of the kernel, and another seed sees another part of it."""
+    _, series = noisy_laps()
+    few, same, other = (
+        embed([series[:300], series[300:]], 15, replace(TPSR, states=12, **changes), 10)
+        for changes in ({'features': 9}, {'feature_seed': 0}, {'feature_seed': 1})
+    )
+    # Nine features and the constant.
+    assert few.histories.shape[1] <= 10 < tpsr_structure.histories.shape[1]
+    assert np.array_equal(same.histories, tpsr_structure.histories)
+    assert not np.allclose(other.histories[:, :12], tpsr_structure.histories[:, :12])
+    np.testing.assert_allclose(
+        other.singular_values[:3], tpsr_structure.singular_values[:3], rtol=0.2
+    )
+
+
 def test_tables_carry_the_constant(tpsr_structure):
     tables = tpsr_structure.tables(tpsr_structure.directions(12))
     assert tables.weights.shape == tables.states.shape == (len(tpsr_structure.training.ticks), 12)

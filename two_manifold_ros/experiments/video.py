@@ -149,7 +149,9 @@ class Settings:
     film: FilmSettings = field(
         default_factory=lambda: FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
     )
-    first_room: int = 2  # of a room and its walk; settings were chosen on rooms 0 and 1
+    # Seed of the first room and its walk. Settings were chosen on rooms 0 and 1, and the restart
+    # of the filter on room 2; of those from 3 on none was looked at.
+    first_room: int = 3
     kept_maps: tuple[float, ...] = (0.25, 0.875, 1.5)  # steps after which, in windows
     r2: float = 0.9  # least explained share of the variance of the position
     right: float = 0.9  # least share of right directions
@@ -219,6 +221,7 @@ def _claims(found: Found, settings: Settings) -> list[Claim]:
     away, late = abs(closed - found.returned), settings.late * settings.film.window
     least, gaps = (settings.r2 - settings.live, settings.right - settings.live), found.gaps
     states, maps = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
+    closing = at_most('steps between return and closing', maps, away, late)
     return [
         at_least('position from the state, R2', states, found.reading.r2, settings.r2),
         at_least('share of directions right', states, found.reading.right, settings.right),
@@ -226,7 +229,7 @@ def _claims(found: Found, settings: Settings) -> list[Claim]:
         at_least('share of directions right live', states, found.live.right, least[1]),
         at_least(f'gap in the map after {middle} steps', maps, gaps[middle - 1], settings.open),
         at_most(f'gap in the map after {last} steps', maps, gaps[last - 1], settings.closed),
-        at_most(f'steps between return ({found.returned}) and closing', maps, away, late),
+        replace(closing, ours=f'{closing.ours}, return after {found.returned}'),
     ]
 
 

@@ -87,10 +87,11 @@ class Tracker:
         self._driven = UpdateResult(math.nan, accepted=True, novelty=math.nan, restarted=False)
         self._stands = False
         self._rejected = 0
+        self._guarded = model.guarded
         # A ridge read-out was fitted to states that were left alone.
-        self._mixes = isinstance(self._readout, SharpenedReadout)
+        self._mixes = model.guarded and isinstance(self._readout, SharpenedReadout)
         self._window_known = False
-        self.belief = Belief(model.tables, model.operator)
+        self.belief = Belief(model.tables, model.operator, guarded=model.guarded)
         self._window = SlidingWindow(model.series, model.starts, model.window)
         self._recollection = Recollection(self._window, model.warm_start)
 
@@ -147,8 +148,9 @@ class Tracker:
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         state = self.belief.state
         escaped = not float(np.dot(state, state)) <= self._longest
-        restarted = escaped or self._rejected >= REJECTED_BEFORE_RESTART
-        if restarted:
+        restarted = self.belief.lost
+        if self._guarded and (escaped or self._rejected >= REJECTED_BEFORE_RESTART):
+            restarted = True
             # From the window before this observation if there is one, mathematics (6.4), else from
             # the prior; then this observation is taken as any other: the weights stay those at
             # this tick.

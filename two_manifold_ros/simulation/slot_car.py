@@ -305,8 +305,8 @@ class SlotCarSample(NamedTuple):
 class SlotCar:
     """A slot car that is rolling already and drives on by one IMU sample per call."""
 
-    def __init__(self, settings: SlotCarSettings) -> None:
-        self.track = Track()
+    def __init__(self, settings: SlotCarSettings, track: Track | None = None) -> None:
+        self.track = track or Track()
         self.imu_noise = ImuNoise(settings)
         self._period_ns = settings.period_ns
         self._next_stamp_ns = START_STAMP_NS

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
+    from two_manifold_ros.simulation.track import Track
     from two_manifold_ros.typing import Floats, Ints
 
 Report: TypeAlias = Callable[[str, float], None]
@@ -54,6 +55,7 @@ def simulate(
     laps: int | None = None,
     samples: int | None = None,
     report: Report | None = None,
+    track: Track | None = None,
 ) -> SlotCarRun:
     """
     Drive a number of laps, or a number of IMU samples.
@@ -68,6 +70,8 @@ def simulate(
         IMU samples to take instead.
     report
         Receives the progress.
+    track
+        Another one than the usual.
 
     Raises
     ------
@@ -83,7 +87,7 @@ def simulate(
         what = 'laps' if samples is None else 'samples'
         msg = f'The slot car was asked for {goal} {what}: laps and samples start at 1.'
         raise InputError(msg)
-    car = SlotCar(settings)
+    car = SlotCar(settings, track)
     taken: list[SlotCarSample] = []
     fraction = 0.0
     while fraction < 1.0:

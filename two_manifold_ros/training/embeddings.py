@@ -110,7 +110,7 @@ def embed(
     if settings.states == 0:
         return WindowsAlone(series, begins, training, ())
     if settings.method == 'tpsr':
-        return _embed_by_features(series, begins, training, settings.states or TPSR_STATES)
+        return _embed_by_features(series, begins, training, settings)
     learner = make_learner(
         settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
     )
@@ -127,6 +127,7 @@ def embed(
         future.coordinates[training.shifted] - mean,
         past.extension,
         settings.coupling,
+        settings.guarded,
     )
 
 
@@ -155,7 +156,8 @@ class ManifoldEmbeddings(Embeddings):
     Two coupled manifolds, one of ``COUPLINGS``.
 
     Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
-    with the mean of the future ones. The extension gives those of any past window.
+    with the mean of the future ones. The extension gives those of any past window. Where it is not
+    guarded, growing modes stay as they are.
     """
 
     past: Floats
@@ -163,6 +165,7 @@ class ManifoldEmbeddings(Embeddings):
     shifted: Floats
     past_extension: Extension
     coupling: str
+    guarded: bool
 
     def directions(self, states: int) -> SharedDirections:
         """Return the directions that both manifolds share."""
@@ -170,7 +173,7 @@ class ManifoldEmbeddings(Embeddings):
 
     def tables(self, directions: SharedDirections) -> Tables:
         """Return the tables of the HMM."""
-        return build_tables(self.past, self.shifted, directions)
+        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
 
     def warm_start(self, directions: SharedDirections) -> Extension:
         """Return the map by ridge regression from the past to states, mathematics (6.4)."""
@@ -251,16 +254,17 @@ def _sampled_states(tests: Floats, directions: SharedDirections) -> Floats:
 
 
 def _embed_by_features(
-    series: Floats, begins: Ints, training: TrainingTicks, states: int
+    series: Floats, begins: Ints, training: TrainingTicks, settings: TrainingSettings
 ) -> TpsrEmbeddings:
     """Learn a TPSR in one pass over the training ticks, Boots & Gordon 2011, eq. 8c-e."""
-    count = len(training.ticks)
-    # Fewer features than in the slot-car experiment of the paper, 25,000, so that a tick takes
-    # little of a robot. With a bandwidth of 1.0 median distances the followed drives of ridge_car
-    # and tram err 1.7 times as much, the kart .8 times.
+    count, states = len(training.ticks), settings.states or TPSR_STATES
+    # With a bandwidth of 1.0 median distances the followed drives of ridge_car and tram err 1.7
+    # times as much, the kart .8 times.
     bandwidth = 0.7 * median_distance(training.pasts)
     length = training.pasts.width * len(series)
-    features = WithConstant(fourier_features(length, 1000, bandwidth, 0))
+    features = WithConstant(
+        fourier_features(length, settings.features, bandwidth, settings.feature_seed)
+    )
     # What an update of a thin SVD cuts off is lost for good, so some directions are kept spare.
     svd = ThinSvd(features.size, features.size, states + 30)
     # Ticks share one update to save time: see `./run bench online`. An old one counts 1/e after
