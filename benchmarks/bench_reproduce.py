@@ -132,6 +132,13 @@ RESULTS: dict[str, tuple[str, tuple[str, ...]]] = {
             'simulated slot cars: error online / HSE-HMM, largest of 100 horizons',
         ),
     ),
+    'actions': (
+        'error with actions and weights / without actions {} 1 s ahead, {} 2 s ahead',
+        tuple(
+            f'{ahead} s ahead, another driver: actions and weights / without actions, mean error'
+            for ahead in (1, 2)
+        ),
+    ),
     'video': (
         'position R2 {}, direction {:%}, loop closes',
         ('position from the state, R2', 'share of directions right'),

@@ -77,6 +77,7 @@ CLAIMS = {
     'mkdr-images': 3,
     'rr-hmm': 5,
     'slot-car-online': 4,
+    'actions': 10,
     'video': 7,
 }
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import re
 import warnings
 
+from exact_tpsr import ExactLearner
 import naive_tpsr
 import numpy as np
 import pytest
 from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.exact import ExactLearner, learn
+from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 

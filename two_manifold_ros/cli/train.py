@@ -12,6 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_bags,
+    add_command_topic,
     add_json,
     add_position_lag,
     add_topics,
@@ -188,6 +189,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     add_topics(parser)
+    add_command_topic(parser, 'none: without actions')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     add_position_lag(parser)
     number = parser.add_argument_group('numbers')
@@ -283,6 +285,7 @@ def run(args: Namespace) -> int:
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
     drives = _inspect(recordings, args.rate, estimated=args.readout == 'mkdr')
+    recordings = [each.with_commands_held() for each in recordings]
     began = time.monotonic()
     tuning = None
     if args.tune:
@@ -325,6 +328,12 @@ def given_settings(args: Namespace) -> dict[str, Any]:
 
 def _check_method(args: Namespace) -> None:
     """Refuse options that the method would ignore."""
+    if args.command_topic is not None and args.method != 'tpsr':
+        msg = (
+            f'--command-topic: method {args.method} has no actions; leave it out, or use --method '
+            'tpsr'
+        )
+        raise InputError(msg)
     settled = {
         'route': (*_SPECTRAL, *_DRAWN),
         'spectral': (*_ROUTE, *_DRAWN),

@@ -375,6 +375,12 @@ EXPERIMENTS = (
         takes_recordings=True,
     ),
     Experiment(
+        'actions',
+        'Commands as actions, with importance weights, predict an IMU under another driver.',
+        'Boots & Gordon 2011, present features and importance weights',
+        'actions:run',
+    ),
+    Experiment(
         'video',
         'Learned online from a rendered film, the map of a room closes when the camera returns.',
         'Boots & Gordon 2011, Fig. 3',

@@ -17,7 +17,7 @@ import re
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.names import HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
+from two_manifold_ros.names import DRIVERS, HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,6 +184,11 @@ class FilterParameters(FilteringParameters):
         'Path of the model file that the service swap_model puts in its place.',
         '',
         settable=Settable.ALWAYS,
+    )
+    command_topic: str = parameter(
+        'Topic of the commands of the vehicle, for a model that takes some; empty means that of '
+        'the training.',
+        '',
     )
     managed: bool = parameter(
         'Wait for a lifecycle manager instead of configuring and activating itself.',
@@ -380,6 +385,12 @@ class SlotCarParameters(NodeParameters):
     )
     speed_wander: float = parameter(
         'Scales how much the speed differs from lap to lap; 0 means not at all.', 1.0, (0.0, 5.0)
+    )
+    driver: str = parameter(
+        'Who drives: a steady one holds one throttle; the others choose between two every second, '
+        'by the bend ahead (timid, bold) or at random.',
+        'steady',
+        choices=DRIVERS,
     )
     speed: float = parameter(
         'How many times faster than the clock the car drives; stamps run ahead of the clock '
