@@ -36,8 +36,8 @@ class NonlinearICA(OneView):
     Singer & Coifman 2008: the covariance of small known movements around a point is
     :math:`J J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the
     variables, the random walk over the points in these distances is a diffusion of the variables
-    (Singer & Coifman 2008, eq. 20), and its eigenfunctions separate. Of n variables the first n
-    are turned until their products are eigenfunctions too, see
+    (Singer & Coifman 2008, eq. 20), and its eigenfunctions separate. The first n that are no
+    functions of others are turned until their products are eigenfunctions too, see
     ``manifold.independent_components.separate``.
 
     Parameters
@@ -154,4 +154,4 @@ class NonlinearICA(OneView):
         return clouds
 
     def _project(self, coordinates: Floats) -> Floats:
-        return coordinates[:, : len(self._mixing)] @ self._mixing
+        return coordinates @ self._mixing

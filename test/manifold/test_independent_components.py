@@ -120,7 +120,7 @@ def test_a_rotation_is_undone(angle):
     for order in ([0, 1, 2, 3, 4], [0, 1, 3, 4, 2]):  # the product comes later in a rectangle
         found = separate(functions[:, order], eigenvalues[order], 2)
         assert_separated(found.coordinates, x, 1e-9)
-        again = (functions[:, :2] - functions[:, :2].mean(axis=0)) @ found.mixing
+        again = (functions[:, order] - functions.mean(axis=0)[order]) @ found.mixing
         np.testing.assert_allclose(found.coordinates, again, atol=1e-12)
         assert found.correlations == pytest.approx([1.0])
 
@@ -160,11 +160,31 @@ def test_no_rotation_of_three_does_better():
     found = separate(functions, eigenvalues, 3)
     assert shared(found.coordinates) == pytest.approx(-best, rel=1e-6)
     np.testing.assert_allclose(found.mixing.T @ found.mixing, np.eye(3), atol=1e-12)
+    assert not found.mixing[3:].any()
     for (i, j), correlation in zip(((0, 1), (0, 2), (1, 2)), found.correlations, strict=True):
         product = found.coordinates[:, i] * found.coordinates[:, j]
         basis = np.column_stack([np.ones(len(product)), functions[:, 3:6]])
         fitted = basis @ np.linalg.lstsq(basis, product)[0]
         assert np.corrcoef(fitted, product)[0, 1] == pytest.approx(correlation)
+
+
+@pytest.mark.parametrize('sides', [(1.0, 0.4), (1.0, 0.8, 0.6)])
+def test_a_narrow_variable_comes_after_functions_of_the_others(sides):
+    x = box(len(sides))
+    waves = [each for each in itertools.product(range(4), repeat=len(sides)) if any(each)]
+    lines = np.array(
+        [sum((n / side) ** 2 for n, side in zip(each, sides, strict=True)) for each in waves]
+    )
+    order = np.argsort(lines, kind='stable')[:12]
+    functions = np.stack(
+        [np.prod(np.cos(np.pi * x * np.array(waves[k])), axis=1) for k in order], axis=1
+    )
+    found = separate(functions, np.exp(-0.05 * lines[order]), len(sides))
+    assert_separated(found.coordinates, x, 1e-9)
+    assert found.correlations == pytest.approx(1.0)
+    # Fewer functions than reach to the narrow one are refused.
+    with pytest.raises(InputError, match='eigenfunctions are no functions of those before them'):
+        separate(functions[:, :6][:, [0, 0, 0, 0, 0, 0]], np.ones(6), len(sides))
 
 
 def test_functions_that_do_not_separate_show_it():

@@ -108,11 +108,11 @@ class Separation(NamedTuple):
     ----------
     coordinates : (n, d)
         Of mean square one. Which variable comes first, and the signs, are not determined.
-    mixing : (d, d)
-        What multiplies the first d eigenfunctions, centred, for these coordinates.
+    mixing : (m, d)
+        What multiplies the eigenfunctions, centred, for these coordinates; d rows are not zero.
     correlations : (d (d - 1) / 2,)
         Of the product of each pair of them with the eigenfunctions of products, between 0 and 1:
-        well below 1, the first d eigenfunctions are not functions of one variable each.
+        well below 1, they are not functions of one variable each.
 
     """
 
@@ -123,13 +123,14 @@ class Separation(NamedTuple):
 
 def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     r"""
-    Turn the first d eigenfunctions of a diffusion until their products are eigenfunctions too.
+    Turn d eigenfunctions of a diffusion until their products are eigenfunctions too.
 
     Of independent variables the diffusion separates: eigenfunctions are products of functions of
     one variable, and their eigenvalues the products (Singer & Coifman 2008, eq. 30; Singer
-    2006). Those of variables alike are found as any rotation :math:`\psi` of d of them. With the
-    d (d - 1) / 2 eigenfunctions :math:`p_k` whose eigenvalues are nearest to those of products,
-    and :math:`M_k = \mathrm{mean}(p_k \psi \psi^\top)`, the rotation Q minimises
+    2006). Taken are the first d that no polynomial of those before them explains. Of variables
+    alike they are found as any rotation :math:`\psi`. With the d (d - 1) / 2 eigenfunctions
+    :math:`p_k` whose eigenvalues are nearest to those of products, and
+    :math:`M_k = \mathrm{mean}(p_k \psi \psi^\top)`, the rotation Q minimises
 
     .. math:: \sum_k \sum_i (Q^\top M_k Q)_{ii}^2,
 
@@ -146,8 +147,12 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     eigenvalues : (m,)
         Of the random walk.
     count
-        Variables, d. The first d functions must be those of one variable each: no variable may
-        be so narrow, in units of its noise, that a product of others comes before it.
+        Variables, d.
+
+    Raises
+    ------
+    InputError
+        If there are too few functions, one is constant, or fewer than d are new.
 
     """
     least = max(count * (count + 1) // 2, 1)
@@ -163,11 +168,19 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
         msg = 'an eigenfunction is constant; leave the constant one out'
         raise InputError(msg)
     scaled = centred / sizes
-    first, partners = scaled[:, :count], scaled[:, _partners(eigenvalues, count)]
+    single = _new_functions(scaled, count)
+    if len(single) < count:
+        msg = (
+            f'{len(single)} of {scaled.shape[1]} eigenfunctions are no functions of those before '
+            f'them; ask for as many variables, not {count}, or give more eigenfunctions'
+        )
+        raise InputError(msg)
+    first, partners = scaled[:, single], scaled[:, _partners(eigenvalues, single)]
     moments = np.einsum('ni,nj,nk->kij', first, first, partners) / len(first)
     rotation = _least_diagonals(moments)
     coordinates = first @ rotation
-    mixing = rotation / sizes[:count, None]
+    mixing = np.zeros((len(sizes), count))
+    mixing[single] = rotation / sizes[single, None]
     correlations = [
         _correlation(coordinates[:, one] * coordinates[:, other], partners)
         for one, other in itertools.combinations(range(count), 2)
@@ -175,13 +188,35 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     return Separation(coordinates, mixing, np.array(correlations))
 
 
-def _partners(eigenvalues: Floats, count: int) -> list[int]:
-    """Return which eigenfunction, after the first ones, each product of two of these is."""
+def _new_functions(functions: Floats, count: int) -> list[int]:
+    """Return the first of (n, m) functions that are no function of those before them."""
+    taken = [0]
+    for column in range(1, functions.shape[1]):
+        if len(taken) == count:
+            break
+        before = functions[:, taken]
+        # Up to the fourth degree, as of cos(4 pi x), which comes before a fifth of the width.
+        powers = [
+            np.prod(before[:, list(chosen)], axis=1)
+            for degree in (1, 2, 3, 4)
+            for chosen in itertools.combinations_with_replacement(range(len(taken)), degree)
+        ]
+        polynomials = np.stack(powers, axis=1)
+        explained = _correlation(functions[:, column], polynomials - polynomials.mean(axis=0))
+        # On the squares and cubes of the tests it is above .8 of such ones, below .3 of new ones.
+        if explained**2 < 0.5:
+            taken.append(column)
+    return taken
+
+
+def _partners(eigenvalues: Floats, single: list[int]) -> list[int]:
+    """Return which other eigenfunction each product of two of the ``single`` ones is."""
     from scipy.optimize import linear_sum_assignment
 
-    products = [one * other for one, other in itertools.combinations(eigenvalues[:count], 2)]
-    apart = np.abs(np.subtract.outer(np.array(products), eigenvalues[count:]))
-    return [count + int(column) for column in linear_sum_assignment(apart)[1]]
+    others = [column for column in range(len(eigenvalues)) if column not in single]
+    products = [one * other for one, other in itertools.combinations(eigenvalues[single], 2)]
+    apart = np.abs(np.subtract.outer(np.array(products), eigenvalues[others]))
+    return [others[column] for column in linear_sum_assignment(apart)[1]]
 
 
 def _least_diagonals(moments: Floats) -> Floats:
