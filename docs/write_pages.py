@@ -224,14 +224,10 @@ def literal(page: str) -> str:
     """Return the page of the slot car with the tables that `bench_literal.py` prints."""
     for name, block in bench_literal.blocks().items():
         begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->' for word in ENDS)
-        pattern = f'({re.escape(begin)}\n).*?({re.escape(end)})'
-        page, found = re.subn(
-            pattern,
-            lambda match, block=block: f'{match[1]}\n{block}\n\n{match[2]}',
-            page,
-            flags=re.DOTALL,
-        )
-        require(found == 1, f'slot-car.md: {found} tables of {name}')
+        require(page.count(begin) == page.count(end) == 1, f'slot-car.md: no table of {name}')
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f'{before}{begin}\n\n{block}\n\n{end}{after}'
     return page
 
 
