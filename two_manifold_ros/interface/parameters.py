@@ -233,6 +233,11 @@ class UpdaterParameters(FilteringParameters):
         '',
         choices=('', 'map', 'tpsr'),
     )
+    command_topic: str = parameter(
+        'Topic and fields of the commands of the vehicle, actions of learner tpsr, such as '
+        '/cmd_vel:linear.x,angular.z; empty means none.',
+        '',
+    )
     model: str = parameter(
         'Path of a model file that runs until a model learned here has smaller errors; empty '
         'means to start without a model.',

@@ -135,16 +135,19 @@ class LiveCommands:
     ----------
     node, session
         Node that subscribes, and what takes the commands.
-    topic
-        Name of the topic; empty means that of the training.
+    fields, topic
+        Fields of a message that count, and name of its topic.
 
     """
 
-    def __init__(self, node: GuardedNode, session: Session, topic: str) -> None:
-        self._session = session
-        self._fields = session.model.channels.command_fields
-        trained = str(vars(session.model).get('summary', {}).get('command_topic', 'command'))
-        self._name = topic or trained.partition(':')[0]
+    def __init__(
+        self,
+        node: GuardedNode,
+        session: Session | UpdaterSession,
+        fields: tuple[str, ...],
+        topic: str,
+    ) -> None:
+        self._session, self._fields, self._name = session, fields, topic
         self._heard = False
         self._refused = ''
         self._live = LiveReference(
