@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The slow and fast system of Singer & Coifman, section 1."""
+"""The slow and fast system of Singer & Coifman 2008, section 1."""
 
 import numpy as np
 import pytest
