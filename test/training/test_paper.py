@@ -3,8 +3,8 @@
 """
 The filter of `train --method paper` against dense matrices, as the papers print them.
 
-Boots & Gordon 2012, section 5, and its Algorithm 1, with the operators of Song et al. 2010. Windows,
-Gram matrices, their product and the filter share nothing with the package.
+Boots & Gordon 2012, section 5, and its Algorithm 1, with the operators of Song et al. 2010.
+Windows, Gram matrices, their product and the filter share nothing with the package.
 """
 
 from dataclasses import replace
