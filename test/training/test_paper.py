@@ -46,7 +46,8 @@ def gram(windows: np.ndarray, kernel: str, bandwidth: float) -> np.ndarray:
     """Return the Gram matrix of flat windows, of the leading eigenvectors."""
     squared = naive.squared_distances(windows, windows)
     if kernel == 'gaussian':
-        values, vectors = np.linalg.eigh(np.exp(-squared / (2.0 * bandwidth**2)))
+        middle = np.eye(len(squared)) - 1.0 / len(squared)
+        values, vectors = np.linalg.eigh(middle @ np.exp(-squared / (2.0 * bandwidth**2)) @ middle)
         chosen = np.argsort(-values)[:DIMENSION]
         return (vectors[:, chosen] * values[chosen]) @ vectors[:, chosen].T
     weights = naive.affinities(squared, NEIGHBOURS, bandwidth)
