@@ -37,7 +37,7 @@ MOST = {
 }  # fmt: skip
 OFFLINE = (
     'adapting', 'cli', 'comparison', 'demo.py', 'domains.py', 'estimators.py', 'evaluation',
-    'experiments', 'inspection', 'simulation', 'training',
+    'experiments', 'inspection', 'learned_rows.py', 'nonlinear_ica.py', 'simulation', 'training',
 )  # fmt: skip
 """Folders and files that no robot needs to filter."""
 
@@ -48,7 +48,7 @@ LIMITS = {
     'formats, exit codes and enumerations': """
         domains.py HIGHEST
         interface/messages.py Topic.depth
-        model/model_file.py VERSION
+        model/model_file.py (OLDEST,VERSION)
         names.py HORIZONS
         nodes/running.py network_trouble.(get_flags,up)
         recordings/reading.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
@@ -119,12 +119,14 @@ LIMITS = {
             ImuNoise.typical_speed
         """,
     'experiments: what the papers settle, sizes of runs, and what claims are judged by': """
+        experiments/actions.py *
         experiments/independent_components.py *
         experiments/mkdr.py *
         experiments/mkdr_images.py *
         experiments/rr_hmm.py *
         experiments/slot_car.py *
         experiments/slot_car_online.py *
+        experiments/slow_manifold.py *
         experiments/two_views.py *
         experiments/video.py *
         """,

@@ -5,10 +5,8 @@ The time of one online update of a TPSR: one sample with its four feature vector
 
 Run `python benchmarks/bench_online.py`. Beside the learner, and measured in the same run on one
 core: Boots & Gordon 2011, eq. 8 and 9 in NumPy, one sample at a time (naive), and a copy of U
-and V,
-which reads and writes their bytes once. Times are those of the processor, so that other programs
-count little. Features are random Fourier features of a wandering point. Then the learner of few
-features that cuts nothing off, beside the other one.
+and V, which reads and writes their bytes once. Times are those of the processor, so that other
+programs count little. Features are random Fourier features of a wandering point.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.tpsr.exact import ExactLearner
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import PENDING
@@ -29,7 +26,6 @@ from two_manifold_ros.tpsr.thin_svd import PENDING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.tpsr.learner import Learner
     from two_manifold_ros.typing import Floats
 
 STATES, RIDGE, MEMORY = 20, 0.3, 5_000.0
@@ -40,7 +36,6 @@ WARM, MEASURED, ONE_BY_ONE, NAIVE = 5_120, 2_048, 192, 24
 SIZES = ((25_000, 400, 40), (2_000, 400, 40), (1_000, 100, 40))
 FOLDS = (1, 8, 32, 64)
 TO_REACH = {25_000: 'at most 2 copies, naive at least 5 x', 2_000: 'under 250 us'}
-FEW, FEW_OBSERVATIONS, RANKS = (30, 60, 120), 40, (10, 20, 30, 60)
 
 
 class Stream:
@@ -69,7 +64,7 @@ class Naive:
         """Start where a learner is; U and V have a column for each direction."""
         self.left, self.right = learner.svd.left.T.copy(), learner.svd.right.T.copy()
         self.values, self.mean = learner.svd.values.copy(), learner.history_sum.copy()
-        tensor = learner.moments[:-1].transpose(1, 0, 2) / self.values
+        tensor = learner.moments(len(self.values))[:-1].transpose(1, 0, 2) / self.values
         self.tensor = np.ascontiguousarray(tensor)
         self.inverse = learner.covariance.inverse.copy()
 
@@ -109,7 +104,7 @@ def microseconds(step: Callable[[int], object], count: int) -> Floats:
     return 1e6 * times
 
 
-def warmed(learner: Learner[Any], stream: Stream) -> None:
+def warmed(learner: OnlineLearner, stream: Stream) -> None:
     for index in range(WARM):
         learner.add(*stream.sample(index))
     learner.fold()
@@ -162,23 +157,6 @@ def measure(size: int, observations: int, rank: int) -> None:
         )
 
 
-def measure_exact(size: int) -> None:
-    stream = Stream(size, FEW_OBSERVATIONS)
-    cells = []
-    for rank, kind in [(rank, OnlineLearner) for rank in RANKS] + [(RANKS[0], ExactLearner)]:
-        settings = LearnerSettings(RANKS[0], rank, RIDGE, MEMORY)
-        learner = kind(settings, stream.constant, size, FEW_OBSERVATIONS)
-        warmed(learner, stream)
-
-        def step(index: int, learner: Learner[Any] = learner) -> None:
-            if learner.add(*stream.sample(index)) is not None:
-                learner.parameters()
-
-        cells.append(f'{microseconds(step, MEASURED).mean():4.0f} us')
-    ranks = ', '.join(map(str, RANKS))
-    print(f'  D = {size:3d}: exact {cells.pop()}; of rank {ranks}: {", ".join(cells)}')
-
-
 def main() -> None:
     if len(sys.argv) == 1:
         environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
@@ -188,9 +166,6 @@ def main() -> None:
     print(f'c samples at a time, but at least {PENDING} in 6 r^2 / c')
     for sizes in SIZES:
         measure(*sizes)
-    print(f'exact learner and online ones, p = {FEW_OBSERVATIONS}, parameters after each fold:')
-    for size in FEW:
-        measure_exact(size)
 
 
 if __name__ == '__main__':

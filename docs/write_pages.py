@@ -7,7 +7,8 @@ Write what pages take from the code and from results; with ``--check`` only comp
 ``parameters.md`` is written whole. In tables of other pages the first cells of each row are
 written, and what follows them is kept; a row that the code does not have goes, and a new one has
 to be described by hand. Figures of README.md and of the papers' pages are those of the JSON files
-beside them. Run by ``./run format``, and by ``./run lint`` to compare.
+beside them; each other figure on a page has to be held by something (`held_figures.py`). Run by
+``./run format``, and by ``./run lint`` to compare.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ import re
 import sys
 from typing import Any, TYPE_CHECKING
 
+import bench_literal
 import bench_reproduce
 from gauntlet_tables import show_all
+import held_figures
+import kept_outputs
 
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
+ENDS = ('begin', 'end')
 
 AHEAD = {
     'f1tenth_ipz10': (50, 20.0),
@@ -207,7 +212,7 @@ def _metres(error: float) -> str:
 
 
 def results(page: str) -> str:
-    """Return the page of results with the tables that the gauntlet prints."""
+    """Return the page of results with what the gauntlet and other benchmarks print."""
     with redirect_stdout(StringIO()) as printed:
         show_all(gauntlet())
     lines = [f'    {line}' if line else '' for line in printed.getvalue().strip('\n').splitlines()]
@@ -215,7 +220,31 @@ def results(page: str) -> str:
     block = re.match(r'(?: {4}.*\n|\n)*', page[first:])
     require(block, 'results.md: no tables of the gauntlet')
     rest = page[first:].removeprefix(block[0] if block else '')
-    return page[:first] + '\n'.join(lines) + '\n\n' + rest
+    return kept_outputs.on_page(page[:first] + '\n'.join(lines) + '\n\n' + rest)
+
+
+def literal(page: str) -> str:
+    """Return the page of the slot car with the tables that `bench_literal.py` prints."""
+    for name, block in bench_literal.blocks().items():
+        begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->' for word in ENDS)
+        require(page.count(begin) == page.count(end) == 1, f'slot-car.md: no table of {name}')
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f'{before}{begin}\n\n{block}\n\n{end}{after}'
+    return page
+
+
+def papers(page: str) -> str:
+    """Return the page about the papers with how many claims hold on how many sets of draws."""
+    kept = bench_reproduce.read()
+    for row in bench_reproduce.index_table(kept).splitlines()[2:-1]:
+        name, held = re.findall(r'^\| \[([\w-]+)\].*\| ([^|]*) \|$', row)[0]
+        sets = kept[name].get('sets', {'sets': 0})['sets']
+        cell = f'{held} claims, {sets} sets |' if sets else '|'
+        pattern = rf'^(\| [^|]* \| \[{name}\]\(.*\| )[^|]*\|$'
+        page, found = re.subn(pattern, rf'\g<1>{cell}', page, flags=re.MULTILINE)
+        require(found == 1, f'papers.md: {found} rows about {name}')
+    return page
 
 
 def architecture(page: str) -> str:
@@ -276,6 +305,7 @@ def main() -> int:
         HERE / 'topics.md': topics,
         HERE / 'promises.md': promises,
         HERE / 'architecture.md': architecture,
+        HERE / 'papers.md': papers,
         HERE / 'results.md': results,
         HERE.parent / 'README.md': readme,
     }
@@ -287,6 +317,12 @@ def main() -> int:
     for path, block in bench_reproduce.pages(bench_reproduce.read()).items():
         before = path.read_text()
         wrong += put(path, before, bench_reproduce.with_block(before, block))
+    path = HERE / 'reproduce' / 'slot-car.md'
+    before = path.read_text()
+    wrong += put(path, before, literal(before))
+    for complaint in held_figures.complaints():
+        sys.stderr.write(f'{complaint}\n')
+        wrong += '--check' in sys.argv
     return wrong
 
 

@@ -5,139 +5,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from numbers import Integral
 from typing import TYPE_CHECKING
-import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
 from two_manifold_ros.hse_hmm.two_manifold import couple
+from two_manifold_ros.learned_rows import (
+    CentredRows,
+    checked_responses,
+    checked_rows,
+    Estimator,
+    LearnedRows,
+    OneView,
+)
 from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from two_manifold_ros.manifold.learner import ManifoldLearner
-    from two_manifold_ros.typing import Bools, Floats
-
-
-def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
-    """
-    Return a copy of a matrix (n, D) of finite numbers, one sample a row, with D columns if known.
-
-    Raise ``InputError`` with its name and the sentence of ``check_array`` if it is none.
-    """
-    try:
-        matrix: Floats = check_array(rows, dtype=np.float64, copy=True, input_name=name)
-    except (TypeError, ValueError) as error:
-        msg = f'{name} is no matrix of finite real numbers, one sample a row: {error}'
-        raise InputError(msg) from error
-    if columns is not None and matrix.shape[1] != columns:
-        msg = f'{name} has {matrix.shape[1]} columns, but {columns} were fitted'
-        raise InputError(msg)
-    return matrix
-
-
-def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
-    """
-    Return a copy of responses (n, q) of n rows, and which rows of them are known (n,).
-
-    Raise ``InputError`` if they are no real numbers, not as many, or fewer than two are known.
-    """
-    responses: Floats | None = None
-    with suppress(TypeError, ValueError):
-        responses = np.array(y, dtype=np.float64)
-    if responses is None or np.iscomplexobj(y):
-        msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
-        raise InputError(msg)
-    if responses.ndim == 1:
-        responses = responses[:, None]
-    if responses.ndim != 2 or len(responses) != count:
-        msg = f'y has the shape {np.shape(y)}; give a response for each of the {count} rows of X'
-        raise InputError(msg)
-    known = ~np.isnan(responses.sum(axis=1))
-    if np.count_nonzero(known) < 2:
-        msg = f'y is known for {np.count_nonzero(known)} rows; give at least 2 that are not NaN'
-        raise InputError(msg)
-    return responses, known
-
-
-class CentredRows:
-    """Rows (n, D) as they are, less their mean (D,)."""
-
-    def __init__(self, rows: Floats) -> None:
-        self.mean: Floats = rows.mean(axis=0)
-        self.coordinates = rows - self.mean
-
-    def transform(self, rows: Floats) -> Floats:
-        """Return (k, D) rows less the mean."""
-        return rows - self.mean
-
-
-class LearnedRows:
-    """Rows (n, D) as a manifold learner embedded them; its notes become warnings."""
-
-    def __init__(self, name: str, rows: Floats, learner: ManifoldLearner) -> None:
-        if isinstance(learner, type) or not hasattr(learner, 'fit'):
-            msg = (
-                f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20)'
-            )
-            raise InputError(msg)
-        self.name = name
-        self.points = PointSet(rows)
-        self.embedding = learner.fit(self.points)
-        self.coordinates = self.embedding.coordinates
-        for note in self.embedding.notes:
-            warnings.warn(f'{name}: {note}', stacklevel=3)
-
-    def transform(self, rows: Floats) -> Floats:
-        """Return the coordinates (k, m) of (k, D) rows, each of which resembles a training row."""
-        embedded = np.empty((len(rows), self.coordinates.shape[1]))
-        for index in range(len(rows)):
-            squared = self.points.distances_from(rows[index : index + 1])[:, 0]
-            coordinates = self.embedding.extension.transform(squared)
-            if coordinates is None:
-                msg = f'row {index} of {self.name} resembles no training row; leave it out'
-                raise InputError(msg)
-            embedded[index] = coordinates
-        return embedded
-
-
-class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators here: they embed rows X, and new rows out of sample."""
-
-    embedding_: Floats
-    n_features_in_: int
-    _rows: CentredRows | LearnedRows
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the coordinates (k, m) of the rows X (k, D) out of sample.
-
-        ``InputError`` names a row that resembles none that was fitted.
-        """
-        check_is_fitted(self)
-        return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
-
-    def _project(self, coordinates: Floats) -> Floats:
-        return coordinates
-
-    def _finish(self, rows: Floats, embedding: Floats) -> Self:
-        """Set the attributes that scikit-learn expects after a fit."""
-        self.n_features_in_ = rows.shape[1]
-        self.embedding_ = embedding
-        self._n_features_out = embedding.shape[1]
-        return self
+    from two_manifold_ros.typing import Floats
 
 
 class TwoViews(Estimator, ABC):
@@ -228,7 +124,7 @@ class TwoViews(Estimator, ABC):
             raise InputError(msg)
 
 
-class ManifoldEmbedding(Estimator):
+class ManifoldEmbedding(OneView):
     """
     Coordinates on the manifold that rows lie on, for new rows too.
 
@@ -259,23 +155,19 @@ class ManifoldEmbedding(Estimator):
         self.eigenvalues_ = learned.embedding.eigenvalues
         return self._finish(rows, learned.coordinates)
 
-    def fit_transform(self, X: ArrayLike, y: object = None) -> Floats:
-        """Embed the rows X (n, D), as `fit` does, and return ``embedding_`` (n, m)."""
-        return self.fit(X, y).embedding_
 
-
-class ManifoldKernelReduction(Estimator):
+class ManifoldKernelReduction(OneView):
     r"""
     Manifold kernel dimension reduction: coordinates of a manifold that predict responses.
 
     A learner embeds all rows, and the directions of its coordinates are found onto which those
-    rows project whose responses are known (Nilsson, Sha & Jordan 2007, eq. 9, with a linear
-    response kernel):
+    rows project whose responses are known (Nilsson, Sha & Jordan 2007, eq. 9):
 
     .. math:: \min_{\Theta \succeq 0,\ \operatorname{tr} \Theta = 1}
-              \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
+              \operatorname{tr}[K_Y^c (M \Theta M^\top + \epsilon I)^{-1}]
 
-    for centred coordinates M, scaled alike to columns that have unit norm on average.
+    for centred coordinates M, scaled alike to columns that have unit norm on average, and the
+    centred kernel matrix of the responses.
 
     Parameters
     ----------
@@ -284,11 +176,23 @@ class ManifoldKernelReduction(Estimator):
         ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
     penalty
         :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
+    n_components
+        Directions, r; ``None`` counts those at least a hundredth as strong as the first: the
+        paper's estimate of the dimension of the central subspace.
+    response_kernel
+        ``linear``, or a function that returns the kernel matrix (n, n) of responses (n, q), such
+        as ``sklearn.metrics.pairwise.rbf_kernel``. It is decomposed whole, at a cost of n cubed.
+    regularised
+        Whether :math:`\epsilon I` is added to the response kernel, as in the paper's experiments.
+    algorithm
+        ``descent`` to the minimum, or ``paper``: Algorithm 1 as printed, with steps of 1/t,
+        clipping and scaling. It depends on the unit of y, and ends above the minimum.
 
     Attributes
     ----------
     embedding_ : (n, r)
-        Projections of the rows that were fitted; there are at most as many as responses a row.
+        Projections of the rows that were fitted; with a linear kernel that is not regularised at
+        most as many count as there are responses a row.
     directions_ : (m, r)
         Orthonormal, leading first, in the coordinates of the learner.
     strengths_ : (m,)
@@ -300,9 +204,22 @@ class ManifoldKernelReduction(Estimator):
 
     """
 
-    def __init__(self, learner: ManifoldLearner | None = None, *, penalty: float = RIDGE) -> None:
+    def __init__(
+        self,
+        learner: ManifoldLearner | None = None,
+        *,
+        penalty: float = RIDGE,
+        n_components: int | None = None,
+        response_kernel: str | Callable[[Floats], Floats] = 'linear',
+        regularised: bool = False,
+        algorithm: str = 'descent',
+    ) -> None:
         self.learner = learner
         self.penalty = penalty
+        self.n_components = n_components
+        self.response_kernel = response_kernel
+        self.regularised = regularised
+        self.algorithm = algorithm
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """
@@ -314,9 +231,22 @@ class ManifoldKernelReduction(Estimator):
         responses, known = checked_responses(y, len(rows))
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
         self._rows = LearnedRows('X', rows, learner)
-        coordinates = self._rows.coordinates
+        coordinates, wanted = self._rows.coordinates, responses[known]
+        if callable(self.response_kernel):
+            wanted = response_features(np.asarray(self.response_kernel(wanted), dtype=np.float64))
+        elif self.response_kernel != 'linear':
+            msg = f"response_kernel is {self.response_kernel!r}; give 'linear' or a function"
+            raise InputError(msg)
+        if self.algorithm not in {'descent', 'paper'}:
+            msg = f'there is no algorithm named {self.algorithm!r}; choose one of descent, paper'
+            raise InputError(msg)
         found = find_predictive_directions(
-            coordinates[known], responses[known], penalty=self.penalty
+            coordinates[known],
+            wanted,
+            penalty=self.penalty,
+            regularised=self.regularised,
+            literal=self.algorithm == 'paper',
+            rank=self.n_components,
         )
         self.directions_ = found.directions
         self.strengths_ = found.strengths
@@ -325,10 +255,6 @@ class ManifoldKernelReduction(Estimator):
 
     def _project(self, coordinates: Floats) -> Floats:
         return coordinates @ self.directions_
-
-    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> Floats:
-        """Embed and find, as `fit` does, and return ``embedding_`` (n, r)."""
-        return self.fit(X, y).embedding_
 
 
 class InstrumentalEigenmaps(TwoViews):
@@ -389,7 +315,7 @@ class TwoSubspaceKernelPCA(TwoViews):
     :math:`\hat\Sigma_{XY} = \tfrac1n \Phi H \Upsilon^\top` are :math:`\lambda_i^{-1/2} \Phi H v_i`
     with :math:`C_Y C_X v_i = \lambda_i v_i`. They are found from explicit features of the kernels,
     which is exact if ``rank`` is n - 1 or more and n is no more than 2,000, the landmarks that
-    features are made of; of a Gaussian kernel, but for the smallest eigenvalue of its matrix.
+    features are made of.
 
     Parameters
     ----------

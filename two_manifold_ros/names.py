@@ -29,6 +29,10 @@ COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 OBSERVATIONS = ('raw', 'ridge')
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 CLOCKS = ('driving', 'time')
+GUARDS = ('on', 'off')
+
+DRIVERS = ('steady', 'timid', 'bold', 'random')
+"""Drivers of the simulated slot car."""
 
 HORIZONS = (0, 10, 50, 100)
 """Ticks ahead."""
@@ -42,3 +46,16 @@ POSITION_TYPES = (
     'sensor_msgs/msg/NavSatFix',
 )
 """Types of messages with positions."""
+
+COMMAND_FIELDS: dict[str, tuple[str, ...]] = {
+    'geometry_msgs/msg/Twist': ('linear.x', 'angular.z'),
+    'geometry_msgs/msg/TwistStamped': ('twist.linear.x', 'twist.angular.z'),
+    'ackermann_msgs/msg/AckermannDriveStamped': ('drive.speed', 'drive.steering_angle'),
+    'std_msgs/msg/Float64': ('data',),
+    'std_msgs/msg/Float32': ('data',),
+    'sensor_msgs/msg/Joy': (),
+}
+"""Types of messages with commands, and their usual fields; those of a joystick must be named."""
+
+ANY_COMMAND = 'auto'
+"""Stands for the only topic with commands."""

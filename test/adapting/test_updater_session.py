@@ -66,6 +66,38 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     assert session.head.frame_id == 'map'
 
 
+def test_it_learns_with_the_commands_of_the_vehicle_as_further_channels(drive):
+    chosen = UpdaterParameters(learner='tpsr', command_topic='/throttle:data')
+    session = tpsr_session(replace(stream_head(chosen, '/imu'), horizons=SMALL.horizons))
+    # Before the first command it is as if nothing measured that axis.
+    feed(session, drive, slice(0, 50))
+    rng = np.random.default_rng(0)
+    for begin in range(50, LEARNED + 300, 50):
+        session.commands = (float(rng.uniform(0.4, 0.6)),)
+        estimates = feed(session, drive, slice(begin, begin + 50))
+    assert estimates
+    channels = session.learner.running.channels
+    assert channels.names[6:] == ('command.data',)
+    assert 0.4 < channels.mean[6] < 0.6
+
+
+@pytest.mark.parametrize(
+    ('given', 'words'),
+    [
+        ({'command_topic': '/throttle:data'}, 'only a TPSR of an IMU has actions'),
+        (
+            {'command_topic': '/throttle:data', 'input': 'image', 'learner': 'tpsr'},
+            'only a TPSR of an IMU has actions',
+        ),
+        ({'command_topic': '/cmd_vel', 'learner': 'tpsr'}, 'name its fields too'),
+    ],
+)
+def test_commands_that_cannot_be_learned_from_are_refused(given, words):
+    chosen = UpdaterParameters(**given)
+    with pytest.raises(InputError, match=words):
+        learner_maker(chosen, stream_head(chosen, '/imu'))
+
+
 def test_late_messages_are_sorted_where_that_is_asked_for(drive):
     session = tpsr_session(small_session().head, reorder_ns=50_000_000)
     take(session, drive, (0, 2, 1, 3, 5, 4))

@@ -13,7 +13,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from two_manifold_ros.experiments.experiment import at_least, Attempt, EXPERIMENTS
+from two_manifold_ros.experiments.experiment import at_least, Attempt, EXPERIMENTS, Series
 
 CAR = next(each for each in EXPERIMENTS if each.name == 'slot-car')
 CLAIM = at_least('R2', 'Fig. 7', 0.91234, 0.5)
@@ -24,6 +24,28 @@ ONLINE, RECORDING = next(iter(bench_reproduce.TAKEN.items()))
 def found(*claims: Any, name: str = 'slot-car') -> dict[str, Any]:  # noqa: ANN401 - claims
     entry = Attempt(replace(CAR, name=name), 1.0, claims).to_json()
     return entry | {'processor_s': 2.0}
+
+
+def series(*passed: bool) -> dict[str, Any]:
+    claims = [at_least('R2', 'Fig. 7', 0.5 + each, 1.0) for each in passed]
+    attempts = tuple(Attempt(CAR, 1.0, (claim,)) for claim in claims)
+    return bench_reproduce.sets_of(Series(0, attempts).to_json())
+
+
+@pytest.mark.parametrize(
+    ('kept', 'now', 'words'),
+    [
+        ([True] * 10, [True] * 10, []),
+        ([True] * 10, [True] * 9 + [False], ["'9 of 10'", "published ('10 of 10'"]),
+        ([True] * 8 + [False] * 2, [True] * 8 + [False] * 2, ['passes on 8 of 10']),
+        (None, [True] * 10, ['published None']),
+    ],
+)
+def test_counts_over_sets_that_differ_or_are_too_few(kept, now, words):
+    before = None if kept is None else series(*kept)
+    text = '; '.join(bench_reproduce.set_differences('slot-car', before, series(*now)))
+    assert all(each in text for each in words)
+    assert bool(text) == bool(words)
 
 
 def test_every_experiment_is_published_in_order_and_passes():
@@ -106,12 +128,23 @@ def test_what_is_written_is_published_from_then_on(tmp_path, monkeypatch, capsys
     assert status() == 1
     assert not (docs / 'reproduce.json').exists()
     assert status('--write', 'slot-car') == 0
-    assert '| R2, at least 0.5 | Fig. 7 | 0.912 |' in (docs / 'reproduce/slot-car.md').read_text()
+    assert (
+        '| R2, at least 0.5 | Fig. 7 | 0.912 |  |  |  |'
+        in (docs / 'reproduce/slot-car.md').read_text()
+    )
     page = (docs / 'reproduce.md').read_text()
     assert 'R2 .912' in page
     assert page.startswith(f'above {BEGIN}\n\n|')
     assert page.endswith(f'|\n\n{END} below')
     assert status() == 0
+    monkeypatch.setattr(bench_reproduce, 'run_sets', lambda *_: series(*[True] * 9, False))
+    assert status('--sets', '10') == 1
+    assert status('--sets', '10', '--write') == 0
+    row = '| R2, at least 0.5 | Fig. 7 | 0.912 | | | |'
+    assert row.replace('| | | |', '|  |  |  |') in (docs / 'reproduce/slot-car.md').read_text()
+    assert status('--sets', '10') == 0
+    assert status('--write') == 0
+    assert read()['slot-car']['sets']['sets'] == 10
     claims[0] = at_least('R2', 'Fig. 7', 0.8, 0.5)
     assert status() == 1
     assert '0.8, published 0.912' in capsys.readouterr().out

@@ -57,6 +57,15 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
         assert [each['recording'] for each in content['followed']] == followed
 
 
+def test_settings_reach_the_spectral_filters(ellipse_bags, command):
+    options = '--methods manifold,paper --window 20 --horizons 0,5 --jobs 1 --coupling canonical'
+    options += ' --observation ridge --ridge .7 --bandwidth 1.7 --clock time'
+    content = command.json('compare', ellipse_bags[0], *options.split())
+    for each in content['methods']:
+        assert each['failure'] is None
+        assert (each['chosen']['ridge'], each['chosen']['bandwidth_factor']) == (0.7, 1.7)
+
+
 def test_rate_window_and_horizons(ellipse_bags, command):
     for options, wanted in (
         ('--rate 12.5 --window 30 --horizons 0,7', (12.5, 30, [0, 7])),
@@ -104,6 +113,7 @@ def test_help_names_the_methods(command):
     [
         ('A --methods mean,magic', 'there is no method magic'),
         ('A --jobs 0', '--jobs 0 must be at least 1'),
+        ('A --methods mean,manifold --ridge 1', '--ridge 1 is of --observation ridge'),
         ('A --share 1.5', 'between 0 and 1'),
         ('A --share 0.02', 'the part to follow has no stretch longer than a window'),
         ('A --horizons 5,10', 'must start with 0'),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold reproduce`, with stand-ins for the experiments."""
 
+from dataclasses import replace
 import json
 from pathlib import Path
 import sys
@@ -56,7 +57,7 @@ def test_one_line_for_a_claim_and_a_picture(calls, tmp_path, reproduce):
     picture = tmp_path / 'a' / 'b' / 'video.png'
     assert picture.exists()
     assert output.endswith(f'The picture is {picture}.\n')
-    assert calls == [('video', {'quick': False})]
+    assert calls == [('video', {'quick': False, 'seed': 0})]
 
 
 def test_all_go_on_after_a_failure_which_is_in_the_status(calls, tmp_path, reproduce):
@@ -131,6 +132,66 @@ def test_recordings_reach_the_experiment_that_takes_them(calls, slot_car_bag, re
     assert recording.positions is None
 
 
+def test_every_experiment_gets_the_set_of_draws(calls, reproduce):
+    reproduce('all', '--quick', '--seed', '7')
+    assert [given['seed'] for _, given in calls] == [7] * len(EXPERIMENTS)
+
+
+@pytest.fixture
+def by_set(monkeypatch: pytest.MonkeyPatch, calls: Calls) -> set[int]:
+    """Let the value of ``video`` be the set, and return the sets on which its claim fails."""
+    fails: set[int] = set()
+
+    def run(_: Any, *, seed: int, **__: Any) -> tuple[list[Claim], Any]:  # noqa: ANN401
+        if seed == 99:
+            raise ValueError(seed)
+        what = f'R2 of set {seed}' if seed == 50 else 'R2'
+        limit = seed + 1.0 if seed in fails else seed
+        claim = replace(at_least('R2', 'Fig. 7', float(seed), limit), what=what)
+        figure = SimpleNamespace(savefig=lambda path, **_: path.write_text(str(seed)))
+        return [claim], figure
+
+    calls.clear()  # of the stand-in that this one takes the place of
+    monkeypatch.setattr(sys.modules['two_manifold_ros.experiments.video'], 'run', run)
+    return fails
+
+
+@pytest.mark.parametrize(('failing', 'status'), [((), 0), ((7,), 0), ((4, 7), 1)])
+def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_path, reproduce):
+    by_set.update(failing)
+    content = json.loads(reproduce('video', '--sets', '10', '--json', status=status).out)
+    (entry,) = content['experiments']
+    (claim,) = entry['claims']
+    assert (claim['passes'], claim['sets']) == (10 - len(failing), 10)
+    assert (claim['mean'], claim['spread']) == pytest.approx((4.5, 3.0277), abs=1e-4)
+    assert claim['passed'] is entry['passed'] is (status == 0)
+    assert (entry['first'], entry['sets'], entry['errors']) == (0, 10, {})
+    # The picture is of the first set, as without the option.
+    assert (tmp_path / 'video.png').read_text() == '0'
+    output = reproduce('video', '--sets', '10', status=status).out
+    assert f'{10 - len(failing)} of 10' in output
+
+
+@pytest.mark.usefixtures('by_set')
+def test_sets_begin_at_the_seed_and_one_that_breaks_off_counts(reproduce):
+    content = json.loads(reproduce('video', '--seed', 98, '--sets', 2, '--json', status=1).out)
+    (entry,) = content['experiments']
+    (claim,) = entry['claims']
+    assert claim['values'] == [98.0]
+    assert (claim['passes'], claim['sets'], claim['spread']) == (1, 2, None)
+    assert entry['errors'] == {'99': 'ValueError: 99'}
+
+
+@pytest.mark.usefixtures('by_set')
+def test_a_claim_that_not_every_set_has_fails_on_the_others(reproduce):
+    content = json.loads(reproduce('video', '--seed', 49, '--sets', 2, '--json', status=1).out)
+    (entry,) = content['experiments']
+    assert [(each['what'], each['passes']) for each in entry['claims']] == [
+        ('R2', 1),
+        ('R2 of set 50', 1),
+    ]
+
+
 def test_list_as_json(command):
     assert command.json('reproduce', '--list')['experiments'] == [
         {'name': each.name, 'shows': each.shows, 'paper': each.paper} for each in EXPERIMENTS
@@ -142,6 +203,8 @@ def test_list_as_json(command):
     [
         ('', 'name an experiment; see two-manifold reproduce --list'),
         ('hamster', 'there is no experiment hamster'),
+        ('video --sets 0', 'less than one'),
+        ('video --seed -1', 'counts sets of draws from 0 on'),
         ('video some_bag', 'video takes no recordings; leave out some_bag'),
         ('slot-car-online --imu-topic /imu', 'none is given'),
         ('slot-car-online no_such_bag', 'no_such_bag does not exist'),

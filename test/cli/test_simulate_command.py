@@ -12,9 +12,9 @@ from two_manifold_ros.simulation.slot_car_run import simulate
 
 def test_bag_and_json_summary(tmp_path, command):
     path = str(tmp_path / 'bag')
-    options = '--laps 1 --seed 3 --rate 60 --noise 0.5 --speed-wander 2'
+    options = '--laps 1 --seed 3 --rate 60 --noise 0.5 --speed-wander 2 --driver timid'
     summary = command.json('simulate', '-o', path, *options.split())
-    expected = simulate(SlotCarSettings(3, 60.0, 0.5, 2.0), laps=1)
+    expected = simulate(SlotCarSettings(3, 60.0, 0.5, 2.0, 'timid'), laps=1)
     recording = read_recording(path)
     np.testing.assert_array_equal(recording.imu.samples, expected.imu)
     assert summary['bag'] == path
@@ -26,12 +26,13 @@ def test_bag_and_json_summary(tmp_path, command):
     assert counts == [
         ('/imu', len(recording.imu.stamps), 60.0),
         ('/reference', len(recording.positions.stamps), 30.0),
+        ('/throttle', len(recording.positions.stamps), 30.0),
     ]
 
 
 def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path, command):
     text = command('simulate', '-o', tmp_path / 'bag', '--laps', '1').out
-    for word in ('1 laps', 'm/s', '/imu', '/reference', 'rate (Hz)'):
+    for word in ('1 laps', 'm/s', '/imu', '/reference', '/throttle', 'rate (Hz)'):
         assert word in text
     assert 'exists' in command.refused('simulate', '-o', tmp_path / 'bag')
 

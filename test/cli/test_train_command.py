@@ -95,6 +95,24 @@ def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
         ('--sharpness .3 --persistence .7', {'sharpness': 0.3, 'persistence': 0.7}),
         ('--method paper --rate 5', {'rate_hz': 5.0, **PAPER}),
         ('--method paper --window 30', {'window': 30, **PAPER}),
+        (
+            '--method paper --window 30 --ridge .3 --guards on --states 9',
+            {'window': 30, **PAPER, 'ridge': 0.3, 'guards': 'on', 'states': 9},
+        ),
+        (
+            '--method spectral --observation ridge --ridge .1 --bandwidth 2',
+            {
+                'method': 'spectral',
+                'observation': 'ridge',
+                'ridge': 0.1,
+                'bandwidth_factor': 2.0,
+            },
+        ),
+        ('--method tpsr --bandwidth .7', {'method': 'tpsr', 'bandwidth_factor': 0.7}),
+        (
+            '--method tpsr --features 300 --feature-seed 4',
+            {'method': 'tpsr', 'features': 300, 'feature_seed': 4},
+        ),
         ('--horizons 0,3,9', {'horizons': (0, 3, 9)}),
     ],
 )
@@ -133,9 +151,17 @@ def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training
         ('--observation raw --readout ridge', 'leave out --observation, --readout, or'),
         ('--observation raw --readout mkdr', 'no such choice: leave out --observation, or'),
         (
-            '--method paper --kernel gaussian --states 30',
-            '--method paper settles everything itself: leave out --kernel, --states, or use',
+            '--method tpsr --guards off',
+            '--method tpsr has no such choice: leave out --guards, or use --method spectral',
         ),
+        ('--bandwidth 2', 'leave out --bandwidth, or use --method spectral'),
+        ('--features 200', 'leave out --features, or use --method tpsr'),
+        ('--method spectral --feature-seed 1', 'leave out --feature-seed, or use --method tpsr'),
+        ('--method tpsr --features 1', 'features is 1, but must be at least 2'),
+        ('--method tpsr --feature-seed -1', 'feature_seed is -1, but must be at least 0'),
+        ('--method spectral --ridge .1', '--ridge 0.1 is of --observation ridge: add that'),
+        ('--method paper --observation raw --ridge 1', '--ridge 1 is of --observation ridge'),
+        ('--method paper --bandwidth 0', 'bandwidth_factor is 0.0, but must be above 0'),
         (
             '--method spectral --sharpness 0.3',
             '--method spectral has no such choice: leave out --sharpness, or use --method route',

@@ -153,6 +153,7 @@ def test_the_default_is_trained_as_asked(train, slot_car_model, monkeypatch):
         ('manifold', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
         ('gaussian', 'gaussian', 'sharpened', 'cross-covariance'),
         ('paper', 'laplacian-eigenmap', 'ridge', 'gram-product'),
+        ('paper-gaussian', 'gaussian', 'ridge', 'gram-product'),
     ],
 )
 def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, train):
@@ -160,8 +161,23 @@ def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, tra
     chosen = [model.summary[name] for name in ('method', 'readout', 'coupling')]
     assert (model.kernel, *chosen) == (kernel, 'spectral', readout, coupling)
     assert (model.horizons, model.window) == ((0, 5, 20), 20)
+    if method.startswith('paper'):
+        assert (model.states, model.guarded) == (21, False)
+        assert model.summary['chosen']['ridge'] == 1e-4
     if method == 'paper':
-        assert (model.states, model.summary['neighbours']) == (20, 50)
+        assert model.summary['neighbours'] == 50
+
+
+def test_settings_are_of_the_spectral_filters_alone(train):
+    changes = {'bandwidth_factor': 2.5, 'observation': 'ridge', 'ridge': 0.7}
+    names = ['nearest', 'default', 'manifold', 'paper-gaussian']
+    methods = {each.name: each for each in methods_named(names, changes=changes)}
+    assert methods['nearest'] == methods_named(['nearest'])[0]
+    assert methods['default'] == methods_named(['default'])[0]
+    for name, kernel in (('manifold', 'laplacian-eigenmap'), ('paper-gaussian', 'gaussian')):
+        model = methods[name].fit(train).model
+        chosen = model.summary['chosen']
+        assert (model.kernel, chosen['bandwidth_factor'], chosen['ridge']) == (kernel, 2.5, 0.7)
 
 
 def test_without_validation_it_says_what_it_has(slot_car_laps):

@@ -33,7 +33,7 @@ def test_the_small_experiment_holds_on_a_recording_too(drive):
     )
     assert [claim.what for claim in claims if not claim.passed] == []
     names = [claim.what.split(':')[0] for claim in claims]
-    assert names == 4 * ['slot car with seed 0'] + 4 * ['ellipse']
+    assert names == 4 * ['simulated slot cars'] + 4 * ['ellipse']
     assert len(figure.axes) == 2
     assert shares == sorted(shares)
     assert shares[-1] == 1.0

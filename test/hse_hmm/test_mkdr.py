@@ -13,6 +13,7 @@ from two_manifold_ros.hse_hmm.mkdr import (
     fit_position_map,
     onto_simplex,
     onto_unit_trace,
+    response_features,
     within_reach,
 )
 from two_manifold_ros.typing import Floats
@@ -72,6 +73,111 @@ def test_value_and_gradient(count):
             naive_value(eigenvectors, responses, theta + sign * way) for sign in (1.0, -1.0)
         )
         assert float(np.sum(gradient * way)) == pytest.approx((ahead - behind) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize('count', [25, 5])
+def test_the_response_kernel_may_be_regularised(count):
+    """Its centred form with N epsilon I is Y Y' + N epsilon H."""
+    rng = np.random.default_rng(4)
+    eigenvectors, responses = rng.standard_normal((count, 7)), rng.standard_normal((count, 2))
+    theta = np.diag(np.arange(7.0)) / 21.0
+    value, gradient = Contrast(eigenvectors, responses, PENALTY, regularised=True).look(theta)
+    gram = responses @ responses.T + PENALTY * np.eye(count)
+    root = np.linalg.cholesky(gram)
+    centred = responses - responses.mean(axis=0)
+    scale = np.sum((root - root.mean(axis=0)) ** 2) / np.sum(centred**2)
+    expected = scale * naive_value(eigenvectors, root, theta)
+    assert value == pytest.approx(expected, rel=1e-9)
+    way = np.ones((7, 7)) + np.eye(7)
+    ahead = scale * naive_value(eigenvectors, root, theta + 1e-6 * way)
+    assert float(np.sum(gradient * way)) == pytest.approx((ahead - expected) / 1e-6, rel=1e-3)
+
+
+def naive_algorithm_1(
+    eigenvectors: Floats, kernel: Floats, penalty: float, tolerance: float, most: int
+) -> tuple[Floats, list[float]]:
+    """Return Omega and the values V(t) of Algorithm 1 of Nilsson, Sha & Jordan 2007."""
+    count, width = eigenvectors.shape
+    centring = np.eye(count) - 1.0 / count
+    kernel = centring @ kernel @ centring
+    omega = np.eye(width)
+
+    def inverse() -> Floats:
+        return np.linalg.inv(eigenvectors @ omega @ eigenvectors.T + penalty * np.eye(count))
+
+    values = [np.trace(kernel @ inverse())]
+    for t in range(1, most + 1):
+        inside = inverse()
+        omega = omega + (1.0 / t) * eigenvectors.T @ inside @ kernel @ inside @ eigenvectors
+        sizes, vectors = np.linalg.eigh(omega)
+        omega = sum(
+            max(size, 0.0) * np.outer(vector, vector)
+            for size, vector in zip(sizes, vectors.T, strict=True)
+        )
+        omega = omega / np.trace(omega)
+        values.append(np.trace(kernel @ inverse()))
+        if abs(values[-1] - values[-2]) <= tolerance * values[-1]:
+            break
+    return omega, values
+
+
+@pytest.mark.parametrize('regularised', [False, True])
+@pytest.mark.parametrize('unit', [1.0, 0.01])
+def test_algorithm_1_as_printed(regularised, unit):
+    """Its steps of 1/t overshoot where responses are large beside the penalty."""
+    rng = np.random.default_rng(6)
+    raw = rng.standard_normal((40, 6))
+    # Orthonormal and centred, as eigenvectors of a graph are.
+    eigenvectors = np.linalg.qr(raw - raw.mean(axis=0))[0]
+    responses = eigenvectors[:, [1, 4]] @ np.diag([3.0, 1.0]) + 0.05 * rng.standard_normal((40, 2))
+    responses = unit * responses
+    kernel = responses @ responses.T + regularised * PENALTY * np.eye(40)
+    omega, values = naive_algorithm_1(eigenvectors, kernel, PENALTY, 1e-3, 5)
+    found = find_predictive_directions(
+        eigenvectors, responses, penalty=PENALTY, tolerance=1e-3, most_steps=5,
+        regularised=regularised, literal=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.theta, omega, atol=1e-9)
+    size = np.sum((responses - responses.mean(axis=0)) ** 2)
+    np.testing.assert_allclose(found.objective * size / PENALTY, values, rtol=1e-9)
+    # The first step is from another trace.
+    assert (max(np.diff(values[1:])) > 0.0) == (unit == 1.0)
+    best = find_predictive_directions(
+        eigenvectors, responses, penalty=PENALTY, regularised=regularised
+    )
+    assert best.objective[-1] <= found.objective[-1] * (1.0 + 1e-6)
+
+
+def test_features_of_a_response_kernel_have_its_centred_matrix():
+    responses = np.random.default_rng(8).standard_normal((12, 2))
+    kernel = np.exp(-np.array([[np.sum((a - b) ** 2) for b in responses] for a in responses]))
+    features = response_features(kernel)
+    centring = np.eye(12) - 1.0 / 12
+    np.testing.assert_allclose(features @ features.T, centring @ kernel @ centring, atol=1e-12)
+    linear = response_features(responses @ responses.T)
+    assert linear.shape == (12, 2)
+    for wrong, words in (
+        (kernel[:5], 'finite'),
+        (np.where(kernel < 1.0, kernel, np.nan), 'finite'),
+        (kernel + np.triu(kernel), 'not symmetric'),
+        (-kernel, 'positive semidefinite'),
+    ):
+        with pytest.raises(InputError, match=words):
+            response_features(wrong)
+
+
+@pytest.mark.parametrize('rank', [1, 3, 6])
+def test_as_many_directions_as_asked_for(rank):
+    rng = np.random.default_rng(9)
+    vectors, responses = rng.standard_normal((50, 6)), rng.standard_normal((50, 2))
+    found = find_predictive_directions(vectors, responses, rank=rank)
+    assert found.rank == rank
+    np.testing.assert_allclose(found.directions.T @ found.directions, np.eye(rank), atol=1e-12)
+    strengths = np.diag(found.directions.T @ found.theta @ found.directions)
+    np.testing.assert_allclose(strengths, found.strengths[:rank], atol=1e-12)
+    for wrong in (0, 7):
+        with pytest.raises(InputError, match=f'{wrong} directions are asked for of 6'):
+            find_predictive_directions(vectors, responses, rank=wrong)
 
 
 def test_units_rotations_and_shifts_of_the_responses_do_not_matter():

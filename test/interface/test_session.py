@@ -48,6 +48,30 @@ def assert_same(found: list[Estimate], wanted: list[Estimate]) -> None:
         np.testing.assert_array_equal(ours.state, theirs.state)
 
 
+def test_the_newest_command_is_a_channel_of_the_samples_after_it(commanded_path, drive):
+    model = load_model(commanded_path)
+    session, alone = Session(model), Filter(model)
+    wanted = []
+    for index in range(400):
+        stamp, sample = int(drive.stamps_ns[index]), drive.imu[index]
+        if index >= 20:
+            # Nothing but the samples that come after a command is used.
+            command = float(drive.commands[index])
+            session.commands = (command,)
+            wanted += alone.push(stamp, [*sample, command])
+        session.take(raw_imu(stamp, sample))
+    found = session.latest
+    assert (session.counts()['non_finite'], session.counts()['used']) == (20, 380)
+    assert found.stamp_ns == wanted[-1].stamp_ns
+    np.testing.assert_array_equal(found.positions, wanted[-1].positions)
+    session.filter.reset('to see that the command matters')
+    for index in range(20, 400):
+        session.commands = (0.1,)
+        session.take(raw_imu(int(drive.stamps_ns[index]), drive.imu[index]))
+    session.counts()
+    assert np.abs(session.latest.state - wanted[-1].state).max() > 1e-3
+
+
 def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estimate]:
     """Return what is to be published."""
     return [each for row in rows for each in session.take(raw_imu(*row)) or []]

@@ -101,6 +101,18 @@ def test_the_header_is_readable(slot_car_model, tmp_path):
     assert {name: header[name] for name in expected} == expected
 
 
+def test_a_file_from_before_guards_could_be_off_is_of_a_guarded_model(contents):
+    header, arrays = contents['spectral']
+    older = {name: value for name, value in header.items() if name != 'guarded'}
+    loaded = model_from('m.npz', older | {'version': 13}, dict(arrays))
+    assert isinstance(loaded, Model)
+    assert loaded.guarded
+    with pytest.raises(InputError, match='guarded is missing'):
+        model_from('m.npz', older, dict(arrays))
+    with pytest.raises(InputError, match='guarded is no truth value'):
+        model_from('m.npz', header | {'guarded': 1}, dict(arrays))
+
+
 def test_a_part_that_no_file_knows(spectral_model):
     class Foreign:
         """A read-out of another package."""
@@ -118,7 +130,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(spectral_model, tmp_path)
 @pytest.mark.parametrize(
     ('form', 'version', 'words'),
     [
-        ('two_manifold_ros model', 8, 'the model has version 8, but this program reads version'),
+        ('two_manifold_ros model', 8, 'the model has version 8, but this program reads versions'),
         ('two_manifold_ros model', 99, 'the model has version 99, but this program reads'),
         ('two_manifold_ros model', 10_000 * '\x1b', 'the model has version'),
         ('recipe', VERSION, 'this is not a two_manifold_ros model; train one with'),

@@ -17,7 +17,7 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from ros_talk import Board, Health, numbers_of, stamp_of
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.filtering.status import Status
@@ -45,6 +45,37 @@ def test_reset_and_enable(talk, start, drive, model_path):
     feed.send(50)
     health.until('filling the window: 9 of 20 ticks')
     assert health.values['published'] == '10'
+
+
+def test_a_model_with_actions_waits_for_commands_and_takes_them(
+    talk, start, drive, commanded_path
+):
+    start(
+        'filter_node',
+        model=commanded_path,
+        command_topic='pedal',
+        input_timeout_s=60.0,
+        status_rate_hz=50.0,
+    )
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    feed = Feed(talk, drive, connect(talk, health))
+    feed.go_on(SAMPLE_S)
+    health.until('no command of the vehicle came on /pedal yet')
+    wrong = talk.node.create_publisher(PoseStamped, 'pedal', 1)
+    health.until('/pedal is published as geometry_msgs/msg/PoseStamped: publish it as one of')
+    talk.node.destroy_publisher(wrong)
+    pedal = talk.publisher(Float64, 'pedal')
+    odometry = talk.listen(Odometry, 'odometry')
+    step = talk.meanwhile
+
+    def press() -> None:
+        pedal.publish(Float64(data=float(drive.commands[feed.sent])))
+        step()
+
+    talk.meanwhile = press
+    talk.until(lambda: odometry, 'odometry')
+    assert int(health.values['non_finite']) > 0
 
 
 def test_silence_and_wrong_types_have_a_reason(talk, start, drive, model_path):

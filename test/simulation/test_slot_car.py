@@ -10,9 +10,11 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import (
     Camera,
+    Driver,
     GRAVITY,
     ImuNoise,
     Motion,
+    POLICIES,
     SlotCar,
     SlotCarSettings,
     START_STAMP_NS,
@@ -54,6 +56,7 @@ def truth() -> SlotCarRun:
         ({'noise': -0.1}, 'noise'),
         ({'noise': float('nan')}, 'noise'),
         ({'speed_wander': float('inf')}, 'speed_wander'),
+        ({'driver': 'nobody'}, 'steady, timid'),
     ],
 )
 def test_bad_settings_are_refused_by_name(values, word):
@@ -191,6 +194,36 @@ def test_camera_noise_is_always_five_millimetres():
     np.testing.assert_array_equal([camera.see(np.zeros(3)) for _ in range(3)], seen[:3])
 
 
+@pytest.mark.parametrize('name', ['timid', 'bold', 'random'])
+def test_a_driver_chooses_once_a_second_with_the_chances_that_he_reports(name):
+    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0, driver=name), samples=15_000)
+    changes = np.flatnonzero(np.diff(run.commands)) + 1
+    assert len(changes) > 300
+    assert not (changes % 10).any()
+    chosen = slice(None, None, 10)
+    low = run.commands[chosen] == Driver.levels[0]
+    assert set(run.commands[chosen]) == set(Driver.levels)
+    ahead = np.abs(TRACK.turning(run.distances[chosen] + Driver.look_ahead)[:, 2])
+    bend = ahead > Driver.bend_from
+    policy = POLICIES[name]
+    for where, chance in ((bend, policy.bend), (~bend, policy.straight)):
+        assert low[where].mean() == pytest.approx(chance, abs=0.06)
+        expected = np.where(low[where], chance, 1.0 - chance)
+        np.testing.assert_allclose(run.chances[chosen][where], expected)
+
+
+def test_what_was_commanded_is_what_drives_but_for_the_supply():
+    settings = SlotCarSettings(seed=1, rate_hz=1000.0)
+    run = simulate(settings, samples=2_000)
+    assert set(run.chances) == {1.0}
+    motion = moving(run.distances[0], run.speeds[0])
+    for command in run.commands:
+        motion.step(command, 1e-3)
+    # The supply is off by a few per cent, a throttle held wrong by as much.
+    assert motion.speed == pytest.approx(run.speeds[-1], rel=0.05)
+    assert 0.01 < np.std(run.commands) / Throttle.mean < 0.1
+
+
 def test_stepping_and_simulating_are_bit_equal():
     settings = SlotCarSettings(seed=5)
     run = simulate(settings, samples=70)
@@ -203,6 +236,7 @@ def test_stepping_and_simulating_are_bit_equal():
         np.testing.assert_array_equal(sample.position, run.positions[index])
         np.testing.assert_array_equal(sample.quaternion, run.quaternions[index])
         assert (sample.distance, sample.speed) == (run.distances[index], run.speeds[index])
+        assert (sample.command, sample.chance) == (run.commands[index], run.chances[index])
 
 
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period():

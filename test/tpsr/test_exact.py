@@ -1,17 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The exact learner beside the batch, and merged learners."""
+"""The batch beside the exact and the online learner, and beside Bayes."""
 
-from dataclasses import replace
 import itertools
 
+from exact_tpsr import ExactLearner, learn_by_tensor
 import numpy as np
 import pytest
-from tpsr_streams import evidences, part, rows_of, unit, wandering
+from tpsr_streams import evidences, part, unit, wandering
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.exact import ExactLearner, learn, learn_by_tensor, merge
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.exact import learn
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 
 SIZE, RIDGE = 12, 3.0
@@ -36,8 +35,8 @@ def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all():
     np.testing.assert_allclose(
         exact.svd.left[:4], online.svd.left[:4] * senses[:, None], atol=1e-9
     )
-    turned = online.moments[:, :4, :4] * senses[:, None] * senses
-    np.testing.assert_allclose(exact.moments[:, :4, :4], turned, atol=1e-6)
+    turned = online.moments(4) * senses[:, None] * senses
+    np.testing.assert_allclose(exact.moments(4), turned, atol=1e-6)
 
 
 def test_a_move_shows_how_the_leading_bases_moved():
@@ -50,73 +49,6 @@ def test_a_move_shows_how_the_leading_bases_moved():
     np.testing.assert_allclose(move.right, ours.svd.right @ right.T, atol=1e-12)
     assert (np.diagonal(move.left) >= 0.0).all()
     assert ours.svd.left.shape == (6, SIZE)
-
-
-SETTINGS = LearnerSettings(4, 8, 0.3, fold_every=20)
-TRIPLES = wandering(300)
-
-
-def learned(
-    triples: Triples, kind: type[Learner] = OnlineLearner, settings: LearnerSettings = SETTINGS
-) -> Learner:
-    learner = kind(settings, unit(triples.tests.shape[1]), triples.tests.shape[1], 5)
-    for row in rows_of(triples):
-        learner.add(*row)
-    return learner
-
-
-def predicted(learner: Learner) -> list[float]:
-    learner.covariance.refresh()
-    return evidences(learner.parameters(), TRIPLES.observations)
-
-
-@pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
-@pytest.mark.parametrize('split', [0, 113, 300])
-def test_the_merged_learner_knows_what_both_know(kind, split):
-    first, second = (learned(part(TRIPLES, *ends), kind) for ends in ((0, split), (split, 300)))
-    second.add(*(np.nan * each[0] for each in list(vars(TRIPLES).values())[:4]))
-    before = [each.waiting for each in (first, second)]
-    merged = merge(first, second)
-    both = learned(TRIPLES, kind)
-    both.fold()
-    assert (merged.samples, merged.refused, merged.waiting) == (300, 1, 0)
-    assert merged.weight == pytest.approx(both.weight)
-    np.testing.assert_allclose(merged.svd.values, both.svd.values, rtol=1e-9)
-    np.testing.assert_allclose(predicted(merged), predicted(both), atol=1e-9)
-    assert [each.waiting for each in (first, second)] == before
-
-
-def test_a_merged_learner_goes_on_and_leaves_its_parents_alone():
-    first, second = learned(part(TRIPLES, 0, 100)), learned(part(TRIPLES, 100, 200))
-    left = first.svd.left.copy()
-    merged = merge(first, second)
-    merged.add_all(part(TRIPLES, 200, 300))
-    np.testing.assert_array_equal(first.svd.left, left)
-    np.testing.assert_allclose(predicted(merged), predicted(learned(TRIPLES)), atol=1e-9)
-
-
-def test_what_was_cut_off_is_missed_but_little():
-    settings = replace(SETTINGS, rank=6, states=3)
-    first = learned(part(TRIPLES, 0, 150), settings=settings)
-    merged = merge(first, learned(part(TRIPLES, 150, 300), settings=settings))
-    assert merged.svd.defect() < 1e-12
-    both = learned(TRIPLES)
-    both.fold()
-    np.testing.assert_allclose(merged.svd.values[:3], both.svd.values[:3], rtol=1e-2)
-
-
-def test_learners_that_do_not_belong_together_are_refused():
-    few = part(TRIPLES, 0, 50)
-    elsewhere = learned(few)
-    elsewhere.constant = elsewhere.constant[::-1]
-    for other, words in (
-        (learned(few, settings=replace(SETTINGS, ridge=0.4)), 'different settings'),
-        (learned(few, ExactLearner), 'different kinds'),
-        (learned(wandering(50, size=9)), 'different features'),
-        (elsewhere, 'the constant in different features'),
-    ):
-        with pytest.raises(InputError, match=words):
-            merge(learned(few), other)
 
 
 @pytest.mark.parametrize('states', [3, 8])

@@ -7,13 +7,14 @@ from pathlib import Path
 import re
 import warnings
 
+from exact_tpsr import ExactLearner
 import naive_tpsr
 import numpy as np
 import pytest
 from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.exact import ExactLearner, learn
+from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 
@@ -44,7 +45,7 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     expected = naive.filtered(unit(SIZE), triples.observations[-40:], RIDGE, 4)
     np.testing.assert_allclose(states, expected, atol=1e-7)
     np.testing.assert_allclose(ours.svd.values, naive.values, rtol=1e-9)
-    tensor = np.einsum('dr,ork->odk', ours.svd.left.T, ours.moments[:-1] / ours.svd.values)
+    tensor = np.einsum('dr,ork->odk', ours.svd.left.T, ours.moments(rank)[:-1] / ours.svd.values)
     expected_tensor = np.einsum('dr,rok->odk', naive.left, naive.whole_tensor)
     signs = np.sign((ours.svd.right @ naive.right).diagonal())
     np.testing.assert_allclose(tensor * signs, expected_tensor, atol=1e-8)

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rounds import noisy_laps, on_circle
 
-from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered, training_targets
+from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
 from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import Candidate, validate, validate_left_out
+from two_manifold_ros.training.cross_validation import Candidate, validate
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -145,26 +143,3 @@ def test_over_the_slot_car(slot_car_laps):
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
     assert (found.factors > 0.0).all()
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
-
-
-def test_a_tpsr_is_validated_without_the_surroundings_of_each_tick():
-    """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
-    angles, series = noisy_laps()
-    settings = TrainingSettings(method='tpsr', horizons=(0,), states=12)
-    embeddings = embed([series[:300], series[300:]], 15, settings, 10)
-    walk = np.random.default_rng(4).standard_normal((500, 2)).cumsum(axis=0)
-    found = []
-    for positions in (on_circle(angles), walk):
-        tracks = [positions[:300], positions[300:]]
-        targets = training_targets(tracks, embeddings.training.ticks, (0,), 0.1)
-        dataset = SimpleNamespace(tracks=tracks, window=15)
-        _, validation = validate_left_out(embeddings, targets, dataset, settings)
-        assert not isinstance(validation, str)
-        assert validation.ticks == len(embeddings.training.ticks) - 2 * 15
-        found.append(validation)
-    shown, unknown = found
-    # Whatever the bandwidth, what the newest window shows leads the belief to the place.
-    assert all(row['score_m'] < 0.4 * shown.lost_m for row in shown.table)
-    # Weights near the tick would put the walk near its place, in ellipses that are large enough.
-    assert unknown.score_m > 0.9 * unknown.lost_m
-    assert (unknown.factors > 1.1).all()

@@ -9,13 +9,11 @@ import naive
 import numpy as np
 from other_recordings import with_imu
 import pytest
-from rounds import felt, noisy_laps, on_circle, recording_of
+from rounds import felt, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
-from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.names import KERNELS, METHODS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
@@ -29,7 +27,6 @@ from two_manifold_ros.training.embeddings import (
     impute_positions,
     ManifoldEmbeddings,
     novelty_anchors,
-    TpsrEmbeddings,
 )
 from two_manifold_ros.training.held_out import hold_out, squared_distances
 from two_manifold_ros.training.settings import TrainingSettings
@@ -94,51 +91,6 @@ def test_too_few_training_ticks_are_refused():
 
 
 TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
-
-
-@pytest.fixture(scope='module')
-def tpsr_structure() -> TpsrEmbeddings:
-    """Return what is learned of noisy laps of two segments."""
-    _, series = noisy_laps()
-    settings = replace(TPSR, states=12)
-    return embed([series[:300], series[300:]], 15, settings, 10)
-
-
-def test_tables_carry_the_constant(tpsr_structure):
-    tables = tpsr_structure.tables(tpsr_structure.directions(12))
-    assert tables.weights.shape == tables.states.shape == (len(tpsr_structure.training.ticks), 12)
-    np.testing.assert_array_equal(tables.states[:, 0], 1.0)
-    np.testing.assert_allclose(tables.weights.sum(axis=0), np.eye(12)[0], atol=1e-9)
-    # The state on average is the first unit vector.
-    own = tpsr_structure.tests[:, :12] @ tpsr_structure.directions(12).future_map
-    np.testing.assert_allclose(own.mean(axis=0) / own[:, 0].mean(), np.eye(12)[0], atol=1e-9)
-    # Coordinates of tests and histories are uncorrelated but along the same direction.
-    decay = np.exp(-np.arange(len(own))[::-1] / 2400.0)
-    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
-    scaled = covariance[:12, :12] / covariance[0, 0]
-    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
-    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
-
-
-def test_the_belief_is_that_of_the_operators(tpsr_structure):
-    """Boots & Gordon 2011, eq. 7, in singular coordinates, where no constant is carried."""
-    directions = tpsr_structure.directions(12)
-    weights = tpsr_structure.histories[:, :12] @ directions.past_map
-    states = tpsr_structure.shifted[:, :12] @ directions.future_map
-    observations = tpsr_structure.observations
-    belief = Belief(Tables(weights, states), RawKernel(observations, 0.8))
-    tests, histories = tpsr_structure.tests[:, :12], tpsr_structure.histories[:, :12]
-    inverse = np.linalg.pinv(tests.T @ histories)
-    normaliser = histories.sum(axis=0) @ inverse
-    plain = tests.mean(axis=0) / (normaliser @ tests.mean(axis=0))
-    for observation in observations[40:60]:
-        assert belief.update(observation) > 0.0
-        factors = np.exp(-0.5 * np.square(observations - observation).sum(axis=1) / 0.8**2)
-        operator = tpsr_structure.shifted[:, :12].T @ (factors[:, None] * histories) @ inverse
-        plain = operator @ plain
-        plain /= normaliser @ plain
-        expected = plain @ directions.future_map
-        np.testing.assert_allclose(belief.state / belief.state[0], expected, atol=1e-6)
 
 
 CIRCLE_WINDOW = 10

@@ -108,11 +108,11 @@ def test_a_quick_vehicle_keeps_a_short_window():
 
 def test_all_that_the_paper_settles_is_as_there():
     asked = TrainingSettings(
-        8.0, 30, 99, 'gaussian', 9, 44, 'cross-covariance', 'ridge', 'sharpened', (0, 7), 'route'
+        8.0, 30, 99, 'gaussian', 9, 44, 'cross-covariance', 'raw', 'sharpened', (0, 7), 'route'
     )
     assert paper_settings(asked, []) == TrainingSettings(
-        8.0, 30, 20, 'laplacian-eigenmap', 50, 44, 'gram-product', 'raw', 'ridge', (0, 7),
-        'spectral', clock='time',
+        8.0, 30, 21, 'laplacian-eigenmap', 50, 44, 'gram-product', 'ridge', 'ridge', (0, 7),
+        'spectral', bandwidth_factor=1.0, ridge=1e-4, clock='time', guards='off',
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
+from two_manifold_ros.recordings.commands import CommandTopic, PREFIX
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -61,6 +64,9 @@ class UpdaterSession:
         # Filters and learns; another one after `forget`.
         self.learner = make()
         self.arrivals = Arrivals()
+        # Newest commands of the vehicle, behind the values of each message from then on; NaN, as
+        # of an axis that is not measured, before the first one.
+        self.commands = (math.nan,) * len(self.head.channels.command_fields)
         # The newest message of the sensor.
         self.last_raw = b''
         # Why the decoder refused the newest unusable message, where it states that.
@@ -183,6 +189,8 @@ class UpdaterSession:
             self._counters['malformed'] += 1
             self.arrivals.refuse()
             return []
+        if self.commands:
+            values = (*values, *self.commands)
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         if not self.head.imu_frame_id:
@@ -205,6 +213,12 @@ def learner_name(chosen: UpdaterParameters) -> str:
     if sees and chosen.learner == 'map':
         msg = 'a map is learned from an IMU: leave learner empty where images are learned'
         raise InputError(msg)
+    if chosen.command_topic and (sees or chosen.learner != 'tpsr'):
+        msg = (
+            f'command_topic {chosen.command_topic}: only a TPSR of an IMU has actions; set '
+            'learner to tpsr and input to imu, or leave command_topic empty'
+        )
+        raise InputError(msg)
     return chosen.learner or ('tpsr' if sees else 'map')
 
 
@@ -221,11 +235,28 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
             raise InputError(msg)
         names = channel_names(chosen.image_width, chosen.image_height)
         return make_head(horizons, names=names, imu_topic=topic)
-    head = make_head(horizons, imu_topic=topic)
+    fields: tuple[str, ...] = ()
+    if chosen.command_topic:
+        fields = CommandTopic.parse(chosen.command_topic).fields
+        if not fields:
+            msg = (
+                f'command_topic {chosen.command_topic}: name its fields too, such as '
+                '/cmd_vel:linear.x,angular.z'
+            )
+            raise InputError(msg)
+    names = IMU_CHANNELS + tuple(PREFIX + field for field in fields)
+    head = make_head(horizons, names=names, imu_topic=topic)
     if not path:
         return head
     model = load_model(path)
     check_input(model, path)
+    if model.channels.command_fields != fields:
+        taken = ', '.join(model.channels.command_fields) or 'none'
+        msg = (
+            f'{path}: the model takes other commands ({taken}) than command_topic names; name '
+            'the same, or leave model empty'
+        )
+        raise InputError(msg)
     return model
 
 

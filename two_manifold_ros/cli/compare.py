@@ -26,9 +26,14 @@ from two_manifold_ros.cli.options import (
     Progress,
     recordings_of,
 )
-from two_manifold_ros.cli.train import parse_horizons
+from two_manifold_ros.cli.train import (
+    add_choices,
+    add_operator,
+    given_settings,
+    parse_horizons,
+)
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import LITERAL, methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -240,11 +245,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=','.join(NAMES),
         metavar='NAME,...',
         help=f'only some of the methods {", ".join(NAMES)} (default: all of these); any kernel of '
-        'train --kernel is the spectral filter with it, and kernels is each of them in turn',
+        'train --kernel is the spectral filter with it, kernels is each of them in turn, and '
+        'paper-gaussian is paper with that kernel',
     )
     add_topics(parser)
     add_position_lag(parser)
     _add_protocol(parser)
+    group = parser.add_argument_group('the spectral filters among the methods, paper too')
+    add_operator(group)
+    add_choices(group, 'coupling', 'observation', 'readout', 'clock', 'guards')
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
     )
@@ -293,7 +302,12 @@ def run(args: Namespace) -> int:
         If no method worked; nothing is written then.
 
     """
-    methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
+    protocol = SLOT_CAR if args.protocol else None
+    names = args.methods.split(',')
+    if args.ridge is not None and args.observation != 'ridge' and not {*names} & {*LITERAL}:
+        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
+        raise InputError(msg)
+    methods = methods_named(names, protocol, given_settings(args))
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)

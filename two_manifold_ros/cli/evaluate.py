@@ -14,11 +14,13 @@ import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
+    add_command_topic,
     add_json,
     add_position_lag,
     add_topics,
     in_step,
     metres,
+    name_commands,
     part_of,
     percent,
     print_table,
@@ -92,6 +94,9 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
+    if args.command_topic is not None:
+        msg = '--command-topic is that of a model; leave it out, learners with --online take none'
+        raise InputError(msg)
     _check_figure(args)
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
@@ -182,6 +187,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
     )
     add_topics(parser)
+    add_command_topic(parser, 'that of the training')
     parser.add_argument(
         '--online',
         action='store_true',
@@ -232,11 +238,13 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     _check_figure(args)
     model = load_model(args.model)
+    name_commands(args, model)
     whole = recordings_of(args, origin=model.origin)
     parts = [part_of(each, args.start, args.until) for each in whole]
     recordings = in_step(parts, args, _trained_lag(model))
     with Progress('evaluating') as progress:
-        evaluation = evaluate(model, recordings, progress)
+        held = [each.with_commands_held() for each in recordings]
+        evaluation = evaluate(model, held, progress)
     if args.figure:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 

@@ -112,10 +112,11 @@ def _route(model: RouteModel) -> list[list[str]]:
 def _spectral(model: TrainedModel) -> list[list[str]]:
     summary = model.summary
     words = summary['method']
+    guards = '' if getattr(model, 'guarded', True) else ', no guards'
     if summary['coupling'] is not None:
         words += f', {model.kernel}, {summary["coupling"]}'
     return [
-        ['method', f'{words}, {summary["readout"]} read-out'],
+        ['method', f'{words}, {summary["readout"]} read-out{guards}'],
         ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
     ]
 

@@ -20,6 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import ANY_COMMAND
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from typing_extensions import Self
 
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 
 
@@ -249,6 +251,48 @@ def add_topics(parser: ArgumentParser) -> None:
     )
 
 
+def add_command_topic(parser: ArgumentParser, usual: str) -> None:
+    """Add ``--command-topic``, as ``args.command_topic``, and name its default."""
+    parser.add_argument(
+        '--command-topic',
+        metavar='T[:FIELD,...]',
+        help='topic with commands of the vehicle, actions of method tpsr: Twist, TwistStamped, '
+        'AckermannDriveStamped, Float64, Float32, or Joy with fields such as /joy:axes.1; '
+        f'{ANY_COMMAND} for the only one in the bag (default: {usual})',
+    )
+
+
+def name_commands(args: Namespace, model: ModelHead) -> None:
+    """
+    Set ``args.command_topic`` to what a model takes, by default the topic of its training.
+
+    Raises
+    ------
+    InputError
+        If it takes none and one is named, or the named one has other fields.
+
+    """
+    from two_manifold_ros.recordings.commands import (  # noqa: PLC0415 - NumPy is slow
+        CommandTopic,
+        fields_held,
+    )
+
+    fields, given = fields_held(model.channels.names), args.command_topic
+    if not fields:
+        if given is not None:
+            msg = '--command-topic: the model was trained without commands; leave it out'
+            raise InputError(msg)
+        return
+    topic = CommandTopic.parse(given or str(model.summary.get('command_topic', ANY_COMMAND)))
+    if topic.fields not in {(), fields}:
+        msg = (
+            f'--command-topic {given}: the model takes {", ".join(fields)}; name these fields, or '
+            'the topic alone'
+        )
+        raise InputError(msg)
+    args.command_topic = f'{topic.name or ANY_COMMAND}:{",".join(fields)}'
+
+
 def add_position_lag(
     parser: ArgumentParser, usual: str = 'leave them, and warn if they are late'
 ) -> None:
@@ -388,6 +432,7 @@ def recordings_of(
     options = ReadingOptions(
         imu_topic=args.imu_topic,
         position_topic=args.position_topic,
+        command_topic=getattr(args, 'command_topic', None),
         need_positions=need_positions,
         find_positions=find_positions,
         use_receive_time=args.use_receive_time,

@@ -9,8 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
+    add_command_topic,
     add_json,
     add_topics,
+    name_commands,
     print_table,
     Progress,
     recordings_of,
@@ -36,16 +38,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
     add_topics(parser)
+    add_command_topic(parser, 'that of the training')
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
+    name_commands(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
-        written = replay(model, recording, bag, progress)
+        written = replay(model, recording.with_commands_held(), bag, progress)
     if Topics.POSITION.name not in written:
         print(
             f'two-manifold: warning: no position would have been published; /diagnostics in '

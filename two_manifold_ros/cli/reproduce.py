@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import make_folder, print_table, Progress, recordings_of
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import ALL, Attempt, EXPERIMENTS, experiments_named
+from two_manifold_ros.experiments.experiment import (
+    ALL,
+    Attempt,
+    EXPERIMENTS,
+    experiments_named,
+    Series,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -53,6 +60,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--quick', action='store_true', help='in seconds, on less data and with wider limits'
     )
     parser.add_argument(
+        '--seed',
+        type=int,
+        default=0,
+        metavar='N',
+        help='set of random draws; no two sets have one in common (default: 0, as published)',
+    )
+    parser.add_argument(
+        '--sets',
+        type=int,
+        default=1,
+        metavar='K',
+        help=(
+            'run on the K sets of draws from --seed on, print on how many each claim passes and '
+            'its mean and spread, and end with 0 if each passes on nine of ten; the pictures are '
+            'of the first set'
+        ),
+    )
+    parser.add_argument(
         '--imu-topic', metavar='T', help='of the bags (default: the only one in each)'
     )
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
@@ -66,6 +91,7 @@ def run(args: Namespace) -> int:
     if args.name is None:
         msg = 'name an experiment; see two-manifold reproduce --list'
         raise InputError(msg)
+    _check_sets(args)
     chosen = experiments_named(args.name)
     _check_bags(args, chosen)
     # A missing package shows before anything is computed.
@@ -73,11 +99,23 @@ def run(args: Namespace) -> int:
         experiment.load()
     folder = make_folder(args.output)
     recordings = _recordings(args)
-    done: list[Attempt] = []
+    done: list[Attempt | Series] = []
     for experiment in chosen:
         place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
-        begin = partial(experiment.run, folder, quick=args.quick, recordings=recordings)
-        done.append(_attempt(experiment, begin, place))
+        begin = partial(experiment.run, quick=args.quick, recordings=recordings)
+        if args.sets > 1:
+            attempts = [
+                _attempt(
+                    experiment,
+                    # One picture, as of a single run.
+                    partial(begin, folder if seed == args.seed else None, seed=seed),
+                    f'{place}, set {seed}',
+                )
+                for seed in range(args.seed, args.seed + args.sets)
+            ]
+            done.append(Series(args.seed, tuple(attempts)))
+        else:
+            done.append(_attempt(experiment, partial(begin, folder, seed=args.seed), place))
         if not args.json:
             _print(done[-1])
     if args.json:
@@ -96,6 +134,15 @@ def _list(*, as_json: bool) -> None:
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
         print(f'{each.name:{width}}  {each.shows} ({each.paper})')
+
+
+def _check_sets(args: Namespace) -> None:
+    if args.seed < 0:
+        msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
+        raise InputError(msg)
+    if args.sets < 1:
+        msg = f'--sets is how many sets of draws are run, and {args.sets} is less than one'
+        raise InputError(msg)
 
 
 def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
@@ -130,21 +177,39 @@ def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: s
     return Attempt(experiment, time.monotonic() - begun, tuple(claims))
 
 
-def _print(attempt: Attempt) -> None:
-    experiment = attempt.experiment
+def _print(found: Attempt | Series) -> None:
+    experiment = found.experiment
     print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
-    if attempt.error:
-        print(f'It broke off. {attempt.error}\n', flush=True)
+    if isinstance(found, Series):
+        for number, error in found.errors.items():
+            print(f'It broke off on set {number}. {error}')
+        header = ['claim', 'paper', 'sets that pass', 'mean', 'spread', '']
+        rows = [
+            [
+                each.what,
+                each.paper,
+                each.score,
+                _rounded(each.mean),
+                _rounded(each.spread),
+                verdict(passed=each.passed),
+            ]
+            for each in found.tallies
+        ]
+    elif found.error:
+        print(f'It broke off. {found.error}\n', flush=True)
         return
-    print_table(
-        '',
-        ['claim', 'paper', 'ours', ''],
-        [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in attempt.claims],
-    )
+    else:
+        header = ['claim', 'paper', 'ours', '']
+        rows = [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in found.claims]
+    print_table('', header, rows)
     sys.stdout.flush()
 
 
-def _print_summary(done: Sequence[Attempt], folder: Path) -> None:
+def _rounded(number: float | None) -> str:
+    return '' if number is None else f'{number:.3g}'
+
+
+def _print_summary(done: Sequence[Attempt | Series], folder: Path) -> None:
     print_table(
         '',
         ['experiment', 'claims that pass', 'seconds', 'picture', ''],
@@ -154,7 +219,7 @@ def _print_summary(done: Sequence[Attempt], folder: Path) -> None:
                 each.score,
                 f'{each.seconds:.0f}',
                 each.picture or '',
-                'pass' if each.passed else 'fail',
+                verdict(passed=each.passed),
             ]
             for each in done
         ],

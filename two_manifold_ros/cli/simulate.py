@@ -8,6 +8,7 @@ import json
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, print_table, Progress
+from two_manifold_ros.names import DRIVERS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
@@ -17,6 +18,8 @@ from two_manifold_ros.simulation.slot_car_run import (
     REFERENCE_TYPE,
     samples_per_reference,
     simulate,
+    THROTTLE_TOPIC,
+    THROTTLE_TYPE,
     write_messages,
 )
 
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-HELP = 'Drive a simulated slot car and write its IMU and its positions into a rosbag2.'
+HELP = (
+    'Drive a simulated slot car and write its IMU, its positions and its throttle into a rosbag2.'
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,12 +61,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='X',
         help='scale of the wander of the speed: 0 none, 1 about 5 %% (default: 1)',
     )
+    parser.add_argument(
+        '--driver',
+        choices=DRIVERS,
+        default='steady',
+        help='who drives: steady holds one throttle; timid, bold and random choose between two '
+        '(default: steady)',
+    )
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Write the bag and print a summary; return 0."""
-    settings = SlotCarSettings(args.seed, args.rate, args.noise, args.speed_wander)
+    settings = SlotCarSettings(args.seed, args.rate, args.noise, args.speed_wander, args.driver)
     with BagWriter(args.output) as bag, Progress('simulating') as progress:
         driven = simulate(settings, laps=args.laps, report=progress)
         write_messages(driven, bag, progress)
@@ -84,12 +96,18 @@ def _summary(args: Namespace, driven: SlotCarRun) -> dict[str, Any]:
         'mean_speed_m_s': float(driven.speeds.mean()),
         'topics': [
             {'topic': IMU_TOPIC, 'type': IMU_TYPE, 'messages': count, 'rate_hz': args.rate},
-            {
-                'topic': REFERENCE_TOPIC,
-                'type': REFERENCE_TYPE,
-                'messages': len(range(0, count, every)),
-                'rate_hz': args.rate / every,
-            },
+            *(
+                {
+                    'topic': topic,
+                    'type': msgtype,
+                    'messages': len(range(0, count, every)),
+                    'rate_hz': args.rate / every,
+                }
+                for topic, msgtype in (
+                    (REFERENCE_TOPIC, REFERENCE_TYPE),
+                    (THROTTLE_TOPIC, THROTTLE_TYPE),
+                )
+            ),
         ],
     }
 

@@ -12,6 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_bags,
+    add_command_topic,
     add_json,
     add_position_lag,
     add_topics,
@@ -24,15 +25,23 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.names import CLOCKS, COUPLINGS, KERNELS, METHODS, OBSERVATIONS, READOUTS
+from two_manifold_ros.names import (
+    CLOCKS,
+    COUPLINGS,
+    GUARDS,
+    KERNELS,
+    METHODS,
+    OBSERVATIONS,
+    READOUTS,
+)
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, paper_settings, train_model
+from two_manifold_ros.training.train import paper_settings, train_model
 from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import _ArgumentGroup, ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
@@ -123,18 +132,56 @@ _CHOICES = {
     'observation': OBSERVATIONS,
     'readout': READOUTS,
     'clock': CLOCKS,
+    'guards': GUARDS,
 }
-_SPECTRAL = ('observation', 'readout', 'clock')
+_NUMBERS = ('bandwidth', 'ridge')
+"""Options of the observation operator."""
+
+_SPECTRAL = ('observation', 'readout', 'clock', 'guards', *_NUMBERS)
 """What only the spectral filter has, but for a read-out that fills gaps before training."""
 
 _ROUTE = ('sharpness', 'persistence')
 """What only the belief about the place has."""
 
-_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout')
+_DRAWN = ('features', 'feature_seed')
+"""What only a TPSR has."""
+
+_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout', 'guards')
 """What a TPSR has no use for."""
 
 _ZIP = b'PK\x03\x04'
 """How every model file starts."""
+
+
+def add_operator(group: _ArgumentGroup) -> None:
+    """Add the numbers of the observation operator."""
+    group.add_argument(
+        '--bandwidth',
+        type=float,
+        metavar='X',
+        help='bandwidth of the kernel of observations, in median distances between them, of the '
+        'spectral filter and of a TPSR (default: chosen)',
+    )
+    group.add_argument(
+        '--ridge',
+        type=float,
+        metavar='X',
+        help='ridge of --observation ridge, on the covariance of features of mean square one '
+        '(default: chosen)',
+    )
+
+
+def add_choices(group: _ArgumentGroup, *names: str) -> None:
+    """Add settings that have a name, of ``TrainingSettings``."""
+    for name in names:
+        of = ' of the spectral filter' if name in _SPECTRAL else ''
+        what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
+        if name == 'readout':
+            what += '; mkdr, with either method, estimates the positions of ticks without one'
+        if name == 'guards':
+            what += '; off takes every observation and never starts again, as in the papers'
+        choices, usual = _CHOICES[name], getattr(_DEFAULTS, name)
+        group.add_argument(f'--{name}', choices=choices, help=f'{what} (default: {usual})')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -142,6 +189,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     add_topics(parser)
+    add_command_topic(parser, 'none: without actions')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     add_position_lag(parser)
     number = parser.add_argument_group('numbers')
@@ -178,6 +226,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f'coordinates of each embedding (default: {_DEFAULTS.dimension})',
     )
     number.add_argument(
+        '--features',
+        type=int,
+        metavar='D',
+        help='random features of a window, for method tpsr; the time of a training grows with '
+        f'them (default: {_DEFAULTS.features})',
+    )
+    number.add_argument(
+        '--feature-seed',
+        type=int,
+        metavar='N',
+        help=f'seed of these features (default: {_DEFAULTS.feature_seed})',
+    )
+    add_operator(number)
+    number.add_argument(
         '--horizons',
         default=','.join(map(str, _DEFAULTS.horizons)),
         metavar='TICKS,...',
@@ -203,19 +265,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(*METHODS, 'paper'),
         default=_DEFAULTS.method,
         help='route: a belief over places merged from all passes of the route; spectral: the '
-        'spectral filter of the papers; paper: the same with the settings of the paper of 2012, '
-        'but for what docs/mathematics.md names in its section 15; tpsr: a state from '
-        'an incremental SVD of random features, as in the paper of 2011 '
+        'spectral filter of the papers; paper: the same as the paper of 2012 prints it, without '
+        'guards (what still deviates: docs/reproduce/slot-car.md), but for what other options '
+        'ask for; tpsr: a state from an incremental SVD of random features, as in the paper of '
+        '2011 '
         '(default: %(default)s)',
     )
-    for name, choices in _CHOICES.items():
-        of = ' of the spectral filter' if name in _SPECTRAL else ''
-        what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
-        if name == 'readout':
-            what += '; mkdr, with either method, estimates the positions of ticks without one'
-        choice.add_argument(
-            f'--{name}', choices=choices, help=f'{what} (default: {getattr(_DEFAULTS, name)})'
-        )
+    add_choices(choice, *_CHOICES)
     add_tuning(parser)
     add_json(parser)
 
@@ -227,12 +283,13 @@ def run(args: Namespace) -> int:
     _check_output(Path(args.output))
     recordings = in_step(_training_part(args), args)
     if args.method == 'paper':
-        settings = paper_settings(settings, recordings)
+        settings = paper_settings(settings, recordings, given_settings(args))
     drives = _inspect(recordings, args.rate, estimated=args.readout == 'mkdr')
+    recordings = [each.with_commands_held() for each in recordings]
     began = time.monotonic()
     tuning = None
     if args.tune:
-        tuning = tuned(args, recordings, settings, given_names(settings, _named(args)))
+        tuning = tuned(args, recordings, settings, given_names(settings, given_settings(args)))
         settings = tuning.settings
     with Progress('training') as progress:
         model = train_model(recordings, settings, progress, drives)
@@ -252,39 +309,52 @@ def _settings(args: Namespace) -> TrainingSettings:
     return TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
-        states=args.states,
-        neighbours=args.neighbours,
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
         sharpness=args.sharpness,
         persistence=args.persistence,
-        **_named(args),
+        **given_settings(args),
     )
 
 
-def _named(args: Namespace) -> dict[str, Any]:
-    """Return the given settings among those with a default."""
-    names = (*_CHOICES, 'dimension')
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+def given_settings(args: Namespace) -> dict[str, Any]:
+    """Return the given settings of the filter by their names in ``TrainingSettings``."""
+    options = (*_CHOICES, *_DRAWN, 'dimension', 'states', 'neighbours', 'ridge')
+    names = {name: name for name in options}
+    names['bandwidth_factor'] = 'bandwidth'
+    given = {name: getattr(args, option, None) for name, option in names.items()}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _check_method(args: Namespace) -> None:
     """Refuse options that the method would ignore."""
+    if args.command_topic is not None and args.method != 'tpsr':
+        msg = (
+            f'--command-topic: method {args.method} has no actions; leave it out, or use --method '
+            'tpsr'
+        )
+        raise InputError(msg)
     settled = {
-        'route': _SPECTRAL,
-        'spectral': _ROUTE,
-        'paper': (*PAPER, *_ROUTE),
+        'route': (*_SPECTRAL, *_DRAWN),
+        'spectral': (*_ROUTE, *_DRAWN),
+        'paper': (*_ROUTE, *_DRAWN),
         'tpsr': (*_EMBEDDED, *_ROUTE),
     }[args.method]
-    given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
+    given = [name for name in settled if getattr(args, name) is not None]
     if args.method == 'route' and args.readout == 'mkdr':
         given.remove('readout')
     if not given:
+        observation = args.observation or ('ridge' if args.method == 'paper' else 'raw')
+        if args.ridge is not None and observation != 'ridge':
+            msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
+            raise InputError(msg)
         return
-    options = ', '.join(f'--{name}' for name in given)
-    cause = 'settles everything itself' if args.method == 'paper' else 'has no such choice'
-    other = 'route' if given[0] in _ROUTE else 'spectral'
-    msg = f'--method {args.method} {cause}: leave out {options}, or use --method {other}'
+    options = ', '.join(f'--{name.replace("_", "-")}' for name in given)
+    others = {'route': _ROUTE, 'tpsr': _DRAWN}
+    other = next((name for name, own in others.items() if given[0] in own), 'spectral')
+    msg = (
+        f'--method {args.method} has no such choice: leave out {options}, or use --method {other}'
+    )
     raise InputError(msg)
 
 

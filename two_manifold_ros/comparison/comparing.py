@@ -43,15 +43,16 @@ def try_method(method: Method, train: TrainSplit, segments: Sequence[Segment]) -
     try:
         fitted = method.fit(train)
         predicted = [_predict(method, fitted, segment) for segment in segments]
-        linear = None
+        linear, learned_m = None, None
         if all(each.states is not None for each in predicted):
-            linear = _read_linearly(method, fitted, train, predicted)
+            linear, learned_m = _read_linearly(method, fitted, train, predicted)
         chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_explain(error))
     valid = tuple(each.valid for each in predicted if each.valid is not None)
     positions = tuple(each.positions for each in predicted)
-    return Trial(positions, linear, chosen, valid if len(valid) == len(predicted) else None)
+    valid_all = valid if len(valid) == len(predicted) else None
+    return Trial(positions, linear, chosen, valid_all, learned_m)
 
 
 def _predict(method: Method, fitted: FittedMethod, segment: Segment) -> Predictions:
@@ -62,19 +63,26 @@ def _predict(method: Method, fitted: FittedMethod, segment: Segment) -> Predicti
 
 def _read_linearly(
     method: Method, fitted: FittedMethod, train: TrainSplit, predicted: Sequence[Predictions]
-) -> tuple[Floats, ...] | None:
-    """Return the positions (T, 2) that a linear regression on the states gives, if any."""
+) -> tuple[tuple[Floats, ...] | None, float | None]:
+    """
+    Return the positions (T, 2) that a linear regression on the states gives, if any.
+
+    And the RMSE of the regression on the training part itself, metres.
+    """
     if method.sees_positions:
-        return tuple(each.positions[:, 0] for each in predicted)
+        return tuple(each.positions[:, 0] for each in predicted), None
     segments = train.dataset.segments
     states = [_states(_predict(method, fitted, segment)) for segment in segments]
     # As in the tests: before the window has filled a method may not know yet.
     window = train.dataset.window
-    track = fit_linear_track(
-        np.concatenate([each[window:] for each in states]),
-        np.concatenate([segment.positions[window:] for segment in segments]),
-    )
-    return None if track is None else tuple(track.read(_states(each)) for each in predicted)
+    learned = np.concatenate([each[window:] for each in states])
+    positions = np.concatenate([segment.positions[window:] for segment in segments])
+    track = fit_linear_track(learned, positions)
+    if track is None:
+        return None, None
+    squares = np.square(track.read(learned) - positions).sum(axis=1)
+    readings = tuple(track.read(_states(each)) for each in predicted)
+    return readings, float(np.sqrt(squares[np.isfinite(squares)].mean()))
 
 
 def _states(predictions: Predictions) -> Floats:

@@ -9,7 +9,7 @@ that two runs give the same bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +43,8 @@ class Trial:
         See ``FittedMethod``.
     valid
         For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
+    learned_m
+        RMSE of the linear regression on the training part itself, metres; ``None`` without one.
 
     """
 
@@ -50,6 +52,7 @@ class Trial:
     linear: tuple[Floats, ...] | None
     chosen: dict[str, Any]
     valid: tuple[Bools, ...] | None = None
+    learned_m: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Result:
     """
     One method of a comparison.
 
-    Name, title and sees_positions are those of ``Method``, chosen and linear those of ``Trial``;
-    scores are one for each horizon, and ``None`` where there is a failure instead.
+    Name, title and sees_positions are those of ``Method``, chosen, linear and learned_m those of
+    ``Trial``; scores are one for each horizon, and ``None`` where there is a failure instead.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Result:
     chosen: dict[str, Any] | None = None
     scores: tuple[Score, ...] | None = None
     linear: tuple[Floats, ...] | None = None
+    learned_m: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
@@ -195,7 +199,8 @@ def grade(
             score(errors[:, column], no_ellipse, valid, directions[:, column])
             for column in range(errors.shape[1])
         )
-        results.append(Result(*about, chosen=trial.chosen, scores=scores, linear=trial.linear))
+        result = Result(*about, chosen=trial.chosen, scores=scores)
+        results.append(replace(result, linear=trial.linear, learned_m=trial.learned_m))
     followed: dict[str, float] = {}
     for test in plan.tests:
         seconds = len(test.segment) * plan.train.period_s

@@ -46,7 +46,7 @@ class ManifoldHmm:
     changes
         Fields of ``TrainingSettings`` that are always as given here, whatever was asked for.
     paper
-        Whether all else that the paper settles is as there.
+        Whether all else that the paper settles is as there, see `paper_settings`.
 
     """
 
@@ -60,10 +60,8 @@ class ManifoldHmm:
         """Train a model; raise ``InputError`` as ``train_model`` does."""
         # What is filtered are the ticks of the training part.
         asked = replace(train.settings, rate_hz=train.dataset.rate_hz)
-        settings = replace(asked, **self.changes)
-        if self.paper:
-            settings = paper_settings(settings, train.recordings)
-        return FittedModel(train_model(train.recordings, settings))
+        settings = paper_settings(asked, train.recordings) if self.paper else asked
+        return FittedModel(train_model(train.recordings, replace(settings, **self.changes)))
 
 
 class FittedModel:
@@ -158,10 +156,21 @@ GROUPS = {
 }
 """Names that stand for several: the spectral filter with every kernel."""
 
-EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'])))
+_PAPER_GAUSSIAN = ManifoldHmm(
+    'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
+)
+
+LITERAL = ('paper', _PAPER_GAUSSIAN.name)
+"""Names of those without guards."""
+
+EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'], *LITERAL)))
 
 
-def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
+def methods_named(
+    names: Sequence[str],
+    protocol: SlotCarProtocol | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> list[Method]:
     """
     Make methods, in the order of ``EVERY``.
 
@@ -171,6 +180,8 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
         Some of ``EVERY`` and ``GROUPS``.
     protocol
         Settles what the opponents otherwise choose for themselves.
+    changes
+        Fields of ``TrainingSettings`` of the spectral filters among them.
 
     Raises
     ------
@@ -193,5 +204,9 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
         if name in wanted and name in _RIVALS:
             methods.append(_RIVALS[name](**settled.get(name, {})))
         elif name in wanted:
-            methods.append(_OWN.get(name) or _spectral(name, name, name))
+            own = {**_OWN, _PAPER_GAUSSIAN.name: _PAPER_GAUSSIAN}.get(name)
+            own = own or _spectral(name, name, name)
+            spectral = own.paper or own.changes.get('method') == 'spectral'
+            more = changes if spectral and changes else {}
+            methods.append(replace(own, changes={**own.changes, **more}))
     return methods

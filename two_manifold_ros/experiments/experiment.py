@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 import math
+import statistics
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
@@ -28,9 +29,10 @@ Findings: TypeAlias = 'tuple[list[Claim], Figure]'
 """
 What the function of an experiment returns: its claims and its picture.
 
-It is called with a `Progress` and ``quick``, which asks for a small form for the test suite with
-limits to match; one that takes recordings also with ``recordings``. The same call returns the same
-claims and the same picture, made without pyplot.
+It is called with a `Progress`; with ``quick``, which asks for a small form for the test suite with
+limits to match; and with ``seed``, the number of a set of draws (`seeds_of_set`). One that takes
+recordings is called with ``recordings`` as well. The same call returns the same claims and the
+same picture, made without pyplot.
 """
 
 Axes: TypeAlias = Any
@@ -64,7 +66,12 @@ class Claim:
     @property
     def verdict(self) -> str:
         """``pass`` or ``fail``."""
-        return 'pass' if self.passed else 'fail'
+        return verdict(passed=self.passed)
+
+
+def verdict(*, passed: bool) -> str:
+    """Return ``pass`` or ``fail``."""
+    return 'pass' if passed else 'fail'
 
 
 def at_most(what: str, paper: str, ours: float, limit: float) -> Claim:
@@ -118,17 +125,28 @@ class Experiment:
 
     def run(
         self,
-        folder: Path,
+        folder: Path | None,
         progress: Progress,
         *,
         quick: bool = False,
+        seed: int = 0,
         recordings: Sequence[Recording] = (),
     ) -> list[Claim]:
-        """Run the experiment and write its picture as PNG: the same run writes the same bytes."""
+        """
+        Run the experiment and write its picture as PNG: the same run writes the same bytes.
+
+        Without a folder nothing is written.
+        """
         given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
-        claims, figure = self.load()(progress, quick=quick, **given)
-        figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
+        claims, figure = self.load()(progress, quick=quick, seed=seed, **given)
+        if folder is not None:
+            figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
         return claims
+
+
+def seeds_of_set(seed: int, count: int) -> range:
+    """Return the ``count`` seeds of a set of draws: no other set has one of them."""
+    return range(count * seed, count * (seed + 1))
 
 
 def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:
@@ -138,7 +156,7 @@ def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:
 
 @dataclass(frozen=True)
 class Attempt:
-    """Outcome of an experiment: its claims and wall-clock time, or an error."""
+    """Outcome of an experiment on a set of draws: claims and wall-clock time, or an error."""
 
     experiment: Experiment
     seconds: float
@@ -174,6 +192,125 @@ class Attempt:
         }
 
 
+REQUIRED_SHARE = 0.9
+"""
+Share of the sets of draws on which a claim has to pass.
+
+A claim whose number has the spread of its draws fails now and then by chance; one that fails on
+more than one set in ten depends on the draws.
+"""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A claim over several sets of draws."""
+
+    what: str
+    paper: str
+    sets: int  # number of sets, those included on which the experiment broke off
+    passes: int  # number of sets on which the claim passes
+    values: tuple[float, ...]  # measured numbers, where they are finite
+    limit: float | None
+
+    @property
+    def score(self) -> str:
+        """On how many of the sets the claim passes; empty where it has no limit."""
+        return '' if self.limit is None else f'{self.passes} of {self.sets}'
+
+    @property
+    def passed(self) -> bool:
+        """True if the claim passes on enough of the sets."""
+        return self.passes >= REQUIRED_SHARE * self.sets
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the measured numbers."""
+        return statistics.fmean(self.values) if self.values else None
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of the measured numbers from set to set."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its entry in ``two-manifold reproduce --sets --json``."""
+        figures = {'mean': self.mean, 'spread': self.spread, 'passed': self.passed}
+        return {**vars(self), **figures}
+
+
+@dataclass(frozen=True)
+class Series:
+    """Attempts of one experiment on several sets of draws, one after the other."""
+
+    first: int  # set of the first attempt
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment of all attempts."""
+        return self.attempts[0].experiment
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Each claim over all sets, in the order of the claims."""
+        found: dict[str, list[Claim]] = {}
+        for attempt in self.attempts:
+            for claim in attempt.claims:
+                found.setdefault(claim.what, []).append(claim)
+        return tuple(
+            Tally(
+                what,
+                claims[0].paper,
+                len(self.attempts),
+                sum(claim.passed for claim in claims),
+                tuple(claim.value for claim in claims if claim.value is not None),
+                claims[0].limit,
+            )
+            for what, claims in found.items()
+        )
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """Reason by set, for those on which the experiment broke off."""
+        attempts = enumerate(self.attempts, start=self.first)
+        return {number: each.error for number, each in attempts if each.error}
+
+    @property
+    def passed(self) -> bool:
+        """True if every claim passes on enough of the sets."""
+        tallies = self.tallies
+        return bool(tallies) and all(tally.passed for tally in tallies)
+
+    @property
+    def score(self) -> str:
+        """Number of claims that pass on enough of the sets."""
+        tallies = self.tallies
+        return f'{sum(tally.passed for tally in tallies)} of {len(tallies)}'
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of all sets."""
+        return sum(each.seconds for each in self.attempts)
+
+    @property
+    def picture(self) -> str | None:
+        """Name of the file with the picture of the first set, if it came that far."""
+        return self.attempts[0].picture
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its entry in ``two-manifold reproduce --sets --json``."""
+        return {
+            **self.experiment.to_json(),
+            'first': self.first,
+            'sets': len(self.attempts),
+            'claims': [tally.to_json() for tally in self.tallies],
+            'passed': self.passed,
+            'picture': self.picture,
+            'seconds': round(self.seconds, 1),
+            'errors': self.errors,
+        }
+
+
 EXPERIMENTS = (
     Experiment(
         'swiss-rolls',
@@ -189,7 +326,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         'slot-car',
-        'A manifold HSE-HMM predicts where a slot car will be better than its rivals do.',
+        'A manifold HSE-HMM predicts where a simulated slot car will be, better than its rivals.',
         'Boots & Gordon 2012, Fig. 3',
         'slot_car:run',
     ),
@@ -209,7 +346,7 @@ EXPERIMENTS = (
         'slow-manifold',
         'The slow variable of a system is found behind the fast one that hides it.',
         'Singer & Coifman 2008, section 1',
-        'independent_components:run_slow_manifold',
+        'slow_manifold:run',
     ),
     Experiment(
         'mkdr-torus',
@@ -219,13 +356,13 @@ EXPERIMENTS = (
     ),
     Experiment(
         'mkdr-sphere',
-        'A temperature on the globe is linear in one direction of the eigenvectors of its graph.',
+        'A simulated temperature on the globe is linear in one direction of graph eigenvectors.',
         'Nilsson, Sha & Jordan 2007, Figs. 4 and 5',
         'mkdr:run_sphere',
     ),
     Experiment(
         'mkdr-images',
-        'Eigenvectors that show how an object is turned are found among many that do not.',
+        'Eigenvectors that show how a rendered object is turned are found among many others.',
         'Nilsson, Sha & Jordan 2007, Figs. 6 and 7',
         'mkdr_images:run',
     ),
@@ -237,14 +374,20 @@ EXPERIMENTS = (
     ),
     Experiment(
         'slot-car-online',
-        'Online learning with random features predicts an IMU as well as the HSE-HMM does.',
+        'Learned online, random features predict a simulated IMU as well as the HSE-HMM does.',
         'Boots & Gordon 2011, Fig. 2',
         'slot_car_online:run',
         takes_recordings=True,
     ),
     Experiment(
+        'actions',
+        'Commands as actions, with importance weights, predict an IMU under another driver.',
+        'Boots & Gordon 2011, present features and importance weights',
+        'actions:run',
+    ),
+    Experiment(
         'video',
-        'Learned online from a film, the map of a room closes when the camera returns.',
+        'Learned online from a rendered film, the map of a room closes when the camera returns.',
         'Boots & Gordon 2011, Fig. 3',
         'video:run',
     ),

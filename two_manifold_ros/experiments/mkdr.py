@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from scipy.special import lpmv
 
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
+from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
@@ -147,14 +147,14 @@ class TorusSettings:
     eigenvectors: int = 50  # in which the response is found
     grid_neighbours: int = 10
     noisy_neighbours: int = 15
-    trials: int = 5  # random sets, with seeds from 0 on
+    trials: int = 5  # random sets
     clean: float = 0.95  # least correlation
     noisy: float = 0.93
     slack: float = 0.03  # by which it may be less for responses that were hidden
     share: float = 0.9  # least share of the trace of Theta in the first direction
 
 
-def run_torus(progress: Progress, *, quick: bool) -> Findings:
+def run_torus(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Predict a disk on a torus, from a grid and from noisy points."""
     settings = TorusSettings()
     if quick:
@@ -163,13 +163,13 @@ def run_torus(progress: Progress, *, quick: bool) -> Findings:
         )
     progress('the grid', 0.0)
     torus = grid_on_torus(settings.side)
-    grid = _project_torus(torus, settings, settings.grid_neighbours)
+    seeds = seeds_of_set(seed, settings.trials)
+    grid = _project_torus(torus, settings, settings.grid_neighbours, seeds[0])
     noisy = []
-    for seed in range(settings.trials):
-        share = (1 + seed) / (1 + settings.trials)
-        progress(f'noisy points {seed + 1} of {settings.trials}', share)
-        drawn = noisy_on_torus(settings.side**2, seed)
-        noisy.append(_project_torus(drawn, settings, settings.noisy_neighbours, seed))
+    for trial, each in enumerate(seeds, start=1):
+        progress(f'noisy points {trial} of {len(seeds)}', trial / (1 + len(seeds)))
+        drawn = noisy_on_torus(settings.side**2, each)
+        noisy.append(_project_torus(drawn, settings, settings.noisy_neighbours, each))
     least, slack, share = (settings.clean, settings.noisy), settings.slack, settings.share
     what = 'correlation of the first central direction with the response'
     mean = float(np.mean([each.correlation for each in noisy]))
@@ -188,7 +188,7 @@ def run_torus(progress: Progress, *, quick: bool) -> Findings:
 
 
 def _project_torus(
-    torus: TorusPoints, settings: TorusSettings, neighbours: int, seed: int = 0
+    torus: TorusPoints, settings: TorusSettings, neighbours: int, seed: int
 ) -> Projection:
     eigenvectors = eigenvectors_of(torus.points, settings.eigenvectors, neighbours)
     return project(eigenvectors, torus.responses, seed)
@@ -317,17 +317,17 @@ class SphereSettings:
     linear: float = 0.5  # most of it that latitude and longitude explain
 
 
-def run_sphere(progress: Progress, *, quick: bool) -> Findings:
+def run_sphere(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Predict a temperature on the globe from where it was measured."""
     settings = SphereSettings()
     if quick:
         settings = SphereSettings(rows=14, columns=24, eigenvectors=30, explained=0.8)
     progress('a temperature on the globe', 0.0)
     globe = Globe.of(settings.rows, settings.columns)
-    temperatures = temperatures_on(globe, seed=0)
+    temperatures = temperatures_on(globe, seed)
     eigenvectors = eigenvectors_of(globe.points, settings.eigenvectors, settings.neighbours)
     progress('what predicts it', 0.5)
-    found = project(eigenvectors, temperatures, seed=0)
+    found = project(eigenvectors, temperatures, seed)
     figure = _draw_globe(globe, found)
     linear = multiple_correlation(globe.places, temperatures) ** 2
     explained, hidden = found.correlation**2, found.hidden_correlation**2

@@ -158,18 +158,18 @@ class ImageSettings:
     bottom: float = 0.5  # most of the bottom eigenvectors
 
 
-def run(progress: Progress, *, quick: bool) -> Findings:
+def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Find the turn of a snowman among all that changes in its pictures."""
     settings = ImageSettings()
     if quick:
         settings = ImageSettings(pictures=150, eigenvectors=30, known=0.65, hidden=0.4)
     progress('pictures of a snowman', 0.0)
-    poses = sample_poses(settings.pictures, seed=0)
+    poses = sample_poses(settings.pictures, seed)
     pictures = Snowman().render(poses)
     progress('what shows its turn', 0.6)
     points = principal_coordinates(pictures.reshape(settings.pictures, -1))
     eigenvectors = eigenvectors_of(points, settings.eigenvectors, settings.neighbours)
-    found = project(eigenvectors, poses.turn, seed=0)
+    found = project(eigenvectors, poses.turn, seed)
     bottom = multiple_correlation(eigenvectors[:, :3], poses.turn)
     what = 'correlation of the first direction with the turn'
     together = 'correlation of the bottom three eigenvectors, together, with the turn'

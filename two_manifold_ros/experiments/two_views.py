@@ -24,7 +24,7 @@ from two_manifold_ros.estimators import (
     ManifoldEmbedding,
     TwoSubspacePCA,
 )
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
+from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 if TYPE_CHECKING:
@@ -95,19 +95,19 @@ class Curve:
         return float(np.polyfit(np.log(self.samples), np.log(self.means), 1)[0])
 
 
-def run_linear_iv(progress: Progress, *, quick: bool) -> Findings:
+def run_linear_iv(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Compare the angles of three methods for more and more samples."""
     samples: tuple[int, ...] = (100, 320, 1_000, 3_200, 10_000, 32_000, 100_000)
     trials = 20
     if quick:
         samples, trials = (100, 1_000, 10_000), 10
     names = ('PCA', 'two-subspace PCA', 'reduced-rank regression')
-    views = draw_views(seed=0)
+    views = draw_views(seed)
     angles = np.empty((len(names), trials, len(samples)))
-    for trial in range(trials):
+    for trial, drawn in enumerate(seeds_of_set(seed, trials)):
         progress('trials', trial / trials)
         for column, count in enumerate(samples):
-            angles[:, trial, column] = _trial(views, count, seed=trial)
+            angles[:, trial, column] = _trial(views, count, drawn)
     curves = [Curve(*pair, samples) for pair in zip(names, angles, strict=True)]
     bias = views[0].bias()
     return _linear_claims(curves, bias), _draw_angles(curves, bias)
@@ -129,7 +129,7 @@ def _linear_claims(curves: list[Curve], bias: float) -> list[Claim]:
     paper = 'section 3.1, in words'
     claims = []
     for curve in curves[1:]:
-        # The slope of a mean is -0.5.
+        # The slope of a mean is -0.5; that of 20 trials spreads by some .02.
         what = f'{curve.name}: log-log slope of the angle'
         claims.append(at_least(what, paper, curve.slope, -0.6))
         claims.append(at_most(what, paper, curve.slope, -0.4))
@@ -138,7 +138,6 @@ def _linear_claims(curves: list[Curve], bias: float) -> list[Claim]:
     most = float(plain.means[-1])
     return [
         *claims,
-        at_least('PCA: log-log slope of the angle', paper, plain.slope, -0.1),
         at_least(f'{last} its limit', paper, most / bias, 0.95),
         at_least(f'{last} {subspace.name}', paper, most / float(subspace.means[-1]), 10.0),
     ]
@@ -255,7 +254,7 @@ def embed(
     return Embeddings(pairs, views, (first, second))
 
 
-def run_swiss_rolls(progress: Progress, *, quick: bool) -> Findings:
+def run_swiss_rolls(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Unroll rolls of two widths alone and together, with and without noise."""
     # An eigenmap unrolls the wide one if there is no noise; the usual one never.
     usual, wide = 21.0, 50.0
@@ -272,7 +271,7 @@ def run_swiss_rolls(progress: Progress, *, quick: bool) -> Findings:
     found, claims = [], []
     for index, case in enumerate(cases):
         progress(case.name, index / len(cases))
-        found.append(embed(settings, case.width, case.noise, case.coupling, seed=0))
+        found.append(embed(settings, case.width, case.noise, case.coupling, seed))
         what, score = f'{case.name}: R2 on new pairs', found[-1].score
         if case.paper.endswith('fails'):
             claims.append(at_most(what, case.paper, score, case.limit + settings.slack))

@@ -149,7 +149,9 @@ class Settings:
     film: FilmSettings = field(
         default_factory=lambda: FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
     )
-    seed: int = 2  # of the room and the walk; settings were chosen on 0 and 1
+    # Seed of the first room and its walk. Settings were chosen on rooms 0 and 1, and the restart
+    # of the filter on room 2; of those from 3 on none was looked at.
+    first_room: int = 3
     kept_maps: tuple[float, ...] = (0.25, 0.875, 1.5)  # steps after which, in windows
     r2: float = 0.9  # least explained share of the variance of the position
     right: float = 0.9  # least share of right directions
@@ -159,14 +161,14 @@ class Settings:
     late: float = 0.1  # share of a window by which the map may close off the camera's return
 
 
-def run(progress: Progress, *, quick: bool) -> Findings:
+def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     """Learn from the film, and score the map and the states."""
     settings = Settings()
     if quick:
         film = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
         settings = Settings(1_200, 40, 32, film, late=0.3)
     begun = time.process_time()
-    found = _watch(settings, progress)
+    found = _watch(settings, seed, progress)
     seconds = (time.process_time() - begun) / settings.frames * 1000.0
     figure = _draw(found)
     claims = _claims(found, settings)
@@ -184,14 +186,15 @@ def run(progress: Progress, *, quick: bool) -> Findings:
     return claims, figure
 
 
-def _watch(settings: Settings, progress: Progress) -> Found:
+def _watch(settings: Settings, seed: int, progress: Progress) -> Found:
     window = settings.film.window
     learner, diary = VideoLearner(settings.film), Diary(window)
     maps: dict[int, Floats] = {}
     gaps: list[float] = []
     kept = [round(share * window) for share in settings.kept_maps]
-    film = room_video(settings.seed, settings.width, settings.height, window)
-    windows = FrameWindows(settings.film, seed=0)
+    film = room_video(settings.first_room + seed, settings.width, settings.height, window)
+    # Two seeds of random features.
+    windows = FrameWindows(settings.film, seed=2 * seed)
     seen = ((frame, windows.push(frame.picture)) for frame in islice(film, settings.frames))
     for index, (frame, sample) in enumerate(reading_ahead(seen, 8)):
         if index % 100 == 0:
@@ -218,6 +221,7 @@ def _claims(found: Found, settings: Settings) -> list[Claim]:
     away, late = abs(closed - found.returned), settings.late * settings.film.window
     least, gaps = (settings.r2 - settings.live, settings.right - settings.live), found.gaps
     states, maps = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
+    closing = at_most('steps between return and closing', maps, away, late)
     return [
         at_least('position from the state, R2', states, found.reading.r2, settings.r2),
         at_least('share of directions right', states, found.reading.right, settings.right),
@@ -225,7 +229,7 @@ def _claims(found: Found, settings: Settings) -> list[Claim]:
         at_least('share of directions right live', states, found.live.right, least[1]),
         at_least(f'gap in the map after {middle} steps', maps, gaps[middle - 1], settings.open),
         at_most(f'gap in the map after {last} steps', maps, gaps[last - 1], settings.closed),
-        at_most(f'steps between return ({found.returned}) and closing', maps, away, late),
+        replace(closing, ours=f'{closing.ours}, return after {found.returned}'),
     ]
 
 

@@ -164,10 +164,11 @@ class Tracker(WindowTracker):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._longest = 1.0 + model.state_bound**2
+        self._guarded = model.guarded
         # A ridge read-out was fitted to states that were left alone.
-        self._mixes = isinstance(self._readout, SharpenedReadout)
+        self._mixes = model.guarded and isinstance(self._readout, SharpenedReadout)
         self._window_known = False
-        self.belief = Belief(model.tables, model.operator)
+        self.belief = Belief(model.tables, model.operator, guarded=model.guarded)
         self._recollection = Recollection(self._window, model.warm_start)
 
     def _drive(self, observation: Floats, still: int) -> UpdateResult:
@@ -177,8 +178,9 @@ class Tracker(WindowTracker):
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         state = self.belief.state
         escaped = not float(np.dot(state, state)) <= self._longest
-        restarted = escaped or self._rejected >= REJECTED_BEFORE_RESTART
-        if restarted:
+        restarted = self.belief.lost
+        if self._guarded and (escaped or self._rejected >= REJECTED_BEFORE_RESTART):
+            restarted = True
             # From the window before this observation if there is one, mathematics (6.4), else from
             # the prior; then this observation is taken as any other: the weights stay those at
             # this tick.

@@ -161,10 +161,23 @@ class Belief:
         tick after.
     accepted
         Whether the last observation moved the belief.
+    lost
+        Whether the last update left no finite state without guards, so that the belief started
+        again from the prior.
+
+    Parameters
+    ----------
+    tables, operator
+        Of the HMM.
+    guarded
+        Whether observations of little evidence are passed over. Without, every observation is
+        taken, as in Song et al. 2010.
 
     """
 
-    def __init__(self, tables: Tables, operator: ObservationOperator) -> None:
+    def __init__(
+        self, tables: Tables, operator: ObservationOperator, *, guarded: bool = True
+    ) -> None:
         self._weight_table = np.ascontiguousarray(tables.weights.T)
         self._state_table = np.ascontiguousarray(tables.states.T)
         self._transition = transition(tables.weights, tables.states)
@@ -174,7 +187,9 @@ class Belief:
         self._factors = np.zeros(len(tables.weights))
         self.weights = np.zeros(len(tables.weights))
         self.state = np.zeros(len(self._weight_table))
+        self._guarded = guarded
         self.accepted = True
+        self.lost = False
         self.start()
 
     def start(self, state: Floats | None = None) -> None:
@@ -195,19 +210,25 @@ class Belief:
         float
             Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
             observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
-            was passed over and the state moved on by mathematics (6.3).
+            was passed over by a guarded belief and the state moved on by mathematics (6.3).
 
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))
         evidence = total / absolute if absolute > Limits.degree else 0.0
-        self.accepted = evidence > SMALLEST_EVIDENCE
+        self.accepted = evidence > SMALLEST_EVIDENCE or not self._guarded
         if not self.accepted:
             implied_weights(self._weight_table, self.state, self.weights)
             self.state[:] = self._transition @ self.state
             return evidence
-        self.weights *= 1.0 / total
+        # NumPy's quotient of a zero is infinite; Python's would raise.
+        with np.errstate(divide='ignore', invalid='ignore', over='ignore'):
+            self.weights /= total
         next_state(self._state_table, self.weights, self.state)
+        self.lost = not self._guarded and not np.isfinite(self.state).all()
+        if self.lost:
+            self.start()
+            return 0.0
         return evidence
 
     def skip(self, ticks: int) -> None:

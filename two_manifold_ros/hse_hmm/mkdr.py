@@ -63,10 +63,14 @@ class Contrast:
     eigenvectors : (n, m)
         M; need be neither centred nor orthogonal.
     responses : (n, q)
-        Y; need not be centred.
+        Y; need not be centred. Of any response kernel a root of its matrix, see
+        `response_features`.
     penalty
         :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
         Theta, which sum to one.
+    regularised
+        Whether the penalty is added to the response kernel too, as in the paper's experiments:
+        :math:`Y Y^\top + \epsilon I` in the units of Y as given. V then grows without bound.
 
     Raises
     ------
@@ -75,7 +79,9 @@ class Contrast:
 
     """
 
-    def __init__(self, eigenvectors: Floats, responses: Floats, penalty: float) -> None:
+    def __init__(
+        self, eigenvectors: Floats, responses: Floats, penalty: float, *, regularised: bool = False
+    ) -> None:
         if not penalty > 0.0:
             msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
             raise InputError(msg)
@@ -90,13 +96,20 @@ class Contrast:
                 'eigenvectors or responses are not finite; leave out the points without a response'
             )
             raise InputError(msg)
-        vectors = _centred(eigenvectors, 'eigenvectors')
-        centred = _centred(responses, 'responses')
+        vectors, _ = _centred(eigenvectors, 'eigenvectors')
+        centred, size = _centred(responses, 'responses')
         basis, spread = np.linalg.qr(vectors * np.sqrt(vectors.shape[1]))
         self._eigenvectors = spread
         self._responses = basis.T @ centred
         self._unseen = max(0.0, 1.0 - float(np.sum(self._responses**2)))
         self._penalty = penalty
+        # Of tr[K (M Theta M' + eps I)^-1], the units of the paper, in those of V.
+        self.unit = size**2 / penalty
+        if regularised:
+            # The centred identity in the basis, and what there is of it outside.
+            extra, seen = penalty / size**2, basis.T @ (basis - basis.mean(axis=0))
+            self._responses = np.hstack([self._responses, np.sqrt(extra) * seen])
+            self._unseen += extra * (len(vectors) - 1 - float(np.trace(seen)))
 
     def look(self, theta: Floats) -> tuple[float, Floats]:
         """Return the value at an (m, m) Theta and the gradient, shape (m, m)."""
@@ -108,16 +121,41 @@ class Contrast:
         return value, -self._penalty * (pull @ pull.T)
 
 
-def _centred(columns: Floats, which: str) -> Floats:
-    """Return them with mean zero and Frobenius norm one."""
+def _centred(columns: Floats, which: str) -> tuple[Floats, float]:
+    """Return them with mean zero and Frobenius norm one, and the norm that they had."""
     centred = columns - columns.mean(axis=0)
-    size = np.linalg.norm(centred)
+    size = float(np.linalg.norm(centred))
     # Rounding is no variation.
     if not size > 1e-12 * np.linalg.norm(columns):
         msg = f'the {which} are the same at all {len(columns)} points; give ones that vary'
         raise InputError(msg)
-    scaled: Floats = centred / size
-    return scaled
+    return centred / size, size
+
+
+def response_features(gram: Floats) -> Floats:
+    r"""
+    Return columns Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K (n, n).
+
+    Raises
+    ------
+    InputError
+        If K is not square, finite, symmetric or positive semidefinite.
+
+    """
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not np.isfinite(gram).all():
+        msg = f'the response kernel has the shape {gram.shape}; give finite (n, n) numbers'
+        raise InputError(msg)
+    rounding = 1e-9 * np.abs(gram).max()
+    centred = gram - gram.mean(axis=0)
+    centred = centred - centred.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
+    if np.abs(gram - gram.T).max() > rounding or values[0] < -rounding * len(gram):
+        msg = 'the response kernel is not symmetric and positive semidefinite; choose another'
+        raise InputError(msg)
+    # Others are rounding.
+    kept = values > 1e-12 * values[-1]
+    features: Floats = vectors[:, kept] * np.sqrt(values[kept])
+    return features
 
 
 @dataclass(frozen=True)
@@ -160,16 +198,18 @@ def find_predictive_directions(
     penalty: float = RIDGE,
     tolerance: float = 1e-6,
     most_steps: int = 500,
+    regularised: bool = False,
+    literal: bool = False,
+    rank: int | None = None,
 ) -> PredictiveDirections:
     """
     Find the directions by projected gradient descent from the identity.
 
-    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum:
-    steps are not ``1 / t`` but as long as the descent is sufficient, and Theta is projected to the
-    nearest matrix that is allowed, where the paper clips eigenvalues and then scales. The kernel
-    of the responses is linear and not regularised, so that there are at most as many directions
-    as responses; give functions of a response as columns where it is more than linear in the
-    eigenvectors.
+    Unless ``literal``, other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops
+    above the minimum: steps are not ``1 / t`` but as long as the descent is sufficient, and Theta
+    is projected to the nearest matrix that is allowed, where the paper clips eigenvalues and then
+    scales. With a linear kernel of the responses that is not regularised there are at most as many
+    directions as responses.
 
     Parameters
     ----------
@@ -178,12 +218,17 @@ def find_predictive_directions(
         column counts by how much it varies beside the others.
     responses : (n, q)
         Columns count by how much they vary.
-    penalty
+    penalty, regularised
         See `Contrast`: the larger, the less directions follow eigenvectors that vary little.
     tolerance
         Stops when the objective falls by less than this, relatively.
     most_steps
         Stops then at the latest; at least 1.
+    literal
+        Algorithm 1 as printed, from the identity with trace m. Its steps depend on the unit of
+        the responses, and the objective may rise.
+    rank
+        Directions, r; ``None`` counts those that are at least a hundredth as strong as the first.
 
     Raises
     ------
@@ -191,23 +236,39 @@ def find_predictive_directions(
         If these do not fit together, are not finite or do not vary; see `Contrast`.
 
     """
-    contrast = Contrast(eigenvectors, responses, penalty)
-    theta = np.eye(eigenvectors.shape[1]) / eigenvectors.shape[1]
+    contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
+    count = eigenvectors.shape[1]
+    if rank is not None and not 1 <= rank <= count:
+        msg = f'{rank} directions are asked for of {count} coordinates; ask for 1 to {count}'
+        raise InputError(msg)
+    theta = np.eye(count) if literal else np.eye(count) / count
     value, gradient = contrast.look(theta)
     objective = [value]
     step = 1.0 / max(float(np.linalg.norm(gradient)), 1e-12)
     while len(objective) <= most_steps:
         before = value
-        theta, value, gradient, step = _descend(contrast, theta, value, gradient, 2.0 * step)
+        if literal:
+            theta = _clipped(theta - contrast.unit / len(objective) * gradient)
+            value, gradient = contrast.look(theta)
+        else:
+            theta, value, gradient, step = _descend(contrast, theta, value, gradient, 2.0 * step)
         objective.append(value)
-        if before - value <= tolerance * value:
+        if abs(before - value) <= tolerance * value:
             break
     values, vectors = np.linalg.eigh(theta)
     strengths = np.maximum(values[::-1], 0.0)
-    # Directions that are weaker, relative to the first, do not count for the rank.
-    rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
+    if rank is None:
+        rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
     directions = fix_signs(vectors[:, ::-1][:, :rank])
     return PredictiveDirections(directions, strengths, theta, np.array(objective))
+
+
+def _clipped(theta: Floats) -> Floats:
+    """Return Theta as Nilsson, Sha & Jordan 2007, eq. 11, no eigenvalue negative, of trace one."""
+    values, vectors = np.linalg.eigh(theta)
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    scaled: Floats = clipped / np.trace(clipped)
+    return scaled
 
 
 def _descend(

@@ -95,9 +95,11 @@ class Tables:
     states: Floats
 
 
-def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) -> Tables:
+def build_tables(
+    past: Floats, shifted: Floats, directions: SharedDirections, *, stable: bool = True
+) -> Tables:
     """
-    Build tables with k = 1 + directions; growing modes of the transition are shrunk to modulus 1.
+    Build tables with k = 1 + directions.
 
     Parameters
     ----------
@@ -107,12 +109,14 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
         Coordinates of the futures one tick later, centred with the mean of the own futures.
     directions
         From ``shared_directions``.
+    stable
+        Whether growing modes of the transition are shrunk to modulus 1.
 
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
     states = np.hstack([ones, shifted @ directions.future_map])
-    return Tables(weights, stabilised(weights, states))
+    return Tables(weights, stabilised(weights, states) if stable else states)
 
 
 @dataclass(frozen=True)
@@ -202,7 +206,11 @@ def median_observation_distance(observations: Floats) -> float:
 
 
 def make_ridge_kernel(
-    observations: Floats, bandwidth: float, ridge: float, landmarks: int = 500, features: int = 40
+    observations: Floats,
+    bandwidth: float,
+    ridge: float,
+    landmarks: int = 500,
+    features: int | None = 40,
 ) -> RidgeKernel:
     r"""
     Fit the ridge form.
@@ -216,12 +224,15 @@ def make_ridge_kernel(
     ridge
         :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
     landmarks, features
-        Observations that span the features, and features at most: 20 are needed and 40 suffice.
+        Observations that span the features, and features at most: 20 are needed and 40 suffice for
+        ridges of 0.1 and above. ``None`` keeps every feature that the ridge does not shrink to a
+        ten-thousandth: with all observations as landmarks that is mathematics (4.3).
 
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))
-    keep = values > 1e-10 * values[-1]
+    shrunk = 0.0 if features else 1e-4 * ridge * len(points)
+    keep = values > max(shrunk, (1e-10 if features else 1e-13) * values[-1])
     projection = (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1][:, :features]
     rows = gaussian_kernel(observations, points, bandwidth) @ projection
     second_moment = rows.T @ rows / len(observations)

@@ -143,7 +143,10 @@ class SharedDirections:
 
 
 def shared_directions(
-    future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
+    future: Floats,
+    past: Floats,
+    rank: int,
+    coupling: str = 'cross-covariance',
 ) -> SharedDirections:
     """
     Couple the centred embeddings of future and past windows.
@@ -155,7 +158,7 @@ def shared_directions(
     rank
         Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
     coupling
-        One of ``COUPLINGS`` of ``couplings``, the future being the first.
+        One of ``COUPLINGS``, the future being the first.
 
     Raises
     ------
@@ -167,7 +170,9 @@ def shared_directions(
     if not values[0] > 0.0:
         msg = 'past and future windows share nothing; record while the vehicle drives'
         raise InputError(msg)
-    keep = min(rank, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
+    # Those of a product of Gram matrices are of the order of squares.
+    least = SMALLEST_RATIO ** (2 if coupling == 'gram-product' else 1)
+    keep = min(rank, int(np.count_nonzero(values > least * values[0])))
     future_map, values = future_map[:, :keep], values[:keep]
     if coupling == 'gram-product':
         # Its directions of the past belong to another product; the smallest regression does it.

@@ -14,6 +14,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +39,9 @@ def file_version(path: str) -> FileVersion | None:
 
 
 def check_input(model: ModelHead, path: str) -> None:
-    """Raise `InputError` if a model does not take an IMU."""
-    if not model.channels.of_imu:
+    """Raise `InputError` if a model takes neither an IMU nor an IMU and commands."""
+    names, commands = model.channels.names, len(model.channels.command_fields)
+    if names[: len(names) - commands] != IMU_CHANNELS:
         msg = (
             f'{path}: the model takes {model.channels.names[0]} and similar channels, but this '
             f'node subscribes to an IMU; name a model that was trained on one'
@@ -64,8 +66,8 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     Raises
     ------
     InputError
-        If it takes no IMU, or its positions or its IMU are in another frame, where both are
-        known, or its positions have another geodetic origin.
+        If it takes no IMU, or other commands, or its positions or its IMU are in another frame,
+        where both are known, or its positions have another geodetic origin.
 
     """
     check_input(model, path)
@@ -79,6 +81,12 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
                 f'{current!r}; configure the node with it instead'
             )
             raise InputError(msg)
+    if model.channels.command_fields != present.channels.command_fields:
+        msg = (
+            f'{path}: it takes other commands than the model in use; configure the node with it '
+            'instead'
+        )
+        raise InputError(msg)
     if model.origin != present.origin:
         msg = (
             f'{path}: its positions have another geodetic origin than those that are published; '

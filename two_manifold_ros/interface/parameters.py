@@ -17,7 +17,7 @@ import re
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.names import HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
+from two_manifold_ros.names import DRIVERS, HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,6 +185,11 @@ class FilterParameters(FilteringParameters):
         '',
         settable=Settable.ALWAYS,
     )
+    command_topic: str = parameter(
+        'Topic of the commands of the vehicle, for a model that takes some; empty means that of '
+        'the training.',
+        '',
+    )
     managed: bool = parameter(
         'Wait for a lifecycle manager instead of configuring and activating itself.',
         False,
@@ -227,6 +232,11 @@ class UpdaterParameters(FilteringParameters):
         '--method tpsr; empty means a map for an IMU, and a tpsr for images.',
         '',
         choices=('', 'map', 'tpsr'),
+    )
+    command_topic: str = parameter(
+        'Topic and fields of the commands of the vehicle, actions of learner tpsr, such as '
+        '/cmd_vel:linear.x,angular.z; empty means none.',
+        '',
     )
     model: str = parameter(
         'Path of a model file that runs until a model learned here has smaller errors; empty '
@@ -380,6 +390,12 @@ class SlotCarParameters(NodeParameters):
     )
     speed_wander: float = parameter(
         'Scales how much the speed differs from lap to lap; 0 means not at all.', 1.0, (0.0, 5.0)
+    )
+    driver: str = parameter(
+        'Who drives: a steady one holds one throttle; the others choose between two every second, '
+        'by the bend ahead (timid, bold) or at random.',
+        'steady',
+        choices=DRIVERS,
     )
     speed: float = parameter(
         'How many times faster than the clock the car drives; stamps run ahead of the clock '

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+import math
 from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -153,6 +154,9 @@ class Session:
         When messages came, and how long the node's callback took.
     successor
         Another filter, if there is one, that is fed as well, see `hand_over`.
+    commands
+        Newest commands of the vehicle, further channels of the samples that come from then on;
+        NaN, which no filter uses, before the first one.
 
     """
 
@@ -171,12 +175,13 @@ class Session:
         self.durations = Durations()
         self.successor: Successor | None = None
         self.last_raw = b''
+        self.commands = (math.nan,) * len(model.channels.command_fields)
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
         # The status is published ten times a second, and samples wait no longer.
         self._patience_ns = min(model.period_ns, 100_000_000)
         self._most_waiting = most_waiting
-        self._waiting: deque[tuple[bytes, int]] = deque()
+        self._waiting: deque[tuple[bytes, int, tuple[float, ...]]] = deque()
         self._samples: deque[Sample] = deque(maxlen=kept)
         self._ready: list[Estimate] = []
         self._newest = self._tick_ends = 0
@@ -204,7 +209,7 @@ class Session:
 
         """
         self.last_raw = raw
-        self._waiting.append((raw, perf_counter_ns()))
+        self._waiting.append((raw, perf_counter_ns(), self.commands))
         if self._may_wait(raw):
             return None
         self._settle()
@@ -226,7 +231,7 @@ class Session:
             self._feed(*self._waiting.popleft())
         self._tick_ends = self.filter.tick_ends
 
-    def _feed(self, raw: bytes, arrived_ns: int) -> None:
+    def _feed(self, raw: bytes, arrived_ns: int, commands: tuple[float, ...]) -> None:
         self.counters['received'] += 1
         try:
             stamp_ns, frame_id, sample = decode_imu_cdr(raw)
@@ -235,6 +240,7 @@ class Session:
             self.counters['malformed'] += 1
             self.arrivals.refuse()
             return
+        sample += commands
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         self._samples.append((stamp_ns, sample))

@@ -29,36 +29,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-def local_covariances(bursts: Floats, duration: float) -> Floats:
-    r"""
-    Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) at the start of bursts.
-
-    The products of the steps along each path, its quadratic variation, are summed:
-
-    .. math:: \frac{1}{b\,T} \sum_{a=1}^b \sum_{k=1}^s
-              (y^a_k - y^a_{k-1})(y^a_k - y^a_{k-1})^\top
-
-    With one step these are second moments about the start. More steps see less of the
-    drift, of walls and of the curvature of the map, and are s times as many numbers to
-    average: the covariance of the end points alone (Singer & Coifman 2008, eq. 35) is too
-    small near a wall.
-
-    ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from each of n points:
-    the point itself first, then after each of s equal steps in time. Covariances (n, D, D) are
-    per unit of time.
-    """
-    if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
-        msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'
-        raise InputError(msg)
-    if not duration > 0.0:
-        msg = f'bursts last {duration}; give a positive time'
-        raise InputError(msg)
-    count, paths, _, width = bursts.shape
-    steps = np.diff(bursts, axis=2).reshape(count, -1, width)
-    covariances: Floats = steps.transpose(0, 2, 1) @ steps / (paths * duration)
-    return covariances
-
-
 @dataclass(frozen=True)
 class LocalMetric:
     r"""
@@ -105,7 +75,7 @@ class LocalMetric:
 @dataclass(frozen=True)
 class GivenCovariances:
     """
-    Known (n, D, D) covariances at every point, for instance of ``local_covariances``.
+    Known (n, D, D) covariances at every point, see ``independent_components``.
 
     ``rank`` is that of the pseudo-inverses: the dimension of the manifold.
     """

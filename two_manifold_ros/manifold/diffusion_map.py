@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Diffusion maps, with a choice of what density does, and the independent variables in them."""
+"""Diffusion maps, with a choice of what density does."""
 
 from __future__ import annotations
 
@@ -179,47 +179,3 @@ def check_density(density: float) -> None:
     if not 0.0 <= density <= 1.0:
         msg = f'density is {density}, but must be between 0 and 1'
         raise InputError(msg)
-
-
-def independent_pair(functions: Floats, eigenvalues: Floats) -> Floats:
-    r"""
-    Turn the first two eigenfunctions of a diffusion until their product is an eigenfunction too.
-
-    Returned are two (n, 2) coordinates of mean square one, each a function of one independent
-    variable only; which variable comes first, and the signs, are not determined.
-
-    Of independent variables the diffusion separates (Singer 2006): eigenfunctions are products of
-    functions of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
-    :math:`\phi_1 \phi_2` is one, with the product of the eigenvalues. Where the variables are
-    alike, the first two eigenvalues are one double eigenvalue, and the first two eigenfunctions
-    any rotation of the two. The angle for which their product has the largest covariance with its
-    eigenfunction is known in closed form.
-
-    ``functions`` (n, m) are without the constant one, leading first, of any scale, and m is at
-    least 3; ``eigenvalues`` (m,) are those of the random walk.
-    """
-    if functions.ndim != 2 or functions.shape[1] < 3:
-        msg = f'eigenfunctions have the shape {functions.shape}; at least three are needed'
-        raise InputError(msg)
-    centred = functions - functions.mean(axis=0)
-    sizes = np.sqrt(np.square(centred).mean(axis=0))
-    if not sizes.min() > 0.0:
-        msg = 'an eigenfunction is constant; leave the constant one out'
-        raise InputError(msg)
-    scaled = centred / sizes
-    # Of the product of eigenvalues: the third in the square, a later one where others come first.
-    partner = 2 + int(np.abs(eigenvalues[2:] - eigenvalues[0] * eigenvalues[1]).argmin())
-    first, second, other = scaled[:, 0], scaled[:, 1], scaled[:, partner]
-    # The product at angle t is cos(2t) first second + sin(2t) (second^2 - first^2) / 2.
-    angle = 0.5 * np.arctan2(
-        0.5 * np.mean((second**2 - first**2) * other), np.mean(first * second * other)
-    )
-    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    coordinates: Floats = scaled[:, :2] @ rotation
-    return coordinates
-
-
-def place_on_interval(coordinate: Floats) -> Floats:
-    r"""Return x in [0, 1] of :math:`\sqrt 2 \cos(\pi x)`, first eigenfunction of an interval."""
-    places: Floats = np.arccos(np.clip(coordinate / np.sqrt(2.0), -1.0, 1.0)) / np.pi
-    return places

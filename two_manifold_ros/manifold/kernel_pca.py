@@ -114,24 +114,20 @@ def kernel_pca(
     squared: Floats,
     response: MemberAffinity | InnerProduct,
     dimension: int,
-    *,
-    centred: bool = True,
     bandwidth: float = 0.0,
 ) -> Embedding:
     r"""
-    Return the leading kernel features :math:`K V \Lambda^{-1/2}`, mathematics (2.1), centred.
+    Return the leading kernel principal components, mathematics (2.1) and Boots & Gordon 2012, 2.1.
 
-    From squared distances (n, l) of the points to the members of the response, which is the
-    kernel; features are fewer where it has a lower rank. If ``centred``,
-    :math:`V \Lambda V^\top` is the kernel matrix of the members centred in feature space, as
-    principal components are; else the matrix itself.
+    With the kernel matrix centred in feature space, :math:`H G H = V \Lambda V^\top`, they are
+    :math:`K V \Lambda^{-1/2}` less their mean. From squared distances (n, l) of the points to the
+    members of the response, which is the kernel; fewer where it has a lower rank.
     """
     kernel = response.kernel(squared)
     inner = kernel[response.members]
     inner = 0.5 * (inner + inner.T)
-    if centred:
-        inner = inner - inner.mean(axis=0)
-        inner -= inner.mean(axis=1)[:, None]
+    inner = inner - inner.mean(axis=0)
+    inner -= inner.mean(axis=1)[:, None]
     values, vectors = leading_modes(inner, dimension)
     table = vectors / np.sqrt(values)
     features = kernel @ table
@@ -203,9 +199,11 @@ class LinearKernel:
 @dataclass(frozen=True)
 class GaussianKernel:
     r"""
-    Features of ``exp(-||x - y||^2 / (2 sigma^2))`` with the median distance :math:`\sigma`.
+    Principal components of a Gaussian kernel, with the median distance for its bandwidth.
 
-    The eigenvalues of the embedding are those of the kernel matrix, before it is centred.
+    .. math:: k(x, y) = \exp(-\lVert x - y \rVert^2 / 2\sigma^2)
+
+    The eigenvalues of the embedding are those of the kernel matrix centred in feature space.
     ``landmarks`` as for ``PolynomialKernel``.
     """
 
@@ -216,7 +214,7 @@ class GaussianKernel:
         """Embed the points, see ``ManifoldLearner``."""
         squared, members, bandwidth = _distances(samples, self.dimension, self.landmarks)
         response = MemberAffinity(bandwidth, members)
-        return kernel_pca(squared, response, self.dimension, centred=False, bandwidth=bandwidth)
+        return kernel_pca(squared, response, self.dimension, bandwidth)
 
 
 def _distances(samples: Samples, dimension: int, most: int) -> tuple[Floats, Ints, float]:

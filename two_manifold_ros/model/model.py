@@ -50,7 +50,10 @@ class Model(TrainedModel):
     warm_start
         From a past window to the state without its constant.
     state_bound
-        Largest believable norm of the state without its constant.
+        Largest believable norm of the state without its constant, if guarded.
+    guarded
+        Whether the filter rejects and mixes and starts again, mathematics, section 6.5, and its
+        transition is stable; files before version 14 are of such models.
     rest
         When the clock of the filter stands, because the vehicle does; ``None`` for never.
 
@@ -62,6 +65,7 @@ class Model(TrainedModel):
     novelty: NoveltyAnchors
     warm_start: Extension
     state_bound: float
+    guarded: bool = True
     rest: RestRule | None = None
 
     @property
@@ -85,7 +89,7 @@ class Model(TrainedModel):
         constant = np.allclose(self.tables.states[:, 0], 1.0, rtol=0.0, atol=1e-9)
         if not (constant and np.allclose(matrix[0], np.eye(len(matrix))[0], atol=1e-9)):
             refuse('its tables do not keep the sum of the weights')
-        if not spectral_radius(matrix) <= 1.0 + 1e-6:
+        if self.guarded and not spectral_radius(matrix) <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
 
     def _validate_operator(self) -> None:

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-VERSION = 13
-"""Of the file; another is refused."""
+OLDEST, VERSION = 13, 14
+"""Of the file; one outside of these is refused."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
@@ -139,10 +139,10 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    if form not in _FORMATS or version != VERSION:
+    if form not in _FORMATS or version not in range(OLDEST, VERSION + 1):
         msg = (
-            f'{path}: the model has version {ascii(version)[:40]}, but this program reads version '
-            f'{VERSION}; train again'
+            f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
+            f'versions {OLDEST} to {VERSION}; train again'
         )
         raise InputError(msg)
     try:
@@ -156,6 +156,8 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
     numbers, arrays = dict(header), dict(arrays)
+    if kind is Model and numbers['version'] < 14:
+        numbers['guarded'] = True
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.
@@ -265,10 +267,11 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
         'float': ((int, float), 'number'),
         'int': ((int,), 'whole number'),
         'str': ((str,), 'text'),
+        'bool': ((bool,), 'truth value'),
         'dict[str, Any]': ((dict,), 'table'),
     }
     types, noun = kinds[annotation]
-    if isinstance(value, bool) or not isinstance(value, types):
+    if isinstance(value, bool) != (annotation == 'bool') or not isinstance(value, types):
         refuse(f'{path} is no {noun}')
     if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):
         refuse(f'{path} is too long or holds characters that cannot be printed')

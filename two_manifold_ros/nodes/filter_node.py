@@ -30,6 +30,7 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
+from two_manifold_ros.nodes.live_input import LiveCommands
 from two_manifold_ros.nodes.running import declare, read
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class FilterNode(BackgroundNode):
         self._trouble = 'not configured: waiting for the lifecycle manager'
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
+        self._commands: LiveCommands | None = None
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
@@ -84,6 +86,12 @@ class FilterNode(BackgroundNode):
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(self, scene, transform=chosen.publish_tf)
         self._session, self._swap = session, made
+        if session.commands:
+            model = session.model
+            trained = str(vars(model).get('summary', {}).get('command_topic', 'command'))
+            name = chosen.command_topic or trained.partition(':')[0]
+            fields = model.channels.command_fields
+            self._commands = LiveCommands(self, session, fields, name)
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -131,6 +139,9 @@ class FilterNode(BackgroundNode):
         if self._session is not None:
             self._session = self._swap = None
             self._imu.close()
+            if self._commands is not None:
+                self._commands.close()
+                self._commands = None
             self._estimates.destroy()
         return TransitionCallbackReturn.SUCCESS
 
@@ -210,19 +221,21 @@ class FilterNode(BackgroundNode):
     def _find_complaints(self) -> dict[str, str]:
         """Return complaints about the newest message."""
         session = self._session
+        commands = {} if self._commands is None else self._commands.complaints
         if session is None or not session.last_raw:
-            return {}
+            return commands
         try:
             message = deserialize_message(session.last_raw, Imu)
         # Already counted as malformed.
         except Exception:  # noqa: BLE001 - the middleware raises its own types
-            return {}
+            return commands
         covariances = {
             'linear_acceleration': message.linear_acceleration_covariance[0],
             'angular_velocity': message.angular_velocity_covariance[0],
         }
         frame = message.header.frame_id
-        return imu_complaints(frame, covariances, session.model, self._imu.name)
+        found = imu_complaints(frame, covariances, session.model, self._imu.name)
+        return {**found, **commands}
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen

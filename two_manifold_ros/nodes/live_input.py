@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Record live topics for the trainer, and decode reference positions for the updater."""
+"""Record live topics for the trainer, and decode reference positions and commands."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from two_manifold_ros.interface.assessment import assess_silence, Assessment, Le
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
-from two_manifold_ros.names import POSITION_TYPES
+from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
 from two_manifold_ros.nodes.callbacks import message_class, SensorTopic
+from two_manifold_ros.recordings.commands import command_decoder
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
@@ -37,11 +38,12 @@ from two_manifold_ros.recordings.satellite_fixes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.interface.session import Session
     from two_manifold_ros.nodes.callbacks import GuardedNode
     from two_manifold_ros.recordings.reading import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -55,7 +57,7 @@ def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated 
 
 class LiveReference:
     """
-    Subscribe ``reference`` as soon as its type is known.
+    Subscribe ``reference``, or another topic, as soon as its type is known.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class LiveReference:
         Type of the topic; empty means the one it is published with.
     start, take
         Called once with the type, then with every message; the latter guarded.
+    name, types, cure
+        Name of the topic, the types that it may have, and what to do if it has none of them.
 
     Attributes
     ----------
@@ -83,12 +87,16 @@ class LiveReference:
         msgtype: str,
         start: Callable[[str], object],
         take: Callable[[bytes], object],
+        name: str = 'reference',
+        types: Collection[str] = POSITION_TYPES,
+        cure: str = 'set reference_type to one of {} or remap reference',
     ) -> None:
         self._node = node
         self._wanted = msgtype
+        self._name, self._types, self._cure = name, types, cure
         self._start, self._take = start, take
         self._subscription: Subscription | None = None
-        self.topic: str = node.resolve_topic_name('reference')
+        self.topic: str = node.resolve_topic_name(name)
         self.msgtype = ''
         self.problem = ''
         self.find()
@@ -99,26 +107,84 @@ class LiveReference:
             return
         found = self._node.get_publishers_info_by_topic(self.topic)
         types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
-        usable = [kind for kind in types if kind in POSITION_TYPES]
+        usable = [kind for kind in types if kind in self._types]
         self.problem = ''
         if len(usable) == 1:
             (self.msgtype,) = usable
             self._start(self.msgtype)
             # Best effort matches both kinds of publisher.
-            topic = Topic('reference', self.msgtype, depth=1000, reliable=False)
+            topic = Topic(self._name, self.msgtype, depth=1000, reliable=False)
             self._subscription = self._node.subscribe(topic, self._take)
-            self._node.get_logger().info(f'References: {self.topic} ({self.msgtype})')
+            self._node.get_logger().info(f'Subscribes {self.topic} ({self.msgtype})')
         elif types:
-            self.problem = (
-                f'{self.topic} is published as {", ".join(types)}: set reference_type '
-                f'to one of {", ".join(POSITION_TYPES)} or remap reference'
-            )
+            cure = self._cure.format(', '.join(self._types))
+            self.problem = f'{self.topic} is published as {", ".join(types)}: {cure}'
 
     def close(self) -> None:
         """Stop listening."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
+
+
+class LiveCommands:
+    """
+    Keep the newest command of the vehicle for a session whose model takes some.
+
+    Parameters
+    ----------
+    node, session
+        Node that subscribes, and what takes the commands.
+    fields, topic
+        Fields of a message that count, and name of its topic.
+
+    """
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        session: Session | UpdaterSession,
+        fields: tuple[str, ...],
+        topic: str,
+    ) -> None:
+        self._session, self._fields, self._name = session, fields, topic
+        self._heard = False
+        self._refused = ''
+        self._live = LiveReference(
+            node,
+            '',
+            self._start,
+            self._take,
+            self._name,
+            tuple(COMMAND_FIELDS),
+            'publish it as one of {} or set command_topic to another',
+        )
+
+    @property
+    def complaints(self) -> dict[str, str]:
+        """Why samples of the IMU are not used for want of a command; empty if they are."""
+        self._live.find()
+        problem = self._live.problem or self._refused
+        if not (problem or self._heard):
+            problem = (
+                f'no command of the vehicle came on {self._live.topic} yet, but the model needs '
+                'it: start what commands the vehicle, or set command_topic to its topic'
+            )
+        return {'no_command': problem} if problem else {}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._live.close()
+
+    def _start(self, msgtype: str) -> None:
+        self._decode = command_decoder(deserialise, self._name, msgtype, self._fields)
+
+    def _take(self, raw: bytes) -> None:
+        try:
+            _, _, self._session.commands = self._decode(raw)
+            self._heard, self._refused = True, ''
+        except InputError as error:
+            self._refused = str(error)
 
 
 class LiveRecording:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated slot car as a node: an IMU and a reference, without hardware."""
+"""The simulated slot car as a node: IMU, reference and throttle, without hardware."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from two_manifold_ros.simulation.slot_car_run import (
     IMU_TYPE,
     reference_message,
     REFERENCE_TYPE,
+    THROTTLE_TYPE,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Pacing:
 
 
 class SlotCarNode(GuardedNode):
-    """Publish ``imu`` and ``reference`` of a car that never leaves the track."""
+    """Publish ``imu``, ``reference`` and ``throttle`` of a car that never leaves the track."""
 
     def __init__(self) -> None:
         super().__init__('slot_car_node')
@@ -79,6 +80,7 @@ class SlotCarNode(GuardedNode):
             rate_hz=chosen.imu_rate_hz,
             noise=chosen.noise,
             speed_wander=chosen.speed_wander,
+            driver=chosen.driver,
         )
         self._car = SlotCar(settings)
         self._camera = Camera(settings)
@@ -91,6 +93,7 @@ class SlotCarNode(GuardedNode):
         # Reliable, as REP-2003 asks of sensors; the reader decides.
         self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', 1000)
         self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', 1000)
+        self._throttle = self.create_publisher(message_class(THROTTLE_TYPE), 'throttle', 1000)
         self._origin_ns = self.now_ns
         self._start_ns = monotonic_ns()
         self.every(max(1e-3, self._period_ns / 1e9 / chosen.speed), self._drive)
@@ -115,4 +118,5 @@ class SlotCarNode(GuardedNode):
             seen = self._camera.see(sample.position)
             fields = reference_message(stamp_ns, seen, sample.quaternion)
             self._reference.publish(to_message(REFERENCE_TYPE, fields))
+            self._throttle.publish(to_message(THROTTLE_TYPE, {'data': sample.command}))
         self._pacing.sent += 1

@@ -46,8 +46,14 @@ from two_manifold_ros.nodes.callbacks import (
     to_message,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
-from two_manifold_ros.nodes.live_input import image_decoder, LiveReference, ReferenceInput
+from two_manifold_ros.nodes.live_input import (
+    image_decoder,
+    LiveCommands,
+    LiveReference,
+    ReferenceInput,
+)
 from two_manifold_ros.nodes.running import declare
+from two_manifold_ros.recordings.commands import CommandTopic
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -114,6 +120,11 @@ class UpdaterNode(GuardedNode):
         self._reference = LiveReference(
             self, chosen.reference_type, self._positions.start, self._positions.take
         )
+        self._commands: LiveCommands | None = None
+        if chosen.command_topic:
+            commands = CommandTopic.parse(chosen.command_topic)
+            name = commands.name or chosen.command_topic
+            self._commands = LiveCommands(self, self._session, commands.fields, name)
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
         self._state: object = None
@@ -249,6 +260,8 @@ class UpdaterNode(GuardedNode):
             events['reference_gone'] = (
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
             )
+        if self._commands is not None:
+            events |= self._commands.complaints
         if self._reference.problem:
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:

@@ -14,11 +14,12 @@ from typing import Any, TYPE_CHECKING
 
 from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import ConnectionExtRosbag2
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import Stores
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import POSITION_TYPES
+from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
 from two_manifold_ros.recordings.damaged_files import Reader, SalvagedFile
+from two_manifold_ros.recordings.message_building import types_of
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
@@ -183,6 +184,7 @@ class TopicRole:
 
 
 IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
+COMMAND = TopicRole('command', tuple(COMMAND_FIELDS), '--command-topic')
 POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
 
 
@@ -401,7 +403,7 @@ def _printable(name: str) -> str:
 @cache
 def _types(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
     """Return the types of a release, never those that a bag defines; they take time to make."""
-    return get_typestore(store)
+    return types_of(store)
 
 
 def _plain(raw: bytes) -> bytes:

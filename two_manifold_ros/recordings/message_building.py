@@ -9,13 +9,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+
+from two_manifold_ros.recordings.commands import DEFINITIONS
 
 # Field values are whatever the message says; `Any` is the honest type of a nested ROS message.
 Convert: TypeAlias = Callable[[Any], Any]
 
 
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
+
+
+def types_of(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
+    """Return the types of a release of ROS, and those of commands that are none of ROS itself."""
+    types = get_typestore(store)
+    for name, definition in DEFINITIONS.items():
+        types.register(get_types_from_msg(definition, name))
+    return types
 
 
 class MessageBuilder:
@@ -28,7 +38,7 @@ class MessageBuilder:
     """
 
     def __init__(self) -> None:
-        self._types = get_typestore(Stores.ROS2_JAZZY)
+        self._types = types_of(Stores.ROS2_JAZZY)
         self._converters: dict[str, Convert] = {}
 
     @property

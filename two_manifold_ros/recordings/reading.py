@@ -14,6 +14,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
+from two_manifold_ros.recordings.commands import command_decoder, CommandStream, CommandTopic
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 
@@ -35,6 +36,8 @@ class ReadingOptions:
     ----------
     imu_topic, position_topic
         Topics by name; by default the only one with messages of a fitting type.
+    command_topic
+        Topic with commands of the vehicle, as `CommandTopic.parse` reads it; by default none.
     need_positions
         Whether a bag without positions is an error. If not, several position topics of which
         none is named are left out, and so is a satellite receiver that never had a fix, each with
@@ -56,6 +59,7 @@ class ReadingOptions:
 
     imu_topic: str | None = None
     position_topic: str | None = None
+    command_topic: str | None = None
     need_positions: bool = True
     find_positions: bool = True
     use_receive_time: bool = False
@@ -97,6 +101,7 @@ def read_recording(
             Bag,
             choose_position_topic,
             choose_topic,
+            COMMAND,
             IMU,
         )
 
@@ -112,8 +117,16 @@ def read_recording(
         )
         if position_choice is not None:
             decoders[position_choice] = position_decoder(bag.decode, position_choice.msgtype)
+        if options.command_topic is not None:
+            wanted = CommandTopic.parse(options.command_topic)
+            command_choice = choose_topic(bag.path, bag.topics, COMMAND, wanted.name)
+            fields = wanted.fields_of(command_choice.msgtype)
+            decoders[command_choice] = command_decoder(
+                bag.decode, command_choice.name, command_choice.msgtype, fields
+            )
         collected = collect(bag, decoders, progress, salvage=options.salvage)
         notes = [*bag.notes, *notes]
+    commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
     for each in collected:
@@ -122,7 +135,9 @@ def read_recording(
     if position_choice is not None:
         positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
-    return Recording(str(path), collected[0].imu(times[0]), positions, tuple(notes))
+    imu = collected[0].imu(times[0])
+    held = None if commands is None else _command_stream(commands, imu, fields)
+    return Recording(str(path), imu, positions, tuple(notes), held)
 
 
 def read_recordings(
@@ -156,6 +171,22 @@ def _position_stream(
         if options.need_positions:
             raise
         return None, [str(error)]
+
+
+def _command_stream(
+    collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]
+) -> CommandStream:
+    """
+    Return commands on the time base of the IMU.
+
+    Those without stamps count from when they were received, less the usual time that a sample
+    of the IMU takes from its stamp to the bag.
+    """
+    stamps = collected.stamps
+    if not stamps.any() or np.array_equal(imu.stamps, imu.receive_stamps):
+        later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
+        stamps = collected.received - int(later)
+    return CommandStream(collected.name, collected.msgtype, fields, stamps, collected.numbers)
 
 
 # From serialised bytes to the stamp in ns, the frame_id and the numbers.

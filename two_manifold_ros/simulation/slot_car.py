@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A slot car that can be stepped live: throttle, motion, IMU and camera."""
+"""A slot car that can be stepped live: driver, throttle, motion, IMU and camera."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import DRIVERS
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.simulation.track import Track
 
@@ -23,6 +24,45 @@ if TYPE_CHECKING:
 
 START_STAMP_NS = 1_767_225_600_000_000_000
 """Stamp of the first sample, nanoseconds: 2026-01-01 00:00 UTC, so that bags are reproducible."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """
+    A driver who chooses once a second between two throttles, by the bend that lies ahead.
+
+    Parameters
+    ----------
+    bend, straight
+        Probability of the low throttle where a bend is ahead, and where none is.
+
+    """
+
+    bend: float
+    straight: float
+
+    # Shares of the full voltage, around the 0.48 of a steady hand; 0.4 takes every climb.
+    levels = 0.40, 0.60
+    hold_s = 1.0  # how long a choice is held; the speed follows a throttle within about 1.2 s
+    look_ahead = 0.3  # metres, a fifth of the way until the next choice
+    bend_from = 0.8  # rad/m of turning: half of the track lies in such bends
+
+    def chance_of_low(self, track: Track, distance: float) -> float:
+        """Return the probability of the low throttle, with the car at a distance (m)."""
+        turning = abs(float(track.turning(np.float64(distance + self.look_ahead))[2]))
+        return self.bend if turning > self.bend_from else self.straight
+
+
+POLICIES = dict(
+    zip(DRIVERS, (None, Driver(0.7, 0.3), Driver(0.3, 0.7), Driver(0.5, 0.5)), strict=True)
+)
+"""
+Drivers by name, who say with which probability they choose; a steady one holds one throttle.
+
+The timid one brakes for bends, the bold one takes them at full throttle and rests in between, and
+the random one does not look. With 0.8 and 0.2 the importance weights of an experiment such as
+``actions`` would leave less than half as many samples' worth.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +81,9 @@ class SlotCarSettings:
         (no unit); 1 is a cheap MEMS IMU, 0 the truth.
     speed_wander
         Scales the wander of the throttle and of the supply, 0 to 5 (no unit); 1 varies the speed
-        at one place by about 5 %, 0 makes every lap the same.
+        at one place by about 5 %, 0 makes every lap of a steady driver the same.
+    driver
+        One of `DRIVERS`.
 
     Raises
     ------
@@ -54,10 +96,15 @@ class SlotCarSettings:
     rate_hz: float = 100.0
     noise: float = 1.0
     speed_wander: float = 1.0
+    driver: str = 'steady'
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             msg = f'The seed of the slot car is {self.seed}: choose an integer from 0 on.'
+            raise InputError(msg)
+        if self.driver not in DRIVERS:
+            names = ', '.join(DRIVERS)
+            msg = f'The driver of the slot car is {self.driver!r}: choose one of {names}.'
             raise InputError(msg)
         ranges = {'rate_hz': (1.0, 1000.0), 'noise': (0.0, 100.0), 'speed_wander': (0.0, 5.0)}
         for name, (low, high) in ranges.items():
@@ -73,16 +120,21 @@ class SlotCarSettings:
 
     def generator(self, purpose: str) -> np.random.Generator:
         """
-        Return the random generator of ``'bias'``, ``'throttle'``, ``'imu'`` or ``'camera'``.
+        Return the random generator of a purpose, such as ``'bias'`` or ``'throttle'``.
 
         Each has its own stream, so that more noise on the IMU does not change the driving.
         """
-        index = ('bias', 'throttle', 'imu', 'camera').index(purpose)
+        index = ('bias', 'throttle', 'imu', 'camera', 'driver').index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
 
 
 class Throttle:
-    """A constant throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``."""
+    """
+    A throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``.
+
+    ``command`` is what the driver commanded at the start of the last values, 0 to 1: with the
+    wander of a steady hand, without that of the supply.
+    """
 
     mean = 0.48  # share of the full voltage that the driver holds
     # Standard deviation (share of the mean) and time constant (seconds) at speed_wander 1:
@@ -94,18 +146,25 @@ class Throttle:
         self._memories = [math.exp(-step_s / time_s) for _, time_s in (self.hand, self.supply)]
         spreads = [spread * settings.speed_wander for spread, _ in (self.hand, self.supply)]
         self._values = [spread * self._random.standard_normal() for spread in spreads]
+        self.command = self.mean
         self._shocks = [
             spread * math.sqrt(1.0 - memory**2)
             for spread, memory in zip(spreads, self._memories, strict=True)
         ]
 
-    def take(self, count: int) -> list[float]:
-        """Return the next ``count`` values, 0 (shorted) to 1 (full voltage)."""
+    def take(self, count: int, level: float | None = None) -> list[float]:
+        """
+        Return the next ``count`` values, 0 (shorted) to 1 (full voltage).
+
+        They are those of a steady hand, or of the ``level`` that a driver chose.
+        """
         shocks = self._random.standard_normal((count, 2)).T.tolist()
         hands, supplies = (self._wander(index, shocks[index]) for index in (0, 1))
+        held = [self.mean * (1.0 + hand) for hand in hands] if level is None else [level] * count
+        self.command = min(max(held[0], 0.0), 1.0)
         return [
-            min(max(self.mean * (1.0 + hand) * (1.0 + supply), 0.0), 1.0)
-            for hand, supply in zip(hands, supplies, strict=True)
+            min(max(command * (1.0 + supply), 0.0), 1.0)
+            for command, supply in zip(held, supplies, strict=True)
         ]
 
     def _wander(self, index: int, shocks: list[float]) -> list[float]:
@@ -239,13 +298,15 @@ class SlotCarSample(NamedTuple):
     quaternion: Floats  # (4,), x, y, z, w of the car in the track frame, true; w is never negative
     distance: float  # metres driven along the track since the start line, true
     speed: float  # m/s, true
+    command: float  # throttle that the driver commands from here on, share of the full voltage
+    chance: float  # with which he chose it, given all that he saw; 1 of a steady driver
 
 
 class SlotCar:
     """A slot car that is rolling already and drives on by one IMU sample per call."""
 
-    def __init__(self, settings: SlotCarSettings) -> None:
-        self.track = Track()
+    def __init__(self, settings: SlotCarSettings, track: Track | None = None) -> None:
+        self.track = track or Track()
         self.imu_noise = ImuNoise(settings)
         self._period_ns = settings.period_ns
         self._next_stamp_ns = START_STAMP_NS
@@ -255,6 +316,11 @@ class SlotCar:
         self._step_s = period_s / self._steps
         self._motion = Motion(self.track)
         self._throttle = Throttle(settings, self._step_s)
+        self._driver = POLICIES[settings.driver]
+        self._choices = settings.generator('driver')
+        self._level: float | None = None
+        self._chance = 1.0
+        self._held = 0  # samples since the last choice
         self._ready: deque[SlotCarSample] = deque()
         # After 20 s, many times its time constant, the car has forgotten how it started.
         self._drive(self._throttle.take(round(20.0 / self._step_s)))
@@ -266,21 +332,34 @@ class SlotCar:
             self._ready.extend(self._measure(np.array([self._next_state() for _ in range(32)])))
         return self._ready.popleft()
 
-    def _drive(self, commands: list[float]) -> None:
-        for command in commands:
-            self._motion.step(command, self._step_s)
+    def _drive(self, throttles: list[float]) -> None:
+        for throttle in throttles:
+            self._motion.step(throttle, self._step_s)
 
-    def _next_state(self) -> tuple[float, float, float]:
-        """Drive on by one sample; return distance, speed and acceleration before."""
-        commands, motion = self._throttle.take(self._steps), self._motion
-        state = motion.distance, motion.speed, motion.acceleration(commands[0])
-        self._drive(commands)
+    def _choose(self, driver: Driver) -> None:
+        """Let the driver choose, when he has held the last choice for long enough."""
+        if self._level is None or self._held * self._period_ns >= driver.hold_s * 1e9:
+            low = driver.chance_of_low(self.track, self._motion.distance)
+            chosen = int(self._choices.random() >= low)
+            self._level, self._chance = driver.levels[chosen], (low, 1.0 - low)[chosen]
+            self._held = 0
+        self._held += 1
+
+    def _next_state(self) -> tuple[float, ...]:
+        """Drive on by one sample; return the true state before, as `_measure` takes it."""
+        if self._driver is not None:
+            self._choose(self._driver)
+        throttles, motion = self._throttle.take(self._steps, self._level), self._motion
+        acceleration = motion.acceleration(throttles[0])
+        state = motion.distance, motion.speed, acceleration, self._throttle.command, self._chance
+        self._drive(throttles)
         return state
 
     def _measure(self, states: Floats) -> list[SlotCarSample]:
-        """Return one sample per row of distance, speed and acceleration."""
-        distance, speed, _ = states.T
-        imu = self.imu_noise.disturb(true_imu(self.track, *states.T), speed)
+        """Return one sample per row of distance, speed, acceleration, command and chance."""
+        distance, speed, acceleration, command, chance = states.T
+        true = true_imu(self.track, distance, speed, acceleration)
+        imu = self.imu_noise.disturb(true, speed)
         stamps = self._next_stamp_ns + self._period_ns * np.arange(len(states))
         self._next_stamp_ns += self._period_ns * len(states)
         quaternions = np.asarray(Rotation.from_matrix(self.track.frame(distance)).as_quat())
@@ -292,6 +371,8 @@ class SlotCar:
             np.where(quaternions[:, 3:] < 0.0, -quaternions, quaternions),
             distance.tolist(),
             speed.tolist(),
+            command.tolist(),
+            chance.tolist(),
             strict=True,
         )
         return [SlotCarSample(*row) for row in rows]

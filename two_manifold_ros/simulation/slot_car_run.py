@@ -13,6 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.commands import CommandStream
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
+    from two_manifold_ros.simulation.track import Track
     from two_manifold_ros.typing import Floats, Ints
 
 Report: TypeAlias = Callable[[str, float], None]
@@ -27,6 +29,7 @@ Report: TypeAlias = Callable[[str, float], None]
 
 IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
 REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
+THROTTLE_TOPIC, THROTTLE_TYPE = '/throttle', 'std_msgs/msg/Float64'
 TRACK_FRAME = 'map'
 """Topics, message types and frames of a bag of the slot car."""
 
@@ -42,6 +45,8 @@ class SlotCarRun:
     quaternions: Floats  # (N, 4)
     distances: Floats  # (N,)
     speeds: Floats  # (N,)
+    commands: Floats  # (N,)
+    chances: Floats  # (N,)
 
 
 def simulate(
@@ -50,6 +55,7 @@ def simulate(
     laps: int | None = None,
     samples: int | None = None,
     report: Report | None = None,
+    track: Track | None = None,
 ) -> SlotCarRun:
     """
     Drive a number of laps, or a number of IMU samples.
@@ -64,6 +70,8 @@ def simulate(
         IMU samples to take instead.
     report
         Receives the progress.
+    track
+        Another one than the usual.
 
     Raises
     ------
@@ -79,7 +87,7 @@ def simulate(
         what = 'laps' if samples is None else 'samples'
         msg = f'The slot car was asked for {goal} {what}: laps and samples start at 1.'
         raise InputError(msg)
-    car = SlotCar(settings)
+    car = SlotCar(settings, track)
     taken: list[SlotCarSample] = []
     fraction = 0.0
     while fraction < 1.0:
@@ -129,12 +137,12 @@ def _vector(values: Floats) -> dict[str, float]:
 
 
 def samples_per_reference(rate_hz: float) -> int:
-    """Return the IMU samples per reference pose: the camera sees at most 50 poses a second."""
+    """Return the IMU samples per reference pose and per command: at most 50 of either a second."""
     return math.ceil(rate_hz / 50.0)
 
 
 def run_to_recording(run: SlotCarRun) -> Recording:
-    """Return the recording that reading the bag of `write_run` gives, without a bag."""
+    """Return what reading the bag of `write_run` gives, with its throttle as commands."""
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -142,12 +150,15 @@ def run_to_recording(run: SlotCarRun) -> Recording:
         name=f'slot car with seed {run.settings.seed}',
         imu=ImuStream(IMU_TOPIC, IMU_FRAME, run.stamps_ns, run.imu, run.stamps_ns),
         positions=PositionStream(REFERENCE_TOPIC, TRACK_FRAME, REFERENCE_TYPE, stamps, positions),
+        commands=CommandStream(
+            THROTTLE_TOPIC, THROTTLE_TYPE, ('data',), stamps, run.commands[::every, None]
+        ),
     )
 
 
 def write_run(run: SlotCarRun, path: str | Path) -> None:
     """
-    Write a new rosbag2 (mcap) with ``/imu`` and ``/reference``.
+    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and ``/throttle``.
 
     Raises
     ------
@@ -169,5 +180,7 @@ def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None
         if index % every == 0:
             pose = reference_message(stamp, seen[index // every], run.quaternions[index])
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
+            throttle = {'data': float(run.commands[index])}
+            bag.write(THROTTLE_TOPIC, THROTTLE_TYPE, stamp, throttle)
         if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))

@@ -18,8 +18,6 @@ from two_manifold_ros.tpsr.parameters import count_states, make_parameters
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd, WholeSvd
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
 
@@ -172,10 +170,6 @@ class Learner(ABC, Generic[AnySvd]):
     def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
         """Add samples with (c,) weights to the decayed second and third moments."""
 
-    @abstractmethod
-    def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner without unfolded samples."""
-
     def add(
         self,
         test: Floats,
@@ -258,7 +252,8 @@ class Learner(ABC, Generic[AnySvd]):
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
         states = self._count_states()
-        return self.moments(states)[-1] / self.svd.values[:states]
+        transition: Floats = self.moments(states)[-1] / self.svd.values[:states]
+        return transition
 
     def parameters(self) -> Tpsr:
         """
@@ -321,7 +316,7 @@ class OnlineLearner(Learner[ThinSvd]):
 
     def moments(self, states: int) -> Floats:
         """Return a copy of the (p + 1, k, k) third moments in its leading k directions."""
-        moments = self.tensor.moments[:, :states, :states].copy()
+        moments: Floats = self.tensor.moments[:, :states, :states].copy()
         next_tests, observations, histories = self._last
         for test, seen, history in zip(
             self.svd.coordinates(next_tests), observations, histories, strict=True
@@ -339,19 +334,7 @@ class OnlineLearner(Learner[ThinSvd]):
         next_tests = np.concatenate([decay * next_tests, batch.next_tests * weights[:, None]])
         observations = np.concatenate([observations, batch.observations])
         histories = np.concatenate([histories @ move.right.T, self.svd.newest])
-        self._add(next_tests[:-1], observations[:-1], histories[:-1])
+        earlier = self.svd.coordinates(next_tests[:-1])
+        self.tensor.add(earlier, observations[:-1], histories[:-1])
         self._last = next_tests[-1:], observations[-1:], histories[-1:]
         return move
-
-    def _add(self, next_tests: Floats, observations: Floats, histories: Floats) -> None:
-        self.tensor.add(self.svd.coordinates(next_tests), observations, histories)
-
-    def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner without unfolded samples."""
-        self._add(*self._last)
-        left, right = other.svd.left, other.svd.right
-        self.tensor.move(self.svd.fold(left, right, other.svd.values))
-        move = Move(self.svd.left @ left.T, self.svd.right @ right.T)
-        self.tensor.absorb(other.moments(len(other.svd.values)), move)
-        next_tests, observations, _ = self._last
-        self._last = next_tests[:0], observations[:0], np.zeros((0, len(self.svd.values)))

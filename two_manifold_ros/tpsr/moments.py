@@ -66,13 +66,6 @@ class ObservationCovariance:
         else:
             self._update(rows)
 
-    def absorb(self, other: ObservationCovariance) -> None:
-        """Add the sum of another one."""
-        self.total += other.total
-        self.weight += other.weight
-        if self.weight > 0.0:
-            self.refresh()
-
     def refresh(self) -> None:
         """Compute the inverse again from the sum."""
         self.since = 0
@@ -152,10 +145,6 @@ class OperatorTensor:
             self.observations = np.vstack([self.observations, slices[part]])
             if len(self.observations) >= self._together:
                 self._settle()
-
-    def absorb(self, moments: Floats, move: Move) -> None:
-        """Add the moments of another sum, with the move from its bases to these."""
-        self.settled = self.moments + move.left @ moments @ move.right.T
 
     def _settle(self) -> None:
         before, rank = self.settled.shape[2], len(self.moved.left)

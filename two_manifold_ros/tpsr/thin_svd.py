@@ -279,11 +279,6 @@ class WholeSvd:
         self.total += (x * weights[:, None]).T @ y
         return self._decompose()
 
-    def absorb(self, other: WholeSvd) -> None:
-        """Add the sum of another one."""
-        self.total += other.total
-        self._decompose()
-
     def right_coordinates(self, y: Floats) -> Floats:
         """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
         coordinates: Floats = y @ self.right.T

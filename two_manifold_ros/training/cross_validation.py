@@ -28,6 +28,7 @@ from two_manifold_ros.hse_hmm.tables import (
     median_observation_distance,
     RawKernel,
 )
+from two_manifold_ros.manifold.kernel_pca import LANDMARKS
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.training.embeddings import embed, impute_positions
@@ -109,32 +110,46 @@ class FittedFilter:
     tables: Tables
     operator: ObservationOperator
     readout: Readout
+    guarded: bool
+
+    def belief(self) -> Belief:
+        """Return a belief at the prior."""
+        return Belief(self.tables, self.operator, guarded=self.guarded)
 
 
 def fit_filter(
-    embeddings: Embeddings, targets: Floats, candidate: Candidate, readout: str
+    embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: TrainingSettings
 ) -> FittedFilter:
     """
     Build the filter of a candidate.
 
-    The targets (n, c, 2) of the training ticks are those of ``training_targets``; the read-out is
-    one of ``READOUTS``, of which ``mkdr`` is ``sharpened`` over imputed positions.
+    The targets (n, c, 2) of the training ticks are those of ``training_targets``. Of the settings
+    guards and read-out count, of which ``mkdr`` is ``sharpened`` over imputed positions.
     """
     directions = embeddings.directions(candidate.states)
     tables = embeddings.tables(directions)
-    operator = make_operator(embeddings.observations, candidate)
-    if readout == 'ridge':
-        states = training_states(embeddings, Belief(tables, operator))[embeddings.training.ticks]
-        return FittedFilter(directions, tables, operator, fit_ridge(states, targets))
-    sharpened = SharpenedReadout(targets, np.ones(targets.shape[1]))
-    return FittedFilter(directions, tables, operator, sharpened)
+    operator = make_operator(embeddings.observations, candidate, exact=not settings.guarded)
+    readout: Readout = SharpenedReadout(targets, np.ones(targets.shape[1]))
+    fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
+    if settings.readout == 'ridge':
+        states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
+        return replace(fitted, readout=fit_ridge(states, targets))
+    return fitted
 
 
-def make_operator(observations: Floats, candidate: Candidate) -> ObservationOperator:
-    """Return the observation operator of a candidate over (n, d) training observations."""
+def make_operator(
+    observations: Floats, candidate: Candidate, *, exact: bool = False
+) -> ObservationOperator:
+    """
+    Return the observation operator of a candidate over (n, d) training observations.
+
+    An ``exact`` ridge operator has each of them as a landmark, up to as many as an embedding has.
+    """
     bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
     if candidate.ridge is None:
         return RawKernel(observations, bandwidth)
+    if exact:
+        return make_ridge_kernel(observations, bandwidth, candidate.ridge, LANDMARKS, None)
     return make_ridge_kernel(observations, bandwidth, candidate.ridge)
 
 
@@ -238,12 +253,12 @@ class Fold:
         (T, c, 2, 2), not calibrated.
         """
         embeddings = self._embed(candidate.neighbours)
-        fitted = fit_filter(embeddings, self._targets, candidate, self._settings.readout)
-        belief = Belief(fitted.tables, fitted.operator)
+        fitted = fit_filter(embeddings, self._targets, candidate, self._settings)
+        belief = fitted.belief()
 
         def follow(seen: Floats) -> tuple[Floats, Floats]:
             read = fitted.readout.read
-            if not isinstance(fitted.readout, SharpenedReadout):
+            if not (fitted.guarded and isinstance(fitted.readout, SharpenedReadout)):
                 return run_closed_loop(belief, seen[:most], read)
             pasts = embeddings.training.pasts
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)

@@ -103,6 +103,7 @@ def embed(
         future.coordinates[training.shifted] - mean,
         past.extension,
         settings.coupling,
+        settings.guarded,
     )
 
 
@@ -142,7 +143,8 @@ class ManifoldEmbeddings(Embeddings):
     Two coupled manifolds, one of ``COUPLINGS``.
 
     Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
-    with the mean of the future ones. The extension gives those of any past window.
+    with the mean of the future ones. The extension gives those of any past window. Where it is not
+    guarded, growing modes stay as they are.
     """
 
     past: Floats
@@ -150,6 +152,7 @@ class ManifoldEmbeddings(Embeddings):
     shifted: Floats
     past_extension: Extension
     coupling: str
+    guarded: bool
 
     def directions(self, states: int) -> SharedDirections:
         """Return the directions that both manifolds share."""
@@ -157,7 +160,7 @@ class ManifoldEmbeddings(Embeddings):
 
     def tables(self, directions: SharedDirections) -> Tables:
         """Return the tables of the HMM."""
-        return build_tables(self.past, self.shifted, directions)
+        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
 
     def warm_start(self, directions: SharedDirections) -> Extension:
         """Return the map by ridge regression from the past to states, mathematics (6.4)."""

@@ -11,6 +11,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import (
     CLOCKS,
     COUPLINGS,
+    GUARDS,
     HORIZONS,
     KERNELS,
     METHODS,
@@ -47,7 +48,7 @@ class TrainingSettings:
     method
         One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), the
         spectral filter of the papers (see ``hse_hmm``), or a TPSR, whose state comes from an
-        incremental SVD of random features (see `TpsrEmbeddings`) and which needs neither
+        incremental SVD of random features (see `RouteTpsr`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
         Likelihood of the route belief, see ``Route``; without them the fixed exponent of
@@ -58,6 +59,12 @@ class TrainingSettings:
     clock
         Ticks of the spectral filter, one of ``CLOCKS``: those of driving, so that stops are left
         out of its windows, or of time, as in the papers.
+    features, feature_seed
+        Random Fourier features of a window, of method ``tpsr``, and the seed of their
+        frequencies.
+    guards
+        One of ``GUARDS``: ``off`` runs the spectral filter as the papers print it, see
+        mathematics, section 15.
 
     Raises
     ------
@@ -82,6 +89,9 @@ class TrainingSettings:
     bandwidth_factor: float | None = None
     ridge: float | None = None
     clock: str = CLOCKS[0]
+    guards: str = GUARDS[0]
+    features: int = 1000
+    feature_seed: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -94,16 +104,20 @@ class TrainingSettings:
         _check_choice('readout', self.readout, READOUTS)
         _check_choice('observation', self.observation, OBSERVATIONS)
         _check_choice('clock', self.clock, CLOCKS)
+        _check_choice('guards', self.guards, GUARDS)
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)
-        for name in ('window', 'states', 'neighbours', 'dimension'):
+        for name in ('window', 'states', 'neighbours', 'dimension', 'features'):
             count = getattr(self, name)
             # The positions of the map need no state.
             needless = name == 'states' and count == 0 and self.method == 'route'
             if count is not None and count < 2 and not needless:
                 msg = f'{name} is {count}, but must be at least 2'
                 raise InputError(msg)
+        if self.feature_seed < 0:
+            msg = f'feature_seed is {self.feature_seed}, but must be at least 0'
+            raise InputError(msg)
         for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):
             number = getattr(self, name)
             if number is not None and not 0.0 < number < math.inf:
@@ -114,6 +128,11 @@ class TrainingSettings:
             shown = ','.join(map(str, ahead))
             msg = f'horizons {shown!r} must start with 0 and increase'
             raise InputError(msg)
+
+    @property
+    def guarded(self) -> bool:
+        """True unless the spectral filter runs as the papers print it."""
+        return self.guards == 'on'
 
     @property
     def imputes_positions(self) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.readout import training_targets
 from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
 from two_manifold_ros.model.model import Model
@@ -62,7 +61,7 @@ def train_spectral(
     numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
     if not novelty.squared > 1e-9 * numbers:
         raise InputError(TWICE)
-    fitted = fit_filter(embeddings, targets, candidate, settings.readout)
+    fitted = fit_filter(embeddings, targets, candidate, settings)
     tables, readout = fitted.tables, fitted.readout
     chosen = asdict(candidate)
     summary = summarise(
@@ -82,8 +81,8 @@ def train_spectral(
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    belief = Belief(fitted.tables, fitted.operator)
-    norms = np.linalg.norm(training_states(embeddings, belief, 2_000)[:, 1:], axis=1)
+    states = training_states(embeddings, fitted.belief(), 2_000)
+    norms = np.linalg.norm(states[:, 1:], axis=1)
     return Model(
         **head_fields(recordings, dataset, settings),
         summary=summary,
@@ -94,6 +93,8 @@ def train_spectral(
         operator=fitted.operator,
         readout=readout if isinstance(validation, str) else readout.scaled(validation.factors),
         warm_start=embeddings.warm_start(fitted.directions),
-        state_bound=3.0 * float(np.quantile(norms, 0.99)),
+        # Without guards norms have no bound, and nothing is compared with this one.
+        state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
+        guarded=settings.guarded,
         rest=dataset.rest,
     )

@@ -141,6 +141,8 @@ def summarise(
     factors = [round(float(factor), 4) for factor in validated.factors] if validated else []
     embedded = settings.method != 'tpsr'
     has_graph = embedded and has_neighbours(settings.kernel)
+    held = bool(dataset.channels.command_fields)
+    commands = recordings[0].commands if held else None
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -161,6 +163,7 @@ def summarise(
         'validation': validated and {'ticks': validated.ticks, 'compared': list(validated.table)},
         'covariance_factors': validated and dict(zip(names, factors, strict=True)),
         'notes': list(dict.fromkeys(notes)),
+        **({} if commands is None else {'command_topic': commands.written}),
     }
 
 

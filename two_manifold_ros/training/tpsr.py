@@ -64,13 +64,11 @@ both is published; others change by less than a tenth. What an update of a thin 
 lost for good, hence the spare ones.
 """
 
-WINDOW_FEATURES, OBSERVATION_FEATURES = 1000, 100
+OBSERVATION_FEATURES = 100
 """
-Random features of windows and of observations; 25,000 and 400 in the paper.
+Random features of observations; 400 in the paper.
 
-So that a tick takes a millisecond. With 300 features of windows errors rise by half on the kart
-and the tram, with 3,000 they fall by a tenth; with 200 or 400 of observations they stay the same,
-with 50 they rise by half on the indoor car.
+With 200 or 400 errors stay the same, with 50 they rise by half on the indoor car.
 """
 
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
@@ -114,13 +112,16 @@ class RouteTpsr:
         states = settings.states or STATES
         windows = fourier_features(
             width * channels,
-            WINDOW_FEATURES,
+            settings.features,
             WINDOW_BANDWIDTH * median_distance(training.pasts),
-            seed=0,
+            settings.feature_seed,
         )
         factor = settings.bandwidth_factor or OBSERVATION_BANDWIDTH
         self.observations = fourier_features(
-            channels, OBSERVATION_FEATURES, factor * median_observation_distance(seen), seed=1
+            channels,
+            OBSERVATION_FEATURES,
+            factor * median_observation_distance(seen),
+            settings.feature_seed + 1,
         )
         self.learner = WindowLearner(
             WithConstant(windows),

@@ -1,0 +1,181 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Importance weights make a TPSR predict what is observed if actions are done, as Bayes does."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.experiments.actions import (
+    claims_of,
+    drive,
+    Features,
+    forecaster,
+    MODELS,
+    NAMES,
+    run,
+    Settings,
+)
+from two_manifold_ros.simulation.slot_car import Driver
+from two_manifold_ros.tpsr.exact import learn
+from two_manifold_ros.tpsr.features import (
+    ActionObservationFeatures,
+    importance_weights,
+    IndicatorFeatures,
+)
+from two_manifold_ros.tpsr.learner import Triples
+from two_manifold_ros.tpsr.parameters import TpsrBelief
+
+# By action, from state to state: one keeps to a place, the other moves on.
+MOVES = np.array(
+    [
+        [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]],
+        [[0.1, 0.8, 0.1], [0.1, 0.2, 0.7], [0.6, 0.1, 0.3]],
+    ]
+)
+SEEN = np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+"""From state to symbol."""
+POLICY = np.array([[0.9, 0.1], [0.5, 0.5], [0.15, 0.85]])
+"""From the last symbol to the action: this driver looks at what he sees."""
+
+
+def one_step(states: np.ndarray, action: int, symbol: int) -> np.ndarray:
+    """Return (3,) joint chances of the next state and that its symbol is seen."""
+    return (states @ MOVES[action]) * SEEN[:, symbol]
+
+
+def population(*, weighted: bool) -> Triples:
+    """Every history, action and test, each as often as the driver makes it."""
+    # Chances of state and last symbol in the long run.
+    usual = np.full((3, 3), 1 / 9)
+    for _ in range(500):
+        after = np.zeros((3, 3))
+        for last, action, symbol in itertools.product(range(3), range(2), range(3)):
+            moved = one_step(usual[:, last], action, symbol)
+            after[:, symbol] += POLICY[last, action] * moved
+        usual = after
+    rows, chances, chosen = [], [], []
+    steps = list(itertools.product(range(2), range(3)))
+    for last, *word in itertools.product(range(3), steps, steps, steps):
+        states, before, policies = usual[:, last], last, []
+        for action, symbol in word:
+            states = one_step(states, action, symbol)
+            policies.append(POLICY[before, action])
+            before = symbol
+        rows.append(np.array(word).ravel())
+        chances.append(states.sum() * np.prod(policies))
+        chosen.append(policies[1:])
+    words = np.array(rows, dtype=float)
+    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
+    histories, tests, next_tests = (features.transform(words[:, at : at + 2]) for at in (0, 2, 4))
+    weights = np.array(chances)
+    if weighted:
+        weights = weights * importance_weights(np.array(chosen)) / 4.0
+    return Triples(tests, next_tests, histories, tests, weights)
+
+
+def chances_after(tpsr, state: np.ndarray, actions: list[int]) -> np.ndarray:
+    """Return the chances of the symbol after the last action, whatever comes before it."""
+    by_action = tpsr.operators.reshape(2, 3, tpsr.states, tpsr.states)
+    for action in actions[:-1]:
+        state = by_action[action].sum(axis=0) @ state
+    found = by_action[actions[-1]] @ state @ tpsr.normaliser
+    return found / found.sum()
+
+
+def largest_error(tpsr, ahead: int) -> float:
+    """Return the worst error against Bayes over a drive by another driver."""
+    random, worst = np.random.default_rng(0), 0.0
+    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
+    belief, believed, place = TpsrBelief(tpsr), np.full(3, 1 / 3), 0
+    for tick in range(60):
+        actions = random.integers(0, 2, ahead).tolist()
+        predicted = believed
+        for action in actions:
+            predicted = predicted @ MOVES[action]
+        if tick >= 30:
+            error = chances_after(tpsr, belief.state, actions) - predicted @ SEEN
+            worst = max(worst, float(np.abs(error).max()))
+        place = random.choice(3, p=MOVES[actions[0], place])
+        symbol = random.choice(3, p=SEEN[place])
+        believed = one_step(believed, actions[0], symbol)
+        believed /= believed.sum()
+        belief.update(features.transform(np.array([[actions[0], symbol]], dtype=float))[0])
+    return worst
+
+
+@pytest.mark.parametrize('ahead', [1, 2, 3])
+def test_with_importance_weights_it_predicts_as_bayes_does_whoever_drives(ahead):
+    tpsr = learn(population(weighted=True), np.ones(6), 3, 1e-12)
+    assert largest_error(tpsr, ahead) < 1e-6
+
+
+def test_without_them_it_takes_actions_for_what_the_driver_saw():
+    tpsr = learn(population(weighted=False), np.ones(6), 3, 1e-12)
+    assert largest_error(tpsr, 2) > 0.02
+
+
+SMALL = Settings(1, 300, 100, window_features=40, observation_features=20, states=6, rank=12)
+
+
+@pytest.fixture(scope='module')
+def timid():
+    drawn = drive('timid', 5, SMALL.training_ticks, SMALL)
+    every = drawn.observations
+    return drawn.scaled(every.mean(axis=(0, 1)), every.std(axis=(0, 1)))
+
+
+def test_a_drive_has_the_actions_and_chances_of_its_driver(timid):
+    assert timid.observations.shape == (300, 5, 6)
+    low = timid.actions == 0
+    assert set(np.round(timid.chances[low], 9)) == {0.3, 0.7}
+    again = drive('timid', 5, 20, SMALL)
+    np.testing.assert_array_equal(again.actions, timid.actions[:20])
+    assert Driver.hold_s == 1.0
+
+
+def test_samples_hold_what_came_before_and_after_an_action(timid):
+    features = Features(timid, SMALL, actions=True)
+    samples = features.triples(timid, weighted=True)
+    assert len(samples) == 300 - 3 - 2
+    for index in (0, 40):
+        tick = index + 3
+        weight = np.prod(0.5 / timid.chances[tick : tick + 3])
+        assert samples.importance[index] == pytest.approx(weight)
+        present = samples.observations[index].reshape(2, -1)
+        assert not present[1 - timid.actions[tick]].any()
+        assert present[timid.actions[tick], -1] == 1.0
+    np.testing.assert_array_equal(samples.tests[1:], samples.next_tests[:-1])
+    # Seven out of ten samples are of the driver's favourites, and count for less than one.
+    assert 0.8 < samples.importance.mean() < 1.2
+    alone = Features(timid, SMALL, actions=False)
+    turned = timid.__class__(1 - timid.actions, timid.chances, timid.observations)
+    for name in ('tests', 'histories', 'observations'):
+        first, second = (
+            getattr(alone.triples(each, weighted=False), name) for each in (timid, turned)
+        )
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize('name', MODELS)
+def test_every_model_predicts_better_than_the_mean_where_it_learned(timid, name):
+    errors = forecaster(timid, SMALL, **MODELS[name]).errors(timid)
+    assert errors[0] < 0.9 * np.square(timid.ends).sum(axis=1).mean()
+
+
+def test_claims_compare_means_and_count_cars():
+    errors = np.ones((10, len(NAMES), 2))
+    errors[:, NAMES.index('actions and weights')] = 0.5
+    errors[:, NAMES.index('actions and weights, online')] = 0.5
+    assert all(each.passed for each in claims_of(errors, Settings()))
+    errors[:2, NAMES.index('actions and weights'), 0] = 1.1
+    failed = [each.what for each in claims_of(errors, Settings()) if not each.passed]
+    assert len(failed) == 2
+    assert all('1 s' in each and 'cars' in each for each in failed)
+
+
+def test_the_small_form_runs():
+    claims, figure = run(lambda *_: None, quick=True)
+    assert len(claims) == 10
+    assert len(figure.axes) == 2

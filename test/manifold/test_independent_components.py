@@ -1,0 +1,220 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Covariances around points, and the rotation of eigenfunctions to functions of one variable."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.independent_components import (
+    covariances_of_balls,
+    covariances_of_ends,
+    local_covariances,
+    place_on_interval,
+    separate,
+)
+
+
+def test_one_step_is_second_moments_about_the_start():
+    bursts = np.random.default_rng(0).normal(size=(3, 40, 2, 2))
+    moved = bursts[:, :, 1] - bursts[:, :, 0]
+    for found, each in zip(local_covariances(bursts, 0.5), moved, strict=True):
+        np.testing.assert_allclose(found, sum(np.outer(row, row) for row in each) / 40 / 0.5)
+
+
+def test_more_steps_see_less_of_a_wall():
+    steps = np.random.default_rng(1).normal(scale=0.01**0.5, size=(1, 4000, 100, 1))
+    walks = np.concatenate([np.zeros((1, 4000, 1, 1)), steps.cumsum(axis=2)], axis=2)
+    bursts = np.abs(walks)  # a wall at the start, of which the variance is 1
+    assert local_covariances(bursts, 1.0).item() == pytest.approx(1.0, abs=0.08)
+    # Folding takes 2 / pi off the variance of a path's end.
+    ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
+    assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
+
+
+def test_bursts_without_steps_or_time():
+    for shape, duration in (
+        ((3, 4, 2), 0.1), ((3, 4, 1, 2), 0.1), ((0, 4, 3, 2), 0.1), ((3, 4, 2, 2), 0.0)
+    ):  # fmt: skip
+        with pytest.raises(InputError, match='bursts'):
+            local_covariances(np.zeros(shape), duration)
+
+
+def test_covariances_of_ends_are_sample_covariances():
+    ends = np.random.default_rng(0).normal(size=(3, 9, 2)) + 5.0
+    found = covariances_of_ends(ends, 0.25)
+    np.testing.assert_allclose(found, [np.cov(each.T) / 0.25 for each in ends])
+
+
+def test_a_ball_of_known_size_shows_the_jacobian():
+    rng = np.random.default_rng(0)
+    jacobian, points = rng.normal(size=(4, 3)), rng.normal(size=(2, 4))
+    # A million places in a cube, of which those in the ball stay.
+    places = rng.uniform(-0.1, 0.1, size=(1_000_000, 3))
+    places = places[np.linalg.norm(places, axis=1) < 0.1]
+    images = points[:, None] + places @ jacobian.T
+    found = covariances_of_balls(points, images, 0.1, 3)
+    expected = jacobian @ jacobian.T
+    np.testing.assert_allclose(found, [expected, expected], atol=0.01 * np.trace(expected))
+    # They are second moments about the points, which need not be the mean of a cloud.
+    naive = sum(np.outer(image - points[0], image - points[0]) for image in images[0][:7]) / 7
+    one = covariances_of_balls(points[:1], images[:1, :7], 0.1, 3)
+    np.testing.assert_allclose(one[0], naive * 5.0 / 0.1**2)
+
+
+def test_clouds_of_another_shape_are_refused():
+    points = np.zeros((2, 3))
+    for call, words in (
+        (
+            lambda: covariances_of_ends(np.zeros((2, 1, 3)), 1.0),
+            r'give .* at least 2',
+        ),
+        (lambda: covariances_of_ends(np.zeros((2, 3)), 1.0), r'\(2, 3\)'),
+        (lambda: covariances_of_ends(np.zeros((2, 4, 3)), 0.0), 'paths last 0.0'),
+        (lambda: covariances_of_balls(points, np.zeros((2, 4, 3)), -1.0, 2), 'balls is -1.0'),
+        (lambda: covariances_of_balls(points, np.zeros((2, 4, 2)), 1.0, 2), 'do not fit together'),
+    ):
+        with pytest.raises(InputError, match=words):
+            call()
+
+
+def box(count: int) -> np.ndarray:
+    """Return places (n, d) on a grid in the unit box."""
+    steps = {2: 30, 3: 12, 4: 8}[count]
+    side = (np.arange(steps) + 0.5) / steps
+    return np.stack(np.meshgrid(*[side] * count, indexing='ij'), axis=-1).reshape(-1, count)
+
+
+def functions_of_box(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first eigenfunctions of the box at (n, d) places, and eigenvalues."""
+    single = list(np.cos(np.pi * x).T)
+    products = [first * second for first, second in itertools.combinations(single, 2)]
+    triples = [np.prod(each, axis=0) for each in itertools.combinations(single, 3)]
+    doubles = list(np.cos(2.0 * np.pi * x).T)
+    functions = [*single, *products, *triples, *doubles]
+    lines = [1.0] * len(single) + [2.0] * len(products) + [3.0] * len(triples) + [4.0] * x.shape[1]
+    return np.stack(functions, axis=1), np.exp(-0.1 * np.array(lines))
+
+
+def assert_separated(coordinates: np.ndarray, x: np.ndarray, atol: float) -> None:
+    """Each coordinate is the cosine of another variable, to signs, and has mean square one."""
+    count = x.shape[1]
+    table = np.abs(np.corrcoef(coordinates.T, np.cos(np.pi * x).T)[:count, count:])
+    expected = np.eye(count)[table.argmax(axis=1)]
+    assert sorted(table.argmax(axis=1)) == list(range(count))
+    np.testing.assert_allclose(table, expected, atol=atol)
+    np.testing.assert_allclose(np.square(coordinates).mean(axis=0), 1.0)
+
+
+@pytest.mark.parametrize('angle', [0.0, 0.3, np.pi / 4, 1.1, 2.5])
+def test_a_rotation_is_undone(angle):
+    x = box(2)
+    functions, eigenvalues = functions_of_box(x)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    functions[:, :2] = 3.0 * functions[:, :2] @ turn + 7.0
+    functions[:, 2] *= -0.1
+    for order in ([0, 1, 2, 3, 4], [0, 1, 3, 4, 2]):  # the product comes later in a rectangle
+        found = separate(functions[:, order], eigenvalues[order], 2)
+        assert_separated(found.coordinates, x, 1e-9)
+        again = (functions[:, order] - functions.mean(axis=0)[order]) @ found.mixing
+        np.testing.assert_allclose(found.coordinates, again, atol=1e-12)
+        assert found.correlations == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('count', [3, 4])
+def test_rotations_of_more_variables_are_undone(count, seed):
+    rng = np.random.default_rng(seed)
+    x = box(count)
+    functions, eigenvalues = functions_of_box(x)
+    for first, size in ((0, count), (count, count * (count - 1) // 2)):
+        turned = slice(first, first + size)
+        functions[:, turned] @= np.linalg.qr(rng.normal(size=(size, size)))[0]
+    found = separate(functions, eigenvalues, count)
+    assert_separated(found.coordinates, x, 1e-9)
+    assert found.correlations == pytest.approx(1.0)
+
+
+def test_no_rotation_of_three_does_better():
+    """Naive: the sum of what products share with eigenfunctions, over rotations by search."""
+    functions, eigenvalues = functions_of_box(box(3)[::5])
+    rng = np.random.default_rng(1)
+    functions = functions + 0.3 * rng.normal(size=functions.shape)
+    functions = (functions - functions.mean(axis=0)) / functions.std(axis=0)
+
+    def shared(coordinates: np.ndarray) -> float:
+        return sum(
+            2.0 * np.mean(coordinates[:, i] * coordinates[:, j] * functions[:, k]) ** 2
+            for k in (3, 4, 5)
+            for i, j in itertools.combinations(range(3), 2)
+        )
+
+    def loss(vector: np.ndarray) -> float:
+        return -shared(functions[:, :3] @ Rotation.from_rotvec(vector).as_matrix())
+
+    best = min(minimize(loss, rng.normal(size=3)).fun for _ in range(10))
+    found = separate(functions, eigenvalues, 3)
+    assert shared(found.coordinates) == pytest.approx(-best, rel=1e-6)
+    np.testing.assert_allclose(found.mixing.T @ found.mixing, np.eye(3), atol=1e-12)
+    assert not found.mixing[3:].any()
+    for (i, j), correlation in zip(((0, 1), (0, 2), (1, 2)), found.correlations, strict=True):
+        product = found.coordinates[:, i] * found.coordinates[:, j]
+        basis = np.column_stack([np.ones(len(product)), functions[:, 3:6]])
+        fitted = basis @ np.linalg.lstsq(basis, product)[0]
+        assert np.corrcoef(fitted, product)[0, 1] == pytest.approx(correlation)
+
+
+@pytest.mark.parametrize('sides', [(1.0, 0.4), (1.0, 0.8, 0.6)])
+def test_a_narrow_variable_comes_after_functions_of_the_others(sides):
+    x = box(len(sides))
+    waves = [each for each in itertools.product(range(4), repeat=len(sides)) if any(each)]
+    lines = np.array(
+        [sum((n / side) ** 2 for n, side in zip(each, sides, strict=True)) for each in waves]
+    )
+    order = np.argsort(lines, kind='stable')[:12]
+    functions = np.stack(
+        [np.prod(np.cos(np.pi * x * np.array(waves[k])), axis=1) for k in order], axis=1
+    )
+    found = separate(functions, np.exp(-0.05 * lines[order]), len(sides))
+    assert_separated(found.coordinates, x, 1e-9)
+    assert found.correlations == pytest.approx(1.0)
+    # Fewer functions than reach to the narrow one are refused.
+    with pytest.raises(InputError, match='eigenfunctions are no functions of those before them'):
+        separate(functions[:, :6][:, [0, 0, 0, 0, 0, 0]], np.ones(6), len(sides))
+
+
+def test_functions_that_do_not_separate_show_it():
+    x = box(2)
+    functions, eigenvalues = functions_of_box(x)
+    functions[:, 0] = np.cos(np.pi * x[:, 0]) + 0.5 * functions[:, 2]
+    assert separate(functions, eigenvalues, 2).correlations[0] < 0.95
+
+
+def test_places_on_an_interval():
+    x = box(2)
+    places = place_on_interval(separate(*functions_of_box(x), 2).coordinates)
+    errors = [np.abs(places - each).max(axis=0) for each in (x, 1.0 - x)]
+    assert np.min(errors, axis=0).max() < 0.02
+    assert place_on_interval(np.array([-2.0, 2.0])).tolist() == [1.0, 0.0]
+
+
+def test_one_variable_is_its_own():
+    functions, eigenvalues = functions_of_box(box(2))
+    found = separate(functions[:, :1], eigenvalues[:1], 1)
+    np.testing.assert_allclose(found.coordinates, functions[:, :1] * np.sqrt(2.0), atol=1e-9)
+    assert found.correlations.shape == (0,)
+
+
+def test_too_few_or_constant():
+    functions, eigenvalues = functions_of_box(box(2))
+    with pytest.raises(InputError, match='of 2 variables at least 3'):
+        separate(functions[:, :2], eigenvalues[:2], 2)
+    with pytest.raises(InputError, match='of 0 variables'):
+        separate(functions, eigenvalues, 0)
+    functions[:, 1] = 1.0
+    with pytest.raises(InputError, match='leave the constant one out'):
+        separate(functions, eigenvalues, 2)

@@ -1,0 +1,170 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Squares and cubes behind non-linear maps, beside dense code, and manners of scikit-learn."""
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+
+pytest.importorskip('sklearn')
+
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nonlinear_ica import NonlinearICA
+
+
+def places(count: int, steps: int) -> np.ndarray:
+    """Return one place (n, d) in each cell of a grid in the unit box."""
+    cells = np.stack(np.meshgrid(*[np.arange(steps)] * count, indexing='ij'), axis=-1)
+    cells = cells.reshape(-1, count)
+    return (cells + np.random.default_rng(count).uniform(0.2, 0.8, cells.shape)) / steps
+
+
+def bend(x: np.ndarray) -> np.ndarray:
+    """Map (..., d) variables to a curved surface or space in (..., d + 1)."""
+    turned = np.roll(x, 1, axis=-1)
+    bent = x + 0.5 * turned**3 * np.where(np.arange(x.shape[-1]) % 2, -1.0, 1.0)
+    return np.concatenate([bent, 0.3 * np.square(bent).sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def metrics(x: np.ndarray) -> np.ndarray:
+    """Return J J^T (n, D, D) at (n, d) variables, J by differences."""
+    step = 1e-6
+    columns = [
+        (bend(x + step * unit) - bend(x - step * unit)) / (2 * step) for unit in np.eye(x.shape[1])
+    ]
+    jacobians = np.stack(columns, axis=-1)
+    return jacobians @ jacobians.transpose(0, 2, 1)
+
+
+def dense(x: np.ndarray, epsilon: float, density: float) -> np.ndarray:
+    """Return functions (n, d) by Singer & Coifman 2008, eq. 20, and a search over rotations."""
+    seen, inverses = bend(x), np.linalg.pinv(metrics(x), rcond=1e-6)
+    count = x.shape[1]
+    lengths = np.array(
+        [
+            [(b - a) @ inverse @ (b - a) for b in seen]
+            for a, inverse in zip(seen, inverses, strict=True)
+        ]
+    )
+    weights = np.exp(-(lengths + lengths.T) / (4.0 * epsilon))
+    values, functions = naive.diffusion_map(weights, density, 12)
+    functions = functions / np.sqrt(np.square(functions).mean(axis=0))
+    pairs = list(itertools.combinations(range(count), 2))
+    # The eigenfunctions of products, by the best of all assignments.
+    partners = min(
+        itertools.permutations(range(count, 12), len(pairs)),
+        key=lambda each: sum(
+            abs(values[k] - values[i] * values[j]) for k, (i, j) in zip(each, pairs, strict=True)
+        ),
+    )
+
+    def turned(vector: np.ndarray) -> np.ndarray:
+        if count == 2:
+            vector = np.array([0.0, 0.0, vector[0]])
+        return functions[:, :count] @ Rotation.from_rotvec(vector).as_matrix()[:count, :count]
+
+    def loss(vector: np.ndarray) -> float:
+        found = turned(vector)
+        return -sum(
+            np.mean(found[:, i] * found[:, j] * functions[:, k]) ** 2
+            for i, j in pairs
+            for k in partners
+        )
+
+    rng = np.random.default_rng(0)
+    starts = [rng.normal(size=1 if count == 2 else 3) for _ in range(8)]
+    return turned(min((minimize(loss, each) for each in starts), key=lambda each: each.fun).x)
+
+
+@pytest.mark.parametrize(('count', 'steps', 'epsilon'), [(2, 20, 0.01), (3, 8, 0.03)])
+@pytest.mark.parametrize('density', [0.0, 0.5])
+def test_variables_of_a_box_behind_a_map(count, steps, epsilon, density):
+    x = places(count, steps)
+    ica = NonlinearICA(
+        count, clouds='given', neighbours=len(x) - 1, epsilon=epsilon, density=density, power=1.0
+    )
+    found = ica.fit_transform(bend(x), metrics(x))
+    table = np.corrcoef(found.T, dense(x, epsilon, density).T)[:count, count:]
+    order = np.abs(table).argmax(axis=1)
+    assert sorted(order) == list(range(count))
+    expected = dense(x, epsilon, density)[:, order] * np.sign(table[range(count), order])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    # And they are the variables.
+    table = np.abs(np.corrcoef(found.T, np.cos(np.pi * x).T)[:count, count:])
+    assert np.sort(table, axis=1)[:, -1].min() > 0.98
+    assert np.sort(table, axis=1)[:, -2].max() < 0.1
+    assert ica.separation_ > 0.9
+
+
+def clouds_of(kind: str, x: np.ndarray, size: float) -> np.ndarray:
+    """Return what is seen around (n, 2) variables: paths, ends, a ball, or covariances."""
+    rng = np.random.default_rng(5)
+    if kind == 'given':
+        return metrics(x)
+    if kind == 'ball':
+        angles, radii = rng.uniform(0.0, 2.0 * np.pi, (len(x), 300)), rng.random((len(x), 300))
+        ring = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        return bend(x[:, None] + size * np.sqrt(radii)[..., None] * ring)
+    moves = rng.normal(scale=np.sqrt(size / 5), size=(len(x), 300, 5, 2))
+    walks = x[:, None, None] + np.concatenate(
+        [np.zeros((len(x), 300, 1, 2)), moves.cumsum(axis=2)], axis=2
+    )
+    return bend(walks if kind == 'paths' else walks[:, :, -1])
+
+
+@pytest.mark.parametrize('kind', ['paths', 'ends', 'ball', 'given'])
+def test_all_clouds_show_the_same_variables(kind):
+    x, size = places(2, 20), 0.03 if kind == 'ball' else 1e-3
+    ica = NonlinearICA(clouds=kind, size=size, neighbours=100, epsilon=0.01)
+    clouds = clouds_of(kind, x, size)
+    found = ica.fit(bend(x), clouds).embedding_
+    table = np.abs(np.corrcoef(found.T, np.cos(np.pi * x).T)[:2, 2:])
+    assert np.sort(table, axis=1)[:, 1].min() > 0.98
+    # Lines of the Laplacian of the square show that the unit is right, to sampling and walls.
+    lines = -2.0 * np.log(ica.eigenvalues_[:3]) / (0.01 * np.pi**2)
+    np.testing.assert_allclose(lines, [1.0, 1.0, 2.0], rtol=0.1)
+    np.testing.assert_allclose(ica.transform(bend(x)[:9]), found[:9], atol=1e-9)
+    between = x[::9] + 0.01
+    new = np.abs(np.corrcoef(ica.transform(bend(between)).T, np.cos(np.pi * between).T)[:2, 2:])
+    assert new.max(axis=1).min() > 0.97
+
+
+def test_manners_of_scikit_learn():
+    x = places(2, 12)
+    ica = NonlinearICA(clouds='given', neighbours=40)
+    twin = clone(ica)
+    assert twin.get_params() == ica.get_params()
+    with pytest.raises(NotFittedError):
+        twin.transform(bend(x))
+    found = twin.fit_transform(bend(x), metrics(x))
+    np.testing.assert_array_equal(found, twin.embedding_)
+    assert [*twin.get_feature_names_out()] == ['nonlinearica0', 'nonlinearica1']
+    with pytest.raises(InputError, match='X has 2 columns, but 3 were fitted'):
+        twin.transform(x)
+
+
+def test_bad_input_is_refused():
+    x = places(2, 12)
+    seen, given = bend(x), metrics(x)
+    spoilt = given.copy()
+    spoilt[3, 0, 0] = np.nan
+    for changes, clouds, words in (
+        ({'clouds': 'discs'}, given, "'discs'; choose one of paths, ends, ball, given"),
+        ({}, given[1:], r'shape \(143, 3, 3\) where X has \(144, 3\)'),
+        ({}, given[:, :2, :2], 'the last one as long as the row'),
+        ({'clouds': 'paths'}, given, 'array of 3 axes'),
+        ({}, spoilt, 'no array of finite real numbers'),
+        ({}, [['a']], 'no array of finite real numbers'),
+        ({'n_components': 0}, given, 'must be at least 1'),
+        ({'clouds': 'ends', 'size': 0.0}, given, 'paths last 0.0'),
+        ({'clouds': 'ball', 'size': -1.0}, given, 'balls is -1.0'),
+    ):
+        with pytest.raises(InputError, match=words):
+            NonlinearICA(**{'clouds': 'given', 'neighbours': 40, **changes}).fit(seen, clouds)

@@ -1,0 +1,157 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Non-linear independent component analysis as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.learned_rows import checked_rows, LearnedRows, OneView
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
+from two_manifold_ros.manifold.independent_components import (
+    covariances_of_balls,
+    covariances_of_ends,
+    local_covariances,
+    separate,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from two_manifold_ros.typing import Floats
+
+CLOUDS = {'paths': 4, 'ends': 3, 'ball': 3, 'given': 3}
+"""Kinds of what is seen around each point, and how many axes these arrays have."""
+
+
+class NonlinearICA(OneView):
+    r"""
+    Independent variables behind a non-linear map, from what is seen around each point.
+
+    Singer & Coifman 2008: the covariance of small known movements around a point is
+    :math:`J J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the
+    variables, the random walk over the points in these distances is a diffusion of the variables
+    (Singer & Coifman 2008, eq. 20), and its eigenfunctions separate. The first n that are no
+    functions of others are turned until their products are eigenfunctions too, see
+    ``manifold.independent_components.separate``.
+
+    Parameters
+    ----------
+    n_components
+        Variables, n.
+    clouds
+        What ``fit`` is given of each of the N points: ``paths`` (N, b, s + 1, D), places after
+        each of s equal steps on b paths of the free motion from it, itself first, whose steps are
+        multiplied and averaged; ``ends`` (N, b, D) of such paths, see ``covariances_of_ends``;
+        ``ball`` (N, b, D), images of places spread evenly in a small ball around it, see
+        ``covariances_of_balls``; or ``given`` (N, D, D), the covariances :math:`J J^\top`
+        themselves.
+    size
+        Duration of the paths, or radius of the balls. It sets the unit of the variables only.
+    neighbours
+        Of a point in the graph. The kernel should be small at the last of them, see ``epsilon``.
+    epsilon
+        :math:`\varepsilon` of the kernel, in squared units of the variables; ``None`` is half the
+        median squared distance to the last neighbour.
+    density, power
+        Normalisation of the density and mean of the two distances of a pair, as in
+        ``AnisotropicDiffusion``. The paper's are 0 and 1; those here err less, see
+        docs/reproduce/nlica-square.md.
+
+    Attributes
+    ----------
+    embedding_ : (N, n)
+        Coordinates of mean square 1. Each is a function of one variable: monotone, of evenly
+        spread points a cosine, which ``manifold.independent_components.place_on_interval``
+        inverts. Which is which, and the signs, are not determined.
+    separation_ : float
+        Least correlation of a product of two coordinates with the eigenfunctions that it should
+        be made of, between 0 and 1; 1 for one variable. Low, the coordinates are mixtures.
+    eigenvalues_ : (m,)
+        Of the random walk, the largest first, without that of the constant.
+    n_features_in_ : int
+        Columns of X, D.
+
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        clouds: str = 'paths',
+        size: float = 1.0,
+        neighbours: int = 100,
+        epsilon: float | None = None,
+        density: float = 0.5,
+        power: float = 0.0,
+    ) -> None:
+        self.n_components = n_components
+        self.clouds = clouds
+        self.size = size
+        self.neighbours = neighbours
+        self.epsilon = epsilon
+        self.density = density
+        self.power = power
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """
+        Find the variables behind the points X (N, D), from the clouds around them in y.
+
+        Raises
+        ------
+        InputError
+            If these do not fit together or are too few for what is asked.
+
+        """
+        rows = checked_rows('X', X)
+        count = self.n_components
+        # Functions of one variable, their products, their doubles; some others may come before.
+        wanted = count * (count + 3) // 2 + 3
+        learner = AnisotropicDiffusion(
+            wanted,
+            self.neighbours,
+            GivenCovariances(self._covariances(rows, y), rank=count),
+            density=self.density,
+            power=self.power,
+            epsilon=self.epsilon,
+        )
+        self._rows = learned = LearnedRows('X', rows, learner)
+        self.eigenvalues_ = learned.embedding.eigenvalues
+        found = separate(learned.coordinates, self.eigenvalues_, count)
+        self._mixing = found.mixing
+        self.separation_ = float(np.min(found.correlations, initial=1.0))
+        return self._finish(rows, found.coordinates)
+
+    def _covariances(self, rows: Floats, y: ArrayLike) -> Floats:
+        """Return the (N, D, D) covariances around the rows (N, D)."""
+        if self.clouds not in CLOUDS:
+            msg = f'there are no clouds named {self.clouds!r}; choose one of {", ".join(CLOUDS)}'
+            raise InputError(msg)
+        clouds: Floats | None = None
+        with suppress(TypeError, ValueError):
+            clouds = np.array(y, dtype=np.float64)
+        if clouds is None or not np.isfinite(clouds).all():
+            msg = 'y is no array of finite real numbers; leave out the points whose cloud is not'
+            raise InputError(msg)
+        fits = clouds.ndim == CLOUDS[self.clouds] and len(clouds) == len(rows)
+        if not fits or clouds.shape[-1] != rows.shape[1]:
+            msg = (
+                f'y has the shape {clouds.shape} where X has {rows.shape}; give for each row an '
+                f'array of {CLOUDS[self.clouds] - 1} axes, the last one as long as the row'
+            )
+            raise InputError(msg)
+        if self.clouds == 'paths':
+            return local_covariances(clouds, self.size)
+        if self.clouds == 'ends':
+            return covariances_of_ends(clouds, self.size)
+        if self.clouds == 'ball':
+            return covariances_of_balls(rows, clouds, self.size, self.n_components)
+        return clouds
+
+    def _project(self, coordinates: Floats) -> Floats:
+        return coordinates @ self._mixing

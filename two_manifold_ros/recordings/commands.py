@@ -1,0 +1,191 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the vehicle: their messages, and their values as further channels of an IMU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.typing import Floats, Ints
+
+PREFIX = 'command.'
+"""Start of the name of a channel that holds a command; its field follows."""
+
+DEFINITIONS = {
+    'ackermann_msgs/msg/AckermannDrive': (
+        'float32 steering_angle\nfloat32 steering_angle_velocity\nfloat32 speed\n'
+        'float32 acceleration\nfloat32 jerk\n'
+    ),
+    'ackermann_msgs/msg/AckermannDriveStamped': (
+        'std_msgs/Header header\nackermann_msgs/AckermannDrive drive\n'
+    ),
+}
+"""Definitions of messages that are none of ROS itself."""
+
+
+@dataclass(frozen=True)
+class CommandTopic:
+    """
+    A topic with commands as a user names it: ``TOPIC`` or ``TOPIC:FIELD,...``.
+
+    Parameters
+    ----------
+    name
+        Name of the topic; ``None`` for the only one of a fitting type.
+    fields
+        Numbers of a message that count, such as ``linear.x`` or ``axes.1``; where there is none
+        those that are usual for the type.
+
+    """
+
+    name: str | None
+    fields: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> CommandTopic:
+        """
+        Return what a user wrote.
+
+        Raises
+        ------
+        InputError
+            If there is no name, or a field without one.
+
+        """
+        name, colon, listed = text.partition(':')
+        fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
+        if not name or not all(fields):
+            msg = (
+                f'command topic {text!r}: write the name of a topic, {ANY_COMMAND} for the only '
+                'one, or TOPIC:FIELD,... such as /joy:axes.1,axes.3'
+            )
+            raise InputError(msg)
+        return cls(None if name == ANY_COMMAND else name, fields)
+
+    def fields_of(self, msgtype: str) -> tuple[str, ...]:
+        """
+        Return the fields that count in messages of a type.
+
+        Raises
+        ------
+        InputError
+            If none is named and the type has no usual ones, or messages of the type are no
+            commands.
+
+        """
+        if msgtype not in COMMAND_FIELDS:
+            types = ', '.join(COMMAND_FIELDS)
+            msg = f'{self.name}: {msgtype} holds no commands that are known; name one of {types}'
+            raise InputError(msg)
+        fields = self.fields or COMMAND_FIELDS[msgtype]
+        if not fields:
+            msg = (
+                f'{self.name or "the command topic"}: of {msgtype} the fields have to be named, '
+                'such as /joy:axes.1,axes.3'
+            )
+            raise InputError(msg)
+        return fields
+
+
+def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[float, ...]:
+    """
+    Return the numbers of a message on a topic by field.
+
+    Raises
+    ------
+    InputError
+        If it has no such field, or there is no number in it.
+
+    """
+    values = []
+    for field in fields:
+        found: Any = message
+        try:
+            for part in field.split('.'):
+                found = found[int(part)] if part.isdecimal() else getattr(found, part)
+            values.append(float(found))
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            msg = (
+                f'{topic}: a command has no number in its field {field}; name fields of its type, '
+                'such as linear.x, or axes.1 of a Joy with two axes or more'
+            )
+            raise InputError(msg) from error
+    return tuple(values)
+
+
+def command_decoder(
+    deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, fields: tuple[str, ...]
+) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
+    """Return the decoder of messages on a topic; the stamp is 0 where its messages have none."""
+
+    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        message = deserialise(raw, msgtype)
+        values = values_of(message, fields, topic)
+        if not hasattr(message, 'header'):
+            return 0, '', values
+        stamp = message.header.stamp
+        return stamp.sec * 1_000_000_000 + stamp.nanosec, message.header.frame_id, values
+
+    return decode
+
+
+@dataclass(frozen=True)
+class CommandStream:
+    """
+    Commands of the vehicle, in the order in which they were received.
+
+    Parameters
+    ----------
+    topic, msgtype
+        Where the commands came from.
+    fields
+        The m numbers of each message that count.
+    stamps : (M,) int64
+        Nanoseconds, on the time base of the IMU.
+    values : (M, m)
+        In the units of the messages.
+
+    """
+
+    topic: str
+    msgtype: str
+    fields: tuple[str, ...]
+    stamps: Ints
+    values: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the channels that hold the commands."""
+        return tuple(PREFIX + field for field in self.fields)
+
+    @property
+    def written(self) -> str:
+        """What `CommandTopic.parse` reads."""
+        return f'{self.topic}:{",".join(self.fields)}'
+
+    def held_at(self, stamps: Ints) -> Floats:
+        """
+        Return the (N, m) commands in force at (N,) stamps, NaN before the first one.
+
+        Each holds until the next one (zero-order hold), however long that takes.
+        """
+        order = np.argsort(self.stamps, kind='stable')
+        newest = np.searchsorted(self.stamps[order], stamps, side='right') - 1
+        held = np.full((len(stamps), len(self.fields)), np.nan)
+        known = newest >= 0
+        held[known] = self.values[order][newest[known]]
+        return held
+
+
+def fields_held(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of commands among the names of channels."""
+    return tuple(name[len(PREFIX) :] for name in names if name.startswith(PREFIX))
