@@ -1,0 +1,126 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A TPSR of a route: trained at once, and going on with what is driven later."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rounds import noisy_laps, on_circle, recording_of
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import TpsrModel
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import learn_model, train_model
+
+SETTINGS = TrainingSettings(method='tpsr', horizons=(0, 5, 20), rate_hz=10.0, window=20, states=30)
+FEW_S, MOST_S = 60.0, 90.0
+
+
+@pytest.fixture(scope='module')
+def laps(slot_car_laps):
+    """Return one drive that ends with laps to follow, at 10 Hz."""
+    return slot_car_laps[0]
+
+
+def errors_m(model, recording):
+    return evaluate(model, [recording]).scores[0].model.rmse_m
+
+
+def test_what_goes_on_learning_errs_less_and_ends_where_the_drive_does(laps):
+    first, _ = learn_model([laps.between(None, 25.0)], SETTINGS)
+    assert isinstance(first, TpsrModel)
+    _, learned = learn_model([laps.between(None, 25.0)], SETTINGS)
+    learned.go_on(laps.between(None, MOST_S))
+    # Of what was learned already nothing is learned again, ...
+    numbers = learned.route.learner.remembered.numbers
+    assert len(np.unique(numbers)) == len(numbers)
+    ended_s = (learned.ended_ns - laps.imu.first_stamp) * 1e-9
+    assert ended_s == pytest.approx(MOST_S, abs=0.2)
+    # ... and windows reach over the end of the first part.
+    assert (np.diff(numbers) == 1).all()
+    rest = laps.between(MOST_S, None)
+    assert errors_m(learned.model, rest) < 0.8 * errors_m(first, rest)
+
+
+def test_it_is_learned_in_parts_as_at_once(laps):
+    """The parts of a drive make the same parameters, however long they are."""
+    found = []
+    for ends in ((60.0,), (37.0, 45.1, 45.2, 60.0)):
+        _, learned = learn_model([laps.between(None, 30.0)], SETTINGS)
+        for end in ends:
+            learned.go_on(laps.between(None, end))
+        rest = laps.between(60.0, None)
+        found.append(errors_m(learned.model, rest))
+    # Ticks of a part begin with its first sample, so that they are not quite the same.
+    assert found[0] == pytest.approx(found[1], rel=0.3)
+
+
+def test_a_part_is_passed_over(laps):
+    _, learned = learn_model([laps.between(None, 30.0)], SETTINGS)
+    before = learned.model
+    learned.pass_over(int(laps.imu.stamps[-1]))
+    learned.go_on(laps)
+    np.testing.assert_array_equal(learned.model.weights, before.weights)
+    np.testing.assert_array_equal(learned.model.tpsr.operators, before.tpsr.operators)
+
+
+def test_a_filter_goes_on_with_newer_parameters(laps):
+    """Its next estimates are about those of a filter that had them all along."""
+    _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)
+    live = Filter(learned.model)
+    imu = laps.imu
+    stamps = imu.stamps - imu.first_stamp
+    until = int(np.searchsorted(stamps, 60e9))
+    for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
+        live.push(stamp, sample)
+    move = learned.go_on(laps.between(None, 60.0))
+    live.adopt(learned.model, move)
+    assert live.running is learned.model
+    other = Filter(learned.model)
+    for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
+        other.push(stamp, sample)
+    for stamp, sample in zip(
+        imu.stamps[until : until + 50].tolist(), imu.samples[until : until + 50], strict=True
+    ):
+        for mine, theirs in zip(live.push(stamp, sample), other.push(stamp, sample), strict=True):
+            assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
+
+
+def test_ellipses_of_a_walk_are_as_wide_as_it_is():
+    """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
+    angles, series = noisy_laps()
+    samples = np.zeros((len(series), 6))
+    samples[:, : series.shape[1]] = series
+    settings = replace(SETTINGS, horizons=(0,), states=12, window=15, rate_hz=20.0)
+    walk = np.random.default_rng(4).standard_normal((len(series), 2)).cumsum(axis=0)
+    shown, unknown = (
+        train_model([recording_of(samples, places, 20.0)], settings)
+        for places in (on_circle(angles), walk)
+    )
+    shares = []
+    for model in (shown, unknown):
+        (row,) = model.summary['validation']['compared']
+        lost_m = 0.25 * float(np.sqrt(np.nanvar(model.track, axis=0).sum()))
+        shares.append(row['score_m'] / lost_m)
+    assert shares[0] < 0.3 < 0.9 < shares[1] <= 1.0
+
+
+def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
+    short = laps.between(None, 40.0)
+    usual, same, other, few = (
+        train_model([short], replace(SETTINGS, **changes))
+        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 20})
+    )
+    np.testing.assert_array_equal(usual.tpsr.operators, same.tpsr.operators)
+    assert usual.frequencies.shape == other.frequencies.shape
+    assert not np.allclose(usual.frequencies, other.frequencies)
+    # Twenty features and the constant.
+    assert few.states <= 21 < usual.states
+
+
+def test_too_few_ticks_are_refused(laps):
+    with pytest.raises(InputError):
+        train_model([laps.between(None, 7.0)], SETTINGS)
