@@ -43,7 +43,7 @@ def model(request: pytest.FixtureRequest, slot_car_laps: tuple[Recording, Record
 
 
 def gram(windows: np.ndarray, kernel: str, bandwidth: float) -> np.ndarray:
-    """Return the Gram matrix of flat windows, of its leading eigenvectors, as kernel PCA has it."""
+    """Return the Gram matrix of flat windows, of its leading eigenvectors."""
     squared = naive.squared_distances(windows, windows)
     if kernel == 'gaussian':
         middle = np.eye(len(squared)) - 1.0 / len(squared)
