@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.comparison.scales import Scale
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.typing import Bools, Floats
 
@@ -43,6 +44,8 @@ class Trial:
         See ``FittedMethod``.
     valid
         For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
+    scale
+        At which it was learned and followed; ``None`` for that of the plan.
 
     """
 
@@ -50,6 +53,7 @@ class Trial:
     linear: tuple[Floats, ...] | None
     chosen: dict[str, Any]
     valid: tuple[Bools, ...] | None = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,8 @@ class Result:
     """
     One method of a comparison.
 
-    Name, title and sees_positions are those of ``Method``, chosen and linear those of ``Trial``;
-    scores are one for each horizon, and ``None`` where there is a failure instead.
+    Name, title and sees_positions are those of ``Method``, chosen, linear and scale those of
+    ``Trial``; scores are one for each horizon, and ``None`` where there is a failure instead.
     """
 
     name: str
@@ -75,12 +79,17 @@ class Result:
     chosen: dict[str, Any] | None = None
     scores: tuple[Score, ...] | None = None
     linear: tuple[Floats, ...] | None = None
+    scale: Scale | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
         names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
         scores = None if self.scores is None else [_errors(each) for each in self.scores]
-        return {**{name: getattr(self, name) for name in names}, 'scores': scores}
+        scale = {
+            'rate_hz': self.scale and self.scale.rate_hz,
+            'window': self.scale and self.scale.window,
+        }
+        return {**{name: getattr(self, name) for name in names}, **scale, 'scores': scores}
 
 
 def _errors(score: Score) -> dict[str, float | None]:
@@ -195,7 +204,8 @@ def grade(
             score(errors[:, column], no_ellipse, valid, directions[:, column])
             for column in range(errors.shape[1])
         )
-        results.append(Result(*about, chosen=trial.chosen, scores=scores, linear=trial.linear))
+        scale = trial.scale or plan.own_scale
+        results.append(Result(*about, None, trial.chosen, scores, trial.linear, scale))
     followed: dict[str, float] = {}
     for test in plan.tests:
         seconds = len(test.segment) * plan.train.period_s
