@@ -28,7 +28,7 @@ from two_manifold_ros.names import CLOCKS, COUPLINGS, KERNELS, METHODS, OBSERVAT
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, paper_settings, train_model
+from two_manifold_ros.training.train import PAPER, paper_settings, train_model, with_readout
 from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 if TYPE_CHECKING:
@@ -212,9 +212,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         of = ' of the spectral filter' if name in _SPECTRAL else ''
         what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
         if name == 'readout':
-            what += '; mkdr, with either method, estimates the positions of ticks without one'
+            what += '; mkdr, with route too, estimates the positions of ticks without one'
+        usual = getattr(_DEFAULTS, name) or f'mkdr below {RARE_POSITIONS:.0%} of ticks with one'
         choice.add_argument(
-            f'--{name}', choices=choices, help=f'{what} (default: {getattr(_DEFAULTS, name)})'
+            f'--{name}',
+            choices=choices,
+            help=f'{what} (default: {usual})'.replace('%', '%%'),
         )
     add_tuning(parser)
     add_json(parser)
@@ -228,7 +231,15 @@ def run(args: Namespace) -> int:
     recordings = in_step(_training_part(args), args)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings)
-    drives = _inspect(recordings, args.rate, estimated=args.readout == 'mkdr')
+    drives = _inspect(recordings, args.rate)
+    settings = with_readout(recordings, settings)
+    if settings.imputes_positions and args.readout is None:
+        share = share_seen(recordings, args.rate)
+        print(
+            f'two-manifold: only {share:.0%} of the ticks have a position: those of the others '
+            'are estimated, as by --readout mkdr; --readout sharpened leaves them out',
+            file=sys.stderr,
+        )
     began = time.monotonic()
     tuning = None
     if args.tune:
@@ -277,7 +288,7 @@ def _check_method(args: Namespace) -> None:
         'tpsr': (*_EMBEDDED, *_ROUTE),
     }[args.method]
     given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
-    if args.method == 'route' and args.readout == 'mkdr':
+    if args.method == 'route' and args.readout in {'mkdr', 'sharpened'}:
         given.remove('readout')
     if not given:
         return
@@ -335,20 +346,11 @@ def parse_horizons(text: str) -> tuple[int, ...]:
         raise InputError(msg) from error
 
 
-def _inspect(
-    recordings: list[Recording], rate_hz: float | None, *, estimated: bool
-) -> list[PositionReport]:
+def _inspect(recordings: list[Recording], rate_hz: float | None) -> list[PositionReport]:
     """Print the warnings of the inspection before training, which runs in any case."""
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in recordings]
-    sentences = list(training_warnings(reports, rate_hz))
-    share = share_seen(recordings, rate_hz)
-    if share < RARE_POSITIONS and not estimated:
-        sentences.append(
-            f'Only {share:.0%} of the ticks have a position: if they are spread over the track, '
-            '--readout mkdr estimates those in between.'
-        )
-    for sentence in sentences:
+    for sentence in training_warnings(reports, rate_hz):
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
     return [each.positions for each in reports if each.positions is not None]
 

@@ -113,13 +113,13 @@ class FittedFilter:
 
 
 def fit_filter(
-    embeddings: Embeddings, targets: Floats, candidate: Candidate, readout: str
+    embeddings: Embeddings, targets: Floats, candidate: Candidate, readout: str | None
 ) -> FittedFilter:
     """
     Build the filter of a candidate.
 
     The targets (n, c, 2) of the training ticks are those of ``training_targets``; the read-out is
-    one of ``READOUTS``, of which ``mkdr`` is ``sharpened`` over imputed positions.
+    one of ``READOUTS``, of which ``mkdr`` is ``sharpened`` over imputed positions, as is none.
     """
     directions = embeddings.directions(candidate.states)
     tables = embeddings.tables(directions)

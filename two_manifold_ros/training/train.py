@@ -17,7 +17,13 @@ from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.training.cross_validation import Fold, usual_candidate
-from two_manifold_ros.training.dataset import build_dataset, driving_dataset, LEAST_WINDOW
+from two_manifold_ros.training.dataset import (
+    build_dataset,
+    driving_dataset,
+    LEAST_WINDOW,
+    RARE_POSITIONS,
+    share_seen,
+)
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.spectral import train_spectral
@@ -61,10 +67,23 @@ def train_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
-    settings = with_time_scales(recordings, settings)
+    settings = with_time_scales(recordings, with_readout(recordings, settings))
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives)
     return train_spectral(recordings, settings, progress, drives)
+
+
+def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
+    """
+    Return the settings with a read-out.
+
+    Where it is left open and fewer than ``RARE_POSITIONS`` of the ticks have a position, those of
+    the others are estimated on a manifold of windows: see `./run bench two_manifold`.
+    """
+    if settings.readout is not None:
+        return settings
+    rare = share_seen(recordings, settings.rate_hz) < RARE_POSITIONS
+    return replace(settings, readout='mkdr' if rare and settings.method != 'tpsr' else 'sharpened')
 
 
 def with_time_scales(
