@@ -26,7 +26,6 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, training_w
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.names import CLOCKS, COUPLINGS, KERNELS, METHODS, OBSERVATIONS, READOUTS
 from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, paper_settings, train_model, with_readout
 from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
@@ -213,7 +212,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
         if name == 'readout':
             what += '; mkdr, with route too, estimates the positions of ticks without one'
-        usual = getattr(_DEFAULTS, name) or f'mkdr below {RARE_POSITIONS:.0%} of ticks with one'
+        usual = getattr(_DEFAULTS, name) or 'mkdr where positions are far between, else sharpened'
         choice.add_argument(
             f'--{name}',
             choices=choices,
@@ -234,10 +233,9 @@ def run(args: Namespace) -> int:
     drives = _inspect(recordings, args.rate)
     settings = with_readout(recordings, settings)
     if settings.imputes_positions and args.readout is None:
-        share = share_seen(recordings, args.rate)
         print(
-            f'two-manifold: only {share:.0%} of the ticks have a position: those of the others '
-            'are estimated, as by --readout mkdr; --readout sharpened leaves them out',
+            'two-manifold: positions are far between: those of the ticks between them are '
+            'estimated, as by --readout mkdr; --readout sharpened interpolates instead',
             file=sys.stderr,
         )
     began = time.monotonic()

@@ -350,7 +350,7 @@ class TrainerParameters(NodeParameters):
     )
     readout: str = parameter(
         'Read-out of positions: mkdr estimates those of ticks that have none; empty means mkdr '
-        'where few ticks have one, else sharpened; ridge is for the spectral filter only.',
+        'where positions are far between, else sharpened; ridge is for the spectral filter only.',
         '',
         choices=('', *READOUTS),
     )

@@ -21,8 +21,8 @@ from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
     LEAST_WINDOW,
-    RARE_POSITIONS,
-    share_seen,
+    RARE_STEP,
+    usual_step,
 )
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
@@ -77,13 +77,13 @@ def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) ->
     """
     Return the settings with a read-out.
 
-    Where it is left open and fewer than ``RARE_POSITIONS`` of the ticks have a position, those of
-    the others are estimated on a manifold of windows: see `./run bench two_manifold`.
+    Where it is left open and the vehicle drives further than ``RARE_STEP`` between two positions,
+    those of the ticks between are estimated on a manifold of windows.
     """
     if settings.readout is not None:
         return settings
-    rare = share_seen(recordings, settings.rate_hz) < RARE_POSITIONS
-    return replace(settings, readout='mkdr' if rare and settings.method != 'tpsr' else 'sharpened')
+    rare = settings.method != 'tpsr' and usual_step(recordings) > RARE_STEP
+    return replace(settings, readout='mkdr' if rare else 'sharpened')
 
 
 def with_time_scales(
