@@ -426,6 +426,24 @@ def _table(heading: str, found: dict[str, Rows]) -> list[str]:
     return lines
 
 
+def _as_text(content: dict[str, Any]) -> str:
+    """Return JSON with a line for each condition of each case, errors with four decimals."""
+    lines = []
+    for part, found in content.items():
+        cases = [
+            f'  {json.dumps(case)}: {{\n'
+            + ',\n'.join(
+                f'   {json.dumps(condition)}: '
+                + json.dumps({name: np.round(each, 4).tolist() for name, each in row.items()})
+                for condition, row in rows.items()
+            )
+            + '\n  }'
+            for case, rows in found.items()
+        ]
+        lines.append(f' {json.dumps(part)}: {{\n' + ',\n'.join(cases) + '\n }')
+    return '{\n' + ',\n'.join(lines) + '\n}\n'
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument('--json', type=Path)
@@ -445,7 +463,7 @@ def main() -> None:
             content[part][case.name] = parts[part](case)
             print(f'  {part}: {case.name} done', flush=True)
             if asked.json:
-                asked.json.write_text(json.dumps(content, indent=1) + '\n')
+                asked.json.write_text(_as_text(content))
     for lines in tables(content):
         print('', *lines, sep='\n')
 
