@@ -1,7 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-This package beside every rival, on the recordings and on the paper's protocol.
+This package beside every rival, on the recordings, on a kart and on the paper's protocol.
+
+Every method chooses its own time scale but in the paper's protocol. The kart is followed at one
+scale for all as well, the usual one, which shows what that is worth and what it costs.
 
 Run `python benchmarks/bench_comparison.py`; the real recordings are looked for in
 `shared/recordings` beside the checkout and passed over where they are absent.
@@ -9,10 +12,14 @@ Run `python benchmarks/bench_comparison.py`; the real recordings are looked for 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from worlds.drive import drive
+from worlds.table import world_named
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
@@ -33,12 +40,15 @@ OURS = 'default'
 SEEING = ('previous', 'imu-only')
 
 
-def errors_of(plan: Plan) -> dict[str, Floats]:
-    """Return the RMSE of each method at every horizon, NaN for one that failed."""
+def errors_of(plan: Plan, scales: dict[str, str] | None = None) -> dict[str, Floats]:
+    """Return the RMSE of each method at every horizon, NaN for one that failed; add its scale."""
     settled = SLOT_CAR if plan.protocol == 'slot-car' else None
     result = compare(plan, methods_named(NAMES, settled))
     horizons = len(result.horizons)
     found = {}
+    for each in result.results:
+        if scales is not None and (scale := each.scale):
+            scales[each.name] = f'{scale.rate_hz:7.4g} Hz {scale.window_s:5.3g} s'
     for each in result.results:
         if each.failure:
             print(f'  {each.name} failed: {each.failure}')
@@ -49,11 +59,16 @@ def errors_of(plan: Plan) -> dict[str, Floats]:
 
 
 def show(
-    title: str, horizons: tuple[int, ...], errors: dict[str, Floats], shown: list[int]
+    title: str,
+    horizons: tuple[int, ...],
+    errors: dict[str, Floats],
+    shown: list[int],
+    scales: dict[str, str],
 ) -> None:
     print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
     for name, values in errors.items():
-        print(f'  {name:12s}' + ''.join(f'{values[i]:8.3f}' for i in shown))
+        row = ''.join(f'{values[i]:8.3f}' for i in shown)
+        print(f'  {name:12s}{row}  {scales.get(name, "")}'.rstrip())
     rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *SEEING)], axis=0)
     ratio = errors[OURS] / rivals
     ahead = np.count_nonzero(ratio < 1.0)
@@ -61,17 +76,30 @@ def show(
     print(f'  ahead of every rival at {ahead} of {len(ratio)} horizons')
 
 
+def kart_plan(rate_hz: float | None) -> Plan:
+    """Return laps of a kart to cut, with an IMU at 10 Hz; with a rate nothing is chosen."""
+    kart = replace(world_named('kart'), rate_hz=10.0)
+    return plan_share(drive(kart, laps=22).recording, TrainingSettings(rate_hz=rate_hz))
+
+
+def scaled_plans() -> list[tuple[str, Plan]]:
+    return [
+        *real_plans(),
+        ('kart, 22 laps, IMU at 10 Hz, last 30 %', kart_plan(None)),
+        ('the same, one scale for all', kart_plan(10.0)),
+    ]
+
+
 def real_plans() -> list[tuple[str, Plan]]:
     if not RECORDINGS.is_dir():
         print('the real recordings are not beside the checkout; only the simulator is run')
         return []
     runs = [read_recording(RECORDINGS / 'f1tenth_ipz20' / f'run_{run}') for run in range(1, 8)]
-    usual = TrainingSettings(rate_hz=20.0)
     every = TrainingSettings(horizons=(0, 25, 50))
     return [
         (
             'f1tenth_ipz10, 20 Hz, last 30 % of one bag',
-            plan_share(read_recording(RECORDINGS / 'f1tenth_ipz10'), usual),
+            plan_share(read_recording(RECORDINGS / 'f1tenth_ipz10'), TrainingSettings()),
         ),
         ('f1tenth_ipz20, run_1..6 -> run_7, 25 Hz', plan_bags(runs[:6], runs[6:], every)),
     ]
@@ -84,16 +112,19 @@ def slot_car_plan(seed: int) -> Plan:
 
 def main() -> None:
     print('RMSE in metres; previous and imu-only are given true positions, no other method is')
-    for title, plan in real_plans():
+    for title, plan in scaled_plans():
         horizons = plan.train.horizons
-        show(title, horizons, errors_of(plan), list(range(len(horizons))))
+        began, scales = time.monotonic(), dict[str, str]()
+        errors = errors_of(plan, scales)
+        show(title, horizons, errors, list(range(len(horizons))), scales)
+        print(f'  {time.monotonic() - began:.0f} s')
     plans = [slot_car_plan(seed) for seed in SEEDS]
     runs = [errors_of(plan) for plan in plans]
     horizons = plans[0].train.horizons
     means = {name: np.nanmean([run[name] for run in runs], axis=0) for name in runs[0]}
     shown = [horizons.index(horizon) for horizon in SHOWN]
     title = f'slot car, protocol of the paper, mean over seeds {SEEDS[0]} to {SEEDS[-1]}'
-    show(title, horizons, means, shown)
+    show(title, horizons, means, shown, {})
 
 
 if __name__ == '__main__':

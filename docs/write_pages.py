@@ -24,6 +24,7 @@ from typing import Any, TYPE_CHECKING
 
 import bench_literal
 import bench_reproduce
+import bench_two_manifold
 from gauntlet_tables import show_all
 import held_figures
 import kept_outputs
@@ -215,10 +216,19 @@ def results(page: str) -> str:
     """Return the page of results with what the gauntlet and other benchmarks print."""
     with redirect_stdout(StringIO()) as printed:
         show_all(gauntlet())
-    lines = [f'    {line}' if line else '' for line in printed.getvalue().strip('\n').splitlines()]
+    page = _with_tables(page, printed.getvalue().strip('\n').splitlines())
+    two_manifold = json.loads((HERE / 'two_manifold.json').read_text())
+    for lines in bench_two_manifold.tables(two_manifold):
+        page = _with_tables(page, lines)
+    return page
+
+
+def _with_tables(page: str, lines: list[str]) -> str:
+    """Return the page with other indented lines where it has the first of them."""
+    lines = [f'    {line}' if line else '' for line in lines]
     first = page.index(f'{lines[0]}\n')
     block = re.match(r'(?: {4}.*\n|\n)*', page[first:])
-    require(block, 'results.md: no tables of the gauntlet')
+    require(block, f'results.md: no tables that start with {lines[0]}')
     rest = page[first:].removeprefix(block[0] if block else '')
     return kept_outputs.on_page(page[:first] + '\n'.join(lines) + '\n\n' + rest)
 

@@ -119,7 +119,7 @@ def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
 def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training):
     def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
         assert len(recordings) == 1
-        assert given == TrainingSettings(**settings)
+        assert given == TrainingSettings(**({'readout': 'sharpened'} | settings))
         msg = 'far enough'
         raise InputError(msg)
 
@@ -227,9 +227,9 @@ def test_wrong_units_are_warned_of_on_standard_error(slot_car_bag, monkeypatch, 
 
 @pytest.mark.parametrize(
     ('every', 'options', 'published'),
-    [(9, [], True), (1, [], False), (9, ['--readout', 'mkdr'], False)],
+    [(9, [], True), (1, [], False), (9, ['--readout', 'sharpened'], False)],
 )
-def test_rare_positions_are_said_to_be_estimable(
+def test_rare_positions_are_said_to_be_estimated(
     every, options, published, slot_car_bag, monkeypatch, training
 ):
     whole = read_recording(str(slot_car_bag))
@@ -238,7 +238,7 @@ def test_rare_positions_are_said_to_be_estimable(
     monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
     said = training('--rate', '50', '--window', '9999', *options, status=2).err
-    assert ('--readout mkdr estimates' in said) == published
+    assert ('are estimated' in said) == published
 
 
 def test_a_part_that_is_the_whole_is_warned_of(training):

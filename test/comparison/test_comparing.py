@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError
 
 
 def tried(method: Fixed, plan: Plan) -> Trial | Failure:
-    return try_method(method, plan.train, [test.segment for test in plan.tests])
+    return try_method(method, plan)
 
 
 def test_positions_are_hidden_unless_the_method_is_reported(ellipse_plan):

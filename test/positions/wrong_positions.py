@@ -248,7 +248,7 @@ PLACES = (
     PositionFault('a third of the positions missing', HOLES, missing(0.33), ('position_uneven',)),
     PositionFault(
         '95 % of the positions missing',
-        f'{HOLES}; straight lines between them cut the bends',
+        f'{HOLES}; others are estimated from windows of the IMU',
         missing(0.95),
         ('position_gaps', 'positions_missing'),
         trained=Limits(ellipse=1.3, error=2.5),
@@ -256,7 +256,7 @@ PLACES = (
     ),
     PositionFault(
         'positions at 1 Hz',
-        'interpolated; straight lines between them cut the bends',
+        'those between are estimated from windows of the IMU',
         at_rate(1.0),
         trained=Limits(places=1.2, ellipse=1.3, error=5.0),
         evaluated=Limits(error=5.0),

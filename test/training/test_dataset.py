@@ -20,7 +20,7 @@ from two_manifold_ros.training.dataset import (
     driving_dataset,
     learn_rest,
     rest_limit,
-    share_seen,
+    usual_step,
     weighted_by_persistence,
 )
 from two_manifold_ros.training.settings import TrainingSettings
@@ -115,22 +115,34 @@ def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
     assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
 
 
-def test_ticks_with_a_position_are_counted(slot_car_laps):
-    whole = slot_car_laps[0].between(None, 20.0)
-    assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
-    # Ticks start with the recording, and not where stamps are whole seconds.
-    half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
-    shares = set()
-    for shift_ns in range(0, 2 * 10**9, 123_456_789):
-        moved = with_imu(half, stamps=half.imu.stamps + shift_ns)
-        moved = with_positions(moved, stamps=half.positions.stamps + shift_ns)
-        shares.add(share_seen([moved], 0.7))
-    assert len(shares) == 1
-    second = np.unique(whole.positions.stamps // 1_000_000_000, return_index=True)[1]
-    once = np.isin(np.arange(len(whole.positions.stamps)), second)
-    rare = replace(whole, positions=whole.positions.select(once))
-    assert share_seen([rare], 5.0) == pytest.approx(0.2, abs=0.03)
-    assert share_seen([whole, replace(whole, positions=None)], 5.0) == pytest.approx(0.5, abs=0.03)
+def test_the_step_between_positions_is_that_of_most_of_the_way():
+    """Of ten positions 1 m apart and then three 8 m apart: 9 m against 24 m."""
+    metres = np.concatenate([np.arange(10.0), [17.0, 25.0, 33.0]])
+    whole = drive(20.0)
+    stamps = whole.imu.first_stamp + 10**9 * np.arange(1, 14)
+    places = np.stack([metres, np.zeros(13)], axis=1)
+    rare = with_positions(whole, stamps=stamps, positions=places)
+    assert usual_step([rare]) == pytest.approx(8.0 / metres.std())
+    often = with_positions(rare, stamps=stamps[:11], positions=places[:11])
+    assert usual_step([often]) == pytest.approx(1.0 / metres[:11].std())
+    assert usual_step([rare, replace(whole, positions=None)]) == usual_step([rare])
+    assert usual_step([replace(whole, positions=None)]) == 0.0
+    standing = with_positions(rare, stamps=stamps, positions=np.ones((13, 2)))
+    assert usual_step([standing]) == 0.0
+
+
+def test_neither_order_nor_wild_stamps_make_a_long_step(slot_car_laps):
+    whole = slot_car_laps[0]
+    usual, count = usual_step([whole]), len(whole.positions.stamps)
+    assert 0.0 < usual < 0.15
+    turned = replace(whole, positions=whole.positions.select(np.arange(count)[::-1]))
+    assert usual_step([turned]) == pytest.approx(usual)
+    for wild in (-86_400 * 10**9, 86_400 * 10**9):
+        stamps = whole.positions.stamps.copy()
+        stamps[count // 2] += wild
+        assert usual_step([with_positions(whole, stamps=stamps)]) == pytest.approx(usual, rel=0.1)
+    stamps = np.where(np.arange(count) % 50 == 7, 0, whole.positions.stamps)
+    assert usual_step([with_positions(whole, stamps=stamps)]) == pytest.approx(usual, rel=0.1)
 
 
 TICK_HZ = 10.0

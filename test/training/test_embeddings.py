@@ -30,7 +30,7 @@ from two_manifold_ros.training.embeddings import (
 )
 from two_manifold_ros.training.held_out import hold_out, squared_distances
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import train_model, with_readout
 
 WINDOW = 10
 LENGTHS = (150, 90)
@@ -228,6 +228,32 @@ def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     model = train_model([rarely_seen.between(None, 40.0)], settings)
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
+
+
+@pytest.mark.parametrize('method', sorted(METHODS))
+def test_positions_are_estimated_where_few_are_known(rarely_seen, slot_car_laps, method):
+    asked = TrainingSettings(method=method)
+    wanted = 'sharpened' if method == 'tpsr' else 'mkdr'
+    assert with_readout([rarely_seen], asked) == replace(asked, readout=wanted)
+    assert with_readout([slot_car_laps[0]], asked) == replace(asked, readout='sharpened')
+    given = replace(asked, readout='sharpened')
+    assert with_readout([rarely_seen], given) == given
+
+
+def test_the_default_is_followed_with_few_positions(slot_car_laps):
+    """Of one tick in ten, drawn at random, the position is known; others cut the curves."""
+    whole, followed = slot_car_laps
+    stream = whole.positions
+    pairs = np.random.default_rng(2).choice(len(stream.stamps) - 1, len(stream.stamps) // 20)
+    kept = np.zeros(len(stream.stamps), dtype=bool)
+    kept[pairs] = kept[pairs + 1] = True
+    rare = replace(whole, positions=stream.select(kept))
+    errors = {}
+    for readout in (None, 'sharpened'):
+        settings = TrainingSettings(window=20, horizons=(0,), readout=readout)
+        (score,) = evaluate(train_model([rare], settings), [followed]).scores
+        errors[readout] = score.model.all.rmse_m
+    assert errors[None] < 0.5 * errors['sharpened']
 
 
 def test_positions_seen_from_one_place_do_not_show_others(drives):

@@ -198,7 +198,13 @@ def _details(comparison: Comparison) -> Iterator[str]:
         if result.failure is not None:
             yield f'  {result.name}: {result.title}, failed: {result.failure}'
         else:
-            yield '; '.join([f'  {result.name}: {result.title}', *_main_settings(result)])
+            named = f'  {result.name}: {result.title}'
+            yield '; '.join([named, *_scale(result), *_main_settings(result)])
+
+
+def _scale(result: Result) -> Iterator[str]:
+    if (scale := result.scale) is not None:
+        yield f'at {scale.rate_hz:.3g} Hz, windows of {scale.window_s:.3g} s'
 
 
 def _main_settings(result: Result) -> Iterator[str]:
@@ -272,10 +278,18 @@ def _add_protocol(parser: ArgumentParser) -> None:
         help=f'share of a single bag to follow, at its end (default: {SHARE:g})',
     )
     group.add_argument(
-        '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
+        '--rate',
+        type=float,
+        metavar='HZ',
+        help='ticks per second of all methods; with it or --window nothing is chosen (default: '
+        'each method chooses both; 20 or the IMU rate for horizons and scored ticks)',
     )
     group.add_argument(
-        '--window', type=int, metavar='TICKS', help='ticks in a window (default: three seconds)'
+        '--window',
+        type=int,
+        metavar='TICKS',
+        help='ticks in a window of all methods (default: each method chooses; with --rate three '
+        'seconds)',
     )
     group.add_argument(
         '--horizons',

@@ -35,9 +35,8 @@ from two_manifold_ros.names import (
     READOUTS,
 )
 from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import paper_settings, train_model
+from two_manifold_ros.training.train import paper_settings, train_model, with_readout
 from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 if TYPE_CHECKING:
@@ -177,11 +176,11 @@ def add_choices(group: _ArgumentGroup, *names: str) -> None:
         of = ' of the spectral filter' if name in _SPECTRAL else ''
         what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
         if name == 'readout':
-            what += '; mkdr, with either method, estimates the positions of ticks without one'
+            what += '; mkdr, with route too, estimates the positions of ticks without one'
         if name == 'guards':
             what += '; off takes every observation and never starts again, as in the papers'
-        choices, usual = _CHOICES[name], getattr(_DEFAULTS, name)
-        group.add_argument(f'--{name}', choices=choices, help=f'{what} (default: {usual})')
+        usual = getattr(_DEFAULTS, name) or 'mkdr where positions are far between, else sharpened'
+        group.add_argument(f'--{name}', choices=_CHOICES[name], help=f'{what} (default: {usual})')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -284,8 +283,15 @@ def run(args: Namespace) -> int:
     recordings = in_step(_training_part(args), args)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
-    drives = _inspect(recordings, args.rate, estimated=args.readout == 'mkdr')
+    drives = _inspect(recordings, args.rate)
     recordings = [each.with_commands_held() for each in recordings]
+    settings = with_readout(recordings, settings)
+    if settings.imputes_positions and args.readout is None:
+        print(
+            'two-manifold: positions are far between: those of the ticks between them are '
+            'estimated, as by --readout mkdr; --readout sharpened interpolates instead',
+            file=sys.stderr,
+        )
     began = time.monotonic()
     tuning = None
     if args.tune:
@@ -341,7 +347,7 @@ def _check_method(args: Namespace) -> None:
         'tpsr': (*_EMBEDDED, *_ROUTE),
     }[args.method]
     given = [name for name in settled if getattr(args, name) is not None]
-    if args.method == 'route' and args.readout == 'mkdr':
+    if args.method == 'route' and args.readout in {'mkdr', 'sharpened'}:
         given.remove('readout')
     if not given:
         observation = args.observation or ('ridge' if args.method == 'paper' else 'raw')
@@ -405,20 +411,11 @@ def parse_horizons(text: str) -> tuple[int, ...]:
         raise InputError(msg) from error
 
 
-def _inspect(
-    recordings: list[Recording], rate_hz: float | None, *, estimated: bool
-) -> list[PositionReport]:
+def _inspect(recordings: list[Recording], rate_hz: float | None) -> list[PositionReport]:
     """Print the warnings of the inspection before training, which runs in any case."""
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in recordings]
-    sentences = list(training_warnings(reports, rate_hz))
-    share = share_seen(recordings, rate_hz)
-    if share < RARE_POSITIONS and not estimated:
-        sentences.append(
-            f'Only {share:.0%} of the ticks have a position: if they are spread over the track, '
-            '--readout mkdr estimates those in between.'
-        )
-    for sentence in sentences:
+    for sentence in training_warnings(reports, rate_hz):
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
     return [each.positions for each in reports if each.positions is not None]
 

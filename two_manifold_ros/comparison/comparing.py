@@ -9,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import replace
 import json
+import math
 import multiprocessing
 from pathlib import Path
 import pickle
@@ -22,6 +23,8 @@ from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros.comparison.method import fit_linear_track
 from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Trial
+from two_manifold_ros.comparison.protocol import cut_tests
+from two_manifold_ros.comparison.scales import at_scale, finer, on_stamps
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,36 +32,99 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import FittedMethod, Method, Predictions, TrainSplit
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.comparison.scales import Scale
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
 
-def try_method(method: Method, train: TrainSplit, segments: Sequence[Segment]) -> Trial | Failure:
+def try_method(method: Method, plan: Plan) -> Trial | Failure:
     """
-    Fit a method and let it filter the segments, their positions hidden unless it sees them.
+    Choose the time scale of a method, fit it, and let it filter the tests of a plan.
 
-    Overflows and divisions by zero are left to the method: what is not finite is not scored. No
-    exception holds up the other methods, but an interrupt ends all.
+    Positions of what it filters are hidden unless it sees them. Overflows and divisions by zero
+    are left to the method: what is not finite is not scored. No exception holds up the other
+    methods, but an interrupt ends all.
     """
     try:
-        fitted = method.fit(train)
-        predicted = [_predict(method, fitted, segment) for segment in segments]
-        linear, learned_m = None, None
-        if all(each.states is not None for each in predicted):
-            linear, learned_m = _read_linearly(method, fitted, train, predicted)
-        chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
+        return _follow(method, plan, choose_scale(method, plan), reading=True)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_explain(error))
+
+
+def choose_scale(method: Method, plan: Plan) -> Scale:
+    """
+    Return the scale with which a method errs least where part of the training part is held out.
+
+    All candidates of the plan are tried, then the best one with more ticks in its window. The
+    score is the one of the comparison, the RMSE averaged over the horizons; one that fails is
+    passed over.
+    """
+    own, held_out = plan.own_scale, plan.held_out
+    if not plan.scales or held_out is None:
+        return own
+    errors = {each: _error_at(method, held_out, each) for each in (own, *plan.scales)}
+    best = min(errors, key=errors.__getitem__)
+    more = finer(best, own.rate_hz)
+    if more not in errors and _error_at(method, held_out, more) < errors[best]:
+        return more
+    return best
+
+
+def _error_at(method: Method, plan: Plan, scale: Scale) -> float:
+    """Return the error on a plan, metres; infinite for a method that fails."""
+    trial: Trial | Failure
+    try:
+        trial = _follow(method, plan, scale, reading=False)
+    except Exception as error:  # noqa: BLE001 - another scale may do
+        trial = Failure(_explain(error))
+    (result,) = grade(plan, [method], {method.name: trial}).results
+    errors = [each.all.rmse_m for each in result.scores or ()]
+    known = [error for error in errors if error is not None]
+    return float(np.mean(known)) if known else math.inf
+
+
+def _follow(method: Method, plan: Plan, scale: Scale, *, reading: bool) -> Trial:
+    """Fit at a scale and filter the tests; the linear reading is made if it is wanted."""
+    train, settled = plan.train, scale == plan.own_scale
+    own = train if settled else at_scale(train, scale)
+    fitted = method.fit(own)
+    if settled:
+        predicted = [_predict(method, fitted, test.segment) for test in plan.tests]
+    else:
+        predicted = list(_predict_at(method, fitted, own, plan))
+    linear, learned_m = None, None
+    if reading and all(each.states is not None for each in predicted):
+        linear, learned_m = _read_linearly(method, fitted, own, predicted)
+    chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
     valid = tuple(each.valid for each in predicted if each.valid is not None)
     positions = tuple(each.positions for each in predicted)
     valid_all = valid if len(valid) == len(predicted) else None
-    return Trial(positions, linear, chosen, valid_all, learned_m)
+    return Trial(positions, linear, chosen, valid_all, learned_m, scale)
 
 
 def _predict(method: Method, fitted: FittedMethod, segment: Segment) -> Predictions:
     if not method.sees_positions:
         segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
     return fitted.predict(segment)
+
+
+def _predict_at(
+    method: Method, fitted: FittedMethod, own: TrainSplit, plan: Plan
+) -> Iterator[Predictions]:
+    """Yield what a method that was fitted at another scale predicts at the ticks of each test."""
+    for recording in plan.followed:
+        tests = [test for test in plan.tests if test.segment.imu is recording.imu]
+        segments = [each.segment for each in cut_tests(recording, own)]
+        found = [_predict(method, fitted, each) for each in segments]
+        for test in tests:
+            wanted = test.segment.stamps
+            # Of the segments that it may be cut into the one that holds most of it.
+            shared = [
+                np.count_nonzero((wanted >= each.stamps[0]) & (wanted <= each.stamps[-1]))
+                for each in segments
+            ]
+            at = int(np.argmax(shared))
+            yield on_stamps(found[at], segments[at].stamps, own, wanted, plan.train)
 
 
 def _read_linearly(
@@ -148,10 +214,9 @@ def _run(
     methods: Sequence[Method], plan: Plan, processes: int
 ) -> Iterator[tuple[str, Trial | Failure]]:
     """Yield the trial of every method as soon as it has ended."""
-    segments = [test.segment for test in plan.tests]
     if processes <= 1:
         for method in methods:
-            yield method.name, try_method(method, plan.train, segments)
+            yield method.name, try_method(method, plan)
         return
     killed = Failure(
         'its process was killed, probably out of memory; run one at a time with --jobs 1, or '
@@ -161,7 +226,7 @@ def _run(
         # In a file: a pipe to a process that is killed before it has read everything would hold
         # the executor up for good.
         given = Path(folder) / 'given.pickle'
-        given.write_bytes(pickle.dumps((list(methods), plan.train, segments)))
+        given.write_bytes(pickle.dumps((list(methods), plan)))
         left = set(range(len(methods)))
         for index, trial in _try_in_processes(given, sorted(left), processes):
             left.discard(index)
@@ -190,7 +255,7 @@ def _try_in_processes(
             raise
 
 
-_given: tuple[list[Method], TrainSplit, list[Segment]]
+_given: tuple[list[Method], Plan]
 
 
 def _prepare(given: Path) -> None:
@@ -202,5 +267,5 @@ def _prepare(given: Path) -> None:
 
 
 def _try_given(index: int) -> Trial | Failure:
-    methods, train, segments = _given
-    return try_method(methods[index], train, segments)
+    methods, plan = _given
+    return try_method(methods[index], plan)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.comparison.scales import Scale
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.typing import Bools, Floats
 
@@ -45,6 +46,8 @@ class Trial:
         For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
     learned_m
         RMSE of the linear regression on the training part itself, metres; ``None`` without one.
+    scale
+        At which it was learned and followed; ``None`` for that of the plan.
 
     """
 
@@ -53,6 +56,7 @@ class Trial:
     chosen: dict[str, Any]
     valid: tuple[Bools, ...] | None = None
     learned_m: float | None = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Result:
     """
     One method of a comparison.
 
-    Name, title and sees_positions are those of ``Method``, chosen, linear and learned_m those of
+    Name, title and sees_positions are those of ``Method``, chosen, linear, learned_m and scale of
     ``Trial``; scores are one for each horizon, and ``None`` where there is a failure instead.
     """
 
@@ -79,12 +83,17 @@ class Result:
     scores: tuple[Score, ...] | None = None
     linear: tuple[Floats, ...] | None = None
     learned_m: float | None = None
+    scale: Scale | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
         names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
         scores = None if self.scores is None else [_errors(each) for each in self.scores]
-        return {**{name: getattr(self, name) for name in names}, 'scores': scores}
+        scale = {
+            'rate_hz': self.scale and self.scale.rate_hz,
+            'window': self.scale and self.scale.window,
+        }
+        return {**{name: getattr(self, name) for name in names}, **scale, 'scores': scores}
 
 
 def _errors(score: Score) -> dict[str, float | None]:
@@ -199,7 +208,8 @@ def grade(
             score(errors[:, column], no_ellipse, valid, directions[:, column])
             for column in range(errors.shape[1])
         )
-        result = Result(*about, chosen=trial.chosen, scores=scores)
+        scale = trial.scale or plan.own_scale
+        result = Result(*about, chosen=trial.chosen, scores=scores, scale=scale)
         results.append(replace(result, linear=trial.linear, learned_m=trial.learned_m))
     followed: dict[str, float] = {}
     for test in plan.tests:

@@ -59,7 +59,8 @@ class ManifoldHmm:
     def fit(self, train: TrainSplit) -> FittedModel:
         """Train a model; raise ``InputError`` as ``train_model`` does."""
         # What is filtered are the ticks of the training part.
-        asked = replace(train.settings, rate_hz=train.dataset.rate_hz)
+        dataset = train.dataset
+        asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
         settings = paper_settings(asked, train.recordings) if self.paper else asked
         return FittedModel(train_model(train.recordings, replace(settings, **self.changes)))
 
@@ -122,7 +123,7 @@ class FittedModel:
 
 
 OURS = 'default'
-"""The name of what `two-manifold train` makes by default, with which all others are compared."""
+"""The name of the filter that `two-manifold train` makes by default; all others are its rivals."""
 
 _RIVALS: dict[str, Callable[..., Method]] = {
     each.name: each

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
+from two_manifold_ros.comparison.scales import candidates, hold_recordings_out, Scale
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
@@ -133,10 +134,13 @@ class ScoredSegment:
         return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
 
 
-def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
+def cut_tests(
+    recording: Recording, train: TrainSplit, lead_s: float = 0.0
+) -> Iterator[ScoredSegment]:
     """
     Cut a recording at its gaps; every tick counts once the window has filled.
 
+    And so many seconds after the start, if that is later: the longest window of any method.
     Raise ``InputError`` if the recording is not of the kind that the training part is of.
     """
     dataset = train.dataset
@@ -147,6 +151,7 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
     largest = largest_believable([each.imu.samples for each in train.recordings])
     segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, largest)
+    lead = max(dataset.window, math.ceil(lead_s * dataset.rate_hz))
     for segment in segments:
         truth = [
             # Beyond the last tick of a segment positions may still be known.
@@ -160,7 +165,7 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
             directions_ahead(
                 recording.positions, segment.stamps, train.horizons, dataset.period_ns
             ),
-            np.asarray(np.arange(len(segment)) >= dataset.window - 1),
+            np.asarray(np.arange(len(segment)) >= lead - 1),
         )
 
 
@@ -177,6 +182,13 @@ class Plan:
         At least one, with a tick that counts.
     notes
         Sentences to know before believing the numbers.
+    followed
+        What the tests were cut from.
+    scales
+        Beside the scale of the training part those that each method tries; none where it is
+        settled.
+    held_out
+        Plan on the training part alone on which they are tried.
 
     """
 
@@ -184,6 +196,14 @@ class Plan:
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
     notes: tuple[str, ...] = ()
+    followed: tuple[Recording, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    held_out: Plan | None = None
+
+    @property
+    def own_scale(self) -> Scale:
+        """Scale of the training part, whose ticks are scored."""
+        return Scale(self.train.dataset.rate_hz, self.train.dataset.window)
 
 
 SHARE = 0.3
@@ -240,7 +260,12 @@ def _plan(
     settings: TrainingSettings,
 ) -> Plan:
     train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
-    tests = [test for each in followed for test in cut_tests(each, train) if test.has_truth]
+    scales: tuple[Scale, ...] = ()
+    tests = _cut(followed, train)
+    # As a training of the spectral filter, which leaves both alone where one is given.
+    if tests and not (settings.rate_hz or settings.window):
+        scales = candidates(train.dataset, [len(test.segment) for test in tests])
+        tests = _cut(followed, train, max((each.window_s for each in scales), default=0.0))
     if not tests:
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
         msg = (
@@ -249,7 +274,27 @@ def _plan(
             'longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, train, tuple(tests), tuple(check_sanity(train, tests)))
+    notes = tuple(check_sanity(train, tests))
+    held_out = _hold_out(train, scales) if scales else None
+    return Plan(protocol, train, tuple(tests), notes, tuple(followed), scales, held_out)
+
+
+def _cut(
+    recordings: Sequence[Recording], train: TrainSplit, lead_s: float = 0.0
+) -> list[ScoredSegment]:
+    cut = [test for each in recordings for test in cut_tests(each, train, lead_s)]
+    return [test for test in cut if test.has_truth]
+
+
+def _hold_out(train: TrainSplit, scales: Sequence[Scale]) -> Plan | None:
+    """Return the plan on which scales are tried: part of the training part follows the rest."""
+    longest_s = max(each.window_s for each in scales)
+    learned, followed = hold_recordings_out(train, longest_s)
+    part = replace(
+        train, recordings=tuple(learned), dataset=build_dataset(learned, train.settings)
+    )
+    tests = _cut(followed, part, longest_s)
+    return Plan('held out', part, tuple(tests), followed=tuple(followed)) if tests else None
 
 
 @dataclass(frozen=True)

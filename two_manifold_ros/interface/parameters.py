@@ -359,10 +359,10 @@ class TrainerParameters(NodeParameters):
         'Manifold learner that makes coordinates of windows.', KERNELS[0], choices=KERNELS
     )
     readout: str = parameter(
-        'Read-out of positions: mkdr estimates those of ticks that have none, where the '
-        'vehicle is seen now and then; ridge is for the spectral filter only.',
-        READOUTS[0],
-        choices=READOUTS,
+        'Read-out of positions: mkdr estimates those of ticks that have none; empty means mkdr '
+        'where positions are far between, else sharpened; ridge is for the spectral filter only.',
+        '',
+        choices=('', *READOUTS),
     )
     horizons: list[int] = parameter(
         'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'

@@ -41,8 +41,9 @@ class TrainingSettings:
         Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
         factors, so it is used only when asked for.
     readout
-        Read-out of the spectral filter, one of ``READOUTS``. With any method, ``mkdr`` estimates
-        the positions of training ticks that have none, and else is ``sharpened``.
+        Read-out of the spectral filter, one of ``READOUTS``. With ``route`` too, ``mkdr``
+        estimates the positions of training ticks that have none, and else is ``sharpened``;
+        without one that is done where it is needed, see ``train.with_readout``.
     horizons
         Ticks ahead, increasing, 0 first.
     method
@@ -81,7 +82,7 @@ class TrainingSettings:
     dimension: int = 100
     coupling: str = COUPLINGS[0]
     observation: str = OBSERVATIONS[0]
-    readout: str = READOUTS[0]
+    readout: str | None = None
     horizons: tuple[int, ...] = HORIZONS
     method: str = METHODS[0]
     sharpness: float | None = None
@@ -96,12 +97,13 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         """Check every value."""
         _check_choice('method', self.method, METHODS)
-        if self.method == 'tpsr' and self.readout != 'sharpened':
+        if self.method == 'tpsr' and self.readout not in {None, 'sharpened'}:
             msg = f'method tpsr has no readout {self.readout}: leave it out'
             raise InputError(msg)
         _check_choice('kernel', self.kernel, KERNELS)
         _check_choice('coupling', self.coupling, COUPLINGS)
-        _check_choice('readout', self.readout, READOUTS)
+        if self.readout is not None:
+            _check_choice('readout', self.readout, READOUTS)
         _check_choice('observation', self.observation, OBSERVATIONS)
         _check_choice('clock', self.clock, CLOCKS)
         _check_choice('guards', self.guards, GUARDS)

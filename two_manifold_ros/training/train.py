@@ -17,7 +17,13 @@ from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.training.cross_validation import Fold, usual_candidate
-from two_manifold_ros.training.dataset import build_dataset, driving_dataset, LEAST_WINDOW
+from two_manifold_ros.training.dataset import (
+    build_dataset,
+    driving_dataset,
+    LEAST_WINDOW,
+    RARE_STEP,
+    usual_step,
+)
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.spectral import train_spectral
@@ -73,13 +79,26 @@ def learn_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
-    settings = with_time_scales(recordings, settings)
+    settings = with_time_scales(recordings, with_readout(recordings, settings))
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives), None
     if settings.method == 'tpsr':
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
     return train_spectral(recordings, settings, progress, drives), None
+
+
+def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
+    """
+    Return the settings with a read-out.
+
+    Where it is left open and the vehicle drives further than ``RARE_STEP`` between two positions,
+    those of the ticks between are estimated on a manifold of windows.
+    """
+    if settings.readout is not None:
+        return settings
+    rare = settings.method != 'tpsr' and usual_step(recordings) > RARE_STEP
+    return replace(settings, readout='mkdr' if rare else 'sharpened')
 
 
 def with_time_scales(
