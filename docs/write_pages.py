@@ -226,10 +226,11 @@ def results(page: str) -> str:
 def literal(page: str) -> str:
     """Return the page of the slot car with the tables that `bench_literal.py` prints."""
     for name, block in bench_literal.blocks().items():
-        begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->\n' for word in ENDS)
-        require(page.count(begin) == 1, f'slot-car.md: no place for the table of {name}')
+        begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->' for word in ENDS)
+        require(page.count(begin) == page.count(end) == 1, f'slot-car.md: no table of {name}')
         before, _, rest = page.partition(begin)
-        page = f'{before}{begin}\n{block}\n\n{end}{rest.partition(end)[2]}'
+        _, _, after = rest.partition(end)
+        page = f'{before}{begin}\n\n{block}\n\n{end}{after}'
     return page
 
 

@@ -188,7 +188,7 @@ def _print(found: Attempt | Series) -> None:
             [
                 each.what,
                 each.paper,
-                f'{each.passes} of {each.sets}',
+                each.score,
                 _rounded(each.mean),
                 _rounded(each.spread),
                 verdict(passed=each.passed),

@@ -213,6 +213,11 @@ class Tally:
     limit: float | None
 
     @property
+    def score(self) -> str:
+        """On how many of the sets the claim passes; empty where it has no limit."""
+        return '' if self.limit is None else f'{self.passes} of {self.sets}'
+
+    @property
     def passed(self) -> bool:
         """True if the claim passes on enough of the sets."""
         return self.passes >= REQUIRED_SHARE * self.sets
