@@ -381,7 +381,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         'actions',
-        'Commands as actions, with importance weights, predict an IMU under another driver.',
+        'Commands as actions, weighted, predict a simulated IMU under another driver.',
         'Boots & Gordon 2011, present features and importance weights',
         'actions:run',
     ),
