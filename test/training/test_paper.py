@@ -43,10 +43,12 @@ def model(request: pytest.FixtureRequest, slot_car_laps: tuple[Recording, Record
 
 
 def gram(windows: np.ndarray, kernel: str, bandwidth: float) -> np.ndarray:
-    """Return the Gram matrix of flat windows, of the leading eigenvectors."""
+    """Return the Gram matrix of flat windows, of its leading eigenvectors."""
     squared = naive.squared_distances(windows, windows)
     if kernel == 'gaussian':
-        values, vectors = np.linalg.eigh(np.exp(-squared / (2.0 * bandwidth**2)))
+        middle = np.eye(len(squared)) - 1.0 / len(squared)
+        inner = middle @ np.exp(-squared / (2.0 * bandwidth**2)) @ middle
+        values, vectors = np.linalg.eigh(inner)
         chosen = np.argsort(-values)[:DIMENSION]
         return (vectors[:, chosen] * values[chosen]) @ vectors[:, chosen].T
     weights = naive.affinities(squared, NEIGHBOURS, bandwidth)
