@@ -354,7 +354,6 @@ GROUPS: dict[str, dict[str, Case]] = {
         ),
     },
     'conditions': {'steady': STEADY, **changed(STEADY, **CONDITIONS)},
-    'conditions, to the letter': {'to the letter': LITERAL, **changed(LITERAL, **CONDITIONS)},
 }
 
 

@@ -67,7 +67,7 @@ RESULTS: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     'linear-iv': (
-        'angle falls as n^{}, that of PCA to {} of its bias',
+        'angle falls as n^{}, that of PCA stays at {} of its limit',
         (
             'two-subspace PCA: log-log slope of the angle',
             'PCA: angle with most samples, relative to its limit',
@@ -83,7 +83,7 @@ RESULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     'nlica-square': (
         'spectral lines within {}, correlation {}',
         (
-            'spectrum: largest distance of 7 lines from n^2 + m^2 in 5 draws',
+            'spectrum: largest distance of 7 lines from n^2 + m^2, mean of 5 draws',
             'anisotropic: worst correlation with cos(pi x) in 5 draws',
         ),
     ),

@@ -100,7 +100,8 @@ def test_training_data_and_followed_ticks_are_read_apart():
     car = comparison_of(ERRORS, READINGS, {**READINGS, GAUSSIAN: 6.0, MANIFOLD: 9.0})
     claims = slot_car.claims_of([car], 1.0)
     assert [claim.value for claim in claims[6:]] == pytest.approx([2.0, 1.5, 2 / 3, 0.5])
-    assert [claim.passed for claim in claims[6:]] == [False, False, True, True]
+    assert [claim.passed for claim in claims[6:]] == [True, False, True, True]
+    assert [claim.limit for claim in claims[6:]] == [None, 1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
