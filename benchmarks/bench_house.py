@@ -85,7 +85,6 @@ LIMITS = {
         tpsr/learner.py LearnerSettings.fold_every
         tpsr/moments.py OperatorTensor.__init__.together OperatorTensor._settle.block
         tpsr/thin_svd.py PENDING Basis._settle.block
-        training/embeddings.py _coordinates.at_once
         """,
     'physics: constants of nature, of the earth and of vehicles': """
         adapting/references.py LARGEST_ACCELERATION

@@ -194,7 +194,7 @@ class Tracker(WindowTracker):
 
 
 class TpsrTracker(WindowTracker):
-    """A `TickFilter` of a TPSR: Boots & Gordon 2011, eq. 2 with eq. 7, and nothing else."""
+    """A `TickFilter` of a TPSR, which filters by Boots & Gordon 2011, eq. 2."""
 
     belief: RememberingBelief
 

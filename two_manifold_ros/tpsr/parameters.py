@@ -207,8 +207,9 @@ class RememberingBelief:
 
     The weight of a tick is that of its history under the state before an observation,
     :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`, times
-    :math:`\varphi^{O\top}_t(\hat\Sigma_{OO}/n+\lambda I)^{-1}\varphi^O(o)`: summed over all
-    ticks with their next tests these are Boots & Gordon 2011, eq. 2 with eq. 7c.
+    :math:`\varphi^{O\top}_t(\hat\Sigma_{OO}/n+\lambda I)^{-1}\varphi^O(o)`, mathematics (10.7):
+    summed over all ticks with their next tests they are the numerator of Boots & Gordon 2011,
+    eq. 2.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 """
 Train a TPSR by the online algorithm of Boots & Gordon (2011), and let it go on learning.
 
-Ticks of the recordings are learned one after the other by their equations 8 and 9, and filtered
-by equation 7. What was trained can take what is driven later in the same way.
+Ticks of the recordings are learned one after the other (Boots & Gordon 2011, eq. 8 and 9). What
+was trained can take what is driven later in the same way.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ FOLDED = 8
 """
 Ticks that share one update of the SVD.
 
-Boots & Gordon 2011, eq. 8; one after the other, eq. 9, they take three times as long and give the
-same errors; 32 together take two thirds.
+One after the other they take three times as long and give the same errors; 32 together take two
+thirds.
 """
 
 
