@@ -145,7 +145,7 @@ _ROUTE = ('sharpness', 'persistence')
 _DRAWN = ('features', 'feature_seed')
 """What only a TPSR has."""
 
-_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout', 'guards')
+_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'observation', 'readout', 'guards')
 """What a TPSR has no use for."""
 
 _ZIP = b'PK\x03\x04'
@@ -165,8 +165,8 @@ def add_operator(group: _ArgumentGroup) -> None:
         '--ridge',
         type=float,
         metavar='X',
-        help='ridge of --observation ridge, on the covariance of features of mean square one '
-        '(default: chosen)',
+        help='ridge of --observation ridge and of a TPSR, on the covariance of features of mean '
+        'square one (default: chosen, of a TPSR 1)',
     )
 
 
@@ -351,7 +351,7 @@ def _check_method(args: Namespace) -> None:
         given.remove('readout')
     if not given:
         observation = args.observation or ('ridge' if args.method == 'paper' else 'raw')
-        if args.ridge is not None and observation != 'ridge':
+        if args.ridge is not None and observation != 'ridge' and args.method != 'tpsr':
             msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
             raise InputError(msg)
         return

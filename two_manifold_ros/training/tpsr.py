@@ -10,7 +10,7 @@ was trained can take what is driven later in the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -97,6 +97,15 @@ Ticks that share one update of the SVD.
 One after the other they take three times as long and give the same errors; 32 together take two
 thirds.
 """
+
+
+def usual_numbers(settings: TrainingSettings) -> dict[str, Any]:
+    """Return states, bandwidth factor and ridge of the settings, or the usual ones."""
+    return {
+        'states': settings.states or STATES,
+        'bandwidth_factor': settings.bandwidth_factor or OBSERVATION_BANDWIDTH,
+        'ridge': settings.ridge or RIDGE,
+    }
 
 
 class RouteTpsr:
@@ -262,12 +271,7 @@ def train_tpsr(
     readout = route.readout(settings.horizons, dataset.period_s)
     check_horizons(readout.targets, settings)
     validation = _validate(errors, covariances, dataset)
-    chosen: dict[str, float | None] = {
-        'states': belief.tpsr.states,
-        'bandwidth_factor': settings.bandwidth_factor or OBSERVATION_BANDWIDTH,
-        'ridge': settings.ridge or RIDGE,
-        'neighbours': None,
-    }
+    chosen = {**usual_numbers(settings), 'states': belief.tpsr.states, 'neighbours': None}
     if not isinstance(validation, str):
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))

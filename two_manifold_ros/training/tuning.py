@@ -38,7 +38,7 @@ from two_manifold_ros.training.held_out import (
 )
 from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.summary import measure_drives, median_lap_s
-from two_manifold_ros.training.tpsr import TpsrFold
+from two_manifold_ros.training.tpsr import TpsrFold, usual_numbers
 from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
@@ -50,18 +50,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
-    AnyFold: TypeAlias = Fold | RouteFold | TpsrFold
-
 
 ORDER = {
     'route': ('sharpness', 'persistence', 'rate_hz'),
-    'spectral': (
-        'bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel', 'readout',
-        'observation', 'ridge', 'coupling', 'dimension',
-    ),
+    'spectral': ('bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel',
+                 'readout', 'observation', 'ridge', 'coupling', 'dimension'),
     'tpsr': ('bandwidth_factor', 'states', 'window', 'rate_hz', 'ridge'),
 }  # fmt: skip
 """Settings tuned, by method: those that matter most first, after those cheapest to try."""
+
+_FOLDS: dict[str, type[Fold | RouteFold | TpsrFold]] = {'route': RouteFold, 'tpsr': TpsrFold}
 
 SCALES: dict[str, tuple[float, ...]] = {
     'sharpness': (0.05, 0.1, 0.2, 0.4, 0.8),
@@ -99,11 +97,10 @@ def steps_around(
     if name == 'rate_hz':
         return _other_rates(settings, start, native_hz)
     if name == 'window':
-        windows = [settings.window // 2, settings.window * 2] if settings.window else []
-        return [replace(settings, window=ticks) for ticks in windows if ticks >= 10]
-    if name == 'neighbours' and not has_neighbours(settings.kernel):
-        return []
-    if name == 'ridge' and settings.observation != 'ridge':
+        now = settings.window or 0
+        return [replace(settings, window=ticks) for ticks in (now // 2, 2 * now) if ticks >= 10]
+    has_ridge = settings.observation == 'ridge' or settings.method == 'tpsr'
+    if not {'neighbours': has_neighbours(settings.kernel), 'ridge': has_ridge}.get(name, True):
         return []
     value, values = getattr(settings, name), list[Any](CHOICES.get(name, ()))
     if name in SCALES:
@@ -222,7 +219,9 @@ class TrialBench:
         fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
         self._blocks = len(held)
         self._lost_m = lost_error([segment.positions for segment in fit or held])
-        self._prepared: tuple[TrainingSettings, AnyFold, list[Ints]] | None = None
+        self._prepared: tuple[TrainingSettings, Fold | RouteFold | TpsrFold, list[Ints]] | None = (
+            None
+        )
 
     def __call__(self, settings: TrainingSettings) -> Outcome:
         """Return the errors of settings that leave nothing to be chosen, or why there are none."""
@@ -247,7 +246,9 @@ class TrialBench:
         ]
         return Trial(score_m, of_laps)
 
-    def _prepare(self, settings: TrainingSettings) -> tuple[AnyFold, list[Ints]]:
+    def _prepare(
+        self, settings: TrainingSettings
+    ) -> tuple[Fold | RouteFold | TpsrFold, list[Ints]]:
         """Return the fold, that of the last trial where only what is cheap differs."""
         cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
         fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
@@ -264,8 +265,7 @@ class TrialBench:
                 )
                 raise InputError(msg)
             laps = [self._held_time.laps_of(block, dataset.period_ns) for block in held]
-            kinds: dict[str, type[AnyFold]] = {'route': RouteFold, 'tpsr': TpsrFold}
-            kind = kinds.get(settings.method, Fold)
+            kind = _FOLDS.get(settings.method, Fold)
             self._prepared = expensive, kind(fit, held, dataset, expensive), laps
         return self._prepared[1:]
 
@@ -456,10 +456,11 @@ def _untuned(
     settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
     try:
         if settings.method == 'route':
-            passes = RouteFold(fit, held, dataset, settings).passes
-            tuning = usual_tuning(settings)
+            passes, tuning = RouteFold(fit, held, dataset, settings).passes, usual_tuning(settings)
             persistence = tuning.persistence or passes.persistence
             return replace(settled, sharpness=tuning.sharpness, persistence=persistence)
+        if settings.method == 'tpsr':
+            return replace(settled, **usual_numbers(settings))
         chosen, _ = validate([(fit, held)], dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
