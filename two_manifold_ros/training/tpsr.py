@@ -90,6 +90,9 @@ slot car errs three times as much, and from 1 to 100 errors are the same.
 MEMORY_TICKS = 2400
 """Ticks after which an old one counts 1/e, and ticks that are remembered: thirty laps of 80."""
 
+FOLLOWED = 1_500
+"""Ticks that are followed for calibration: 14 laps and more, as an updater learns from."""
+
 FOLDED = 8
 """
 Ticks that share one update of the SVD.
@@ -112,41 +115,37 @@ class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
-    ``pasts`` are windows (n, width) of (d,) observations, of which the median distance gives the
-    bandwidth; ``seen`` (T, d) the observations, for theirs.
+    ``training`` has windows of (d,) observations, of which the median distance gives their
+    bandwidth; ``seen`` (T, d) are observations, for theirs. Horizons are in ticks of ``period_s``.
     """
 
-    def __init__(self, training: TrainingTicks, seen: Floats, settings: TrainingSettings) -> None:
+    def __init__(
+        self, training: TrainingTicks, seen: Floats, settings: TrainingSettings, period_s: float
+    ) -> None:
         width, channels = training.pasts.width, seen.shape[1]
-        states = settings.states or STATES
+        chosen = usual_numbers(settings)
         windows = fourier_features(
             width * channels,
             settings.features,
             WINDOW_BANDWIDTH * median_distance(training.pasts),
             settings.feature_seed,
         )
-        factor = settings.bandwidth_factor or OBSERVATION_BANDWIDTH
         self.observations = fourier_features(
             channels,
             OBSERVATION_FEATURES,
-            factor * median_observation_distance(seen),
+            chosen['bandwidth_factor'] * median_observation_distance(seen),
             settings.feature_seed + 1,
         )
-        self.learner = WindowLearner(
-            WithConstant(windows),
-            self.observations,
-            width,
-            LearnerSettings(
-                states,
-                states + SPARE,
-                settings.ridge or RIDGE,
-                memory=MEMORY_TICKS,
-                fold_every=FOLDED,
-            ),
-            MEMORY_TICKS,
+        states = chosen['states']
+        learning = LearnerSettings(
+            states, states + SPARE, chosen['ridge'], memory=MEMORY_TICKS, fold_every=FOLDED
         )
+        self.learner = WindowLearner(
+            WithConstant(windows), self.observations, width, learning, MEMORY_TICKS
+        )
+        self._horizons, self._period_s = settings.horizons, period_s
         self._numbers = np.zeros(0, dtype=np.int64)
-        self._track = np.zeros((0, 2))
+        self._seen, self._track = np.zeros((0, channels)), np.zeros((0, 2))
 
     def learn(self, seen: Floats, track: Floats) -> Move:
         """Go on with observations (T, d) at positions (T, 2), NaN where unknown."""
@@ -155,6 +154,7 @@ class RouteTpsr:
         oldest = self.learner.remembered.numbers[:1]
         kept = self._numbers >= (oldest[0] if len(oldest) else 0)
         self._numbers = np.concatenate([self._numbers[kept], numbers])
+        self._seen = np.concatenate([self._seen[kept], seen])
         self._track = np.concatenate([self._track[kept], track])
         return move
 
@@ -164,21 +164,65 @@ class RouteTpsr:
             self.learner.end_stretch()
             self.learn(seen, track)
 
-    def readout(self, horizons: Sequence[int], period_s: float) -> SharpenedReadout:
+    def _targets(self) -> Floats:
+        """Return the targets (N, H + 1, 2) of the ticks since the oldest that is remembered."""
+        return np.concatenate(
+            [
+                segment_targets(self._track[begin:end], self._horizons, self._period_s)
+                for begin, end in stretches_of(self._numbers)
+            ]
+        )
+
+    def readout(self) -> SharpenedReadout:
         """Return the read-out by weights of the remembered ticks, not calibrated."""
-        targets = [
-            segment_targets(self._track[begin:end], horizons, period_s)
-            for begin, end in stretches_of(self._numbers)
-        ]
         places = np.searchsorted(self._numbers, self.learner.remembered.numbers)
-        return SharpenedReadout(np.concatenate(targets)[places], np.ones(len(horizons) + 1))
+        targets = self._targets()[places]
+        return SharpenedReadout(targets, np.ones(targets.shape[1]))
 
     def belief(self) -> RememberingBelief:
         """Return a belief with the parameters of now."""
         tpsr, weights = self.learner.parameters()
-        return RememberingBelief(
-            tpsr, self.observations, weights, self.learner.remembered.features
-        )
+        features = self.learner.remembered.features
+        return RememberingBelief(tpsr, self.observations, weights, features)
+
+    def validate(self, lost_m: float) -> Validation | str:
+        """
+        Calibrate with each tick's surroundings left out of its read-out.
+
+        Blocks that are held out have to be windows long, and of two or three laps that leaves
+        nothing to learn from. Errors of ticks before they are learned are those of a belief that
+        knows less and is too sure: their ellipses of 68 % hold 90 to 100 % later. Here everything
+        is learned from; but the position at a tick is read from what was remembered at least a
+        window before or after it, as another lap would be read. The newest `FOLLOWED` ticks
+        count, with errors of ``lost_m`` at most in the score.
+        """
+        width, remembered = self.learner.width, self.learner.remembered.numbers
+        belief, readout, targets = self.belief(), self.readout(), self._targets()
+
+        def follow(block: slice) -> tuple[Floats, Floats]:
+            belief.start()
+            read = []
+            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
+                belief.update(observation)
+                near = np.abs(remembered - number) < width
+                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
+            means, covariances = zip(*read, strict=True)
+            return np.array(means), np.array(covariances)
+
+        least = len(self._numbers) - FOLLOWED
+        blocks = [
+            slice(max(begin, least), end)
+            for begin, end in stretches_of(self._numbers)
+            if end - max(begin, least) > width
+        ]
+        runs = follow_held_out(follow, [(each, targets[each]) for each in blocks], width)
+        errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
+        score_m = capped_mean(squared_distances(errors), lost_m)
+        if not np.isfinite(score_m):
+            return 'no place of the route was met twice, apart from its own lap'
+        judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
+        factors, _ = calibration_factors(errors, covariances)
+        return Validation((), judged, score_m, lost_m, tempered(factors, judged / width))
 
 
 @dataclass
@@ -206,7 +250,9 @@ class LearnedTpsr:
 
     def pass_over(self, until_ns: int) -> None:
         """Learn nothing of the time until a stamp."""
-        self.ended_ns = max(self.ended_ns, until_ns)
+        if until_ns > self.ended_ns:
+            self.ended_ns = until_ns
+            self.route.learner.end_stretch()
 
     def go_on(self, recording: Recording) -> Move:
         """
@@ -230,8 +276,7 @@ class LearnedTpsr:
                 kept = ~(spreads_along(seen, model.rest.ticks) < model.rest.limit)
             whole = route.learn(seen[kept], segment.positions[kept]).after(whole)
             self.ended_ns = int(segment.stamps[-1])
-        belief = route.belief()
-        readout = route.readout(model.horizons, model.period_ns * 1e-9)
+        belief, readout = route.belief(), route.readout()
         self.model = replace(
             model,
             tpsr=belief.tpsr,
@@ -248,11 +293,7 @@ def train_tpsr(
     progress: Callable[[str, float], None],
     drives: Sequence[PositionReport],
 ) -> LearnedTpsr:
-    """
-    Learn a TPSR from recordings, and calibrate it.
-
-    It is then followed with the surroundings of each tick left out of its read-out.
-    """
+    """Learn a TPSR from recordings, and calibrate it."""
     dataset = driving_dataset(recordings, settings)
     progress('learning from everything', 0.0)
     series, begins = lay_end_to_end(dataset.observations)
@@ -263,14 +304,13 @@ def train_tpsr(
     # Mean square differences, in standard deviations, below 1e-9 are rounding.
     if not novelty.squared > 1e-9 * dataset.window * len(series):
         raise InputError(TWICE)
-    route = RouteTpsr(training, np.ascontiguousarray(series[:, training.ticks].T), settings)
-    errors, covariances = _learn_and_follow(
-        route, dataset, settings, lambda share: progress('learning and following', share)
-    )
-    belief = route.belief()
-    readout = route.readout(settings.horizons, dataset.period_s)
+    observations = np.ascontiguousarray(series[:, training.ticks].T)
+    route = RouteTpsr(training, observations, settings, dataset.period_s)
+    route.learn_all(dataset.observations, dataset.tracks)
+    progress('following what was learned', 0.7)
+    belief, readout = route.belief(), route.readout()
     check_horizons(readout.targets, settings)
-    validation = _validate(errors, covariances, dataset)
+    validation = route.validate(lost_error(dataset.tracks))
     chosen = {**usual_numbers(settings), 'states': belief.tpsr.states, 'neighbours': None}
     if not isinstance(validation, str):
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
@@ -280,7 +320,6 @@ def train_tpsr(
     summary = summarise(
         recordings, dataset, settings, (), len(training.ticks), values, chosen, validation, drives
     )
-    progress('following what was learned', 1.0)
     model = TpsrModel(
         **head_fields(recordings, dataset, settings),
         summary=summary,
@@ -297,71 +336,6 @@ def train_tpsr(
     )
     largest = largest_believable([each.imu.samples for each in recordings])
     return LearnedTpsr(model, route, largest, int(dataset.segments[-1].stamps[-1]))
-
-
-def _learn_and_follow(
-    route: RouteTpsr,
-    dataset: Dataset,
-    settings: TrainingSettings,
-    progress: Callable[[float], None],
-) -> tuple[Floats, Floats]:
-    """
-    Learn all ticks in parts, each of which is followed before it is learned.
-
-    Returned are errors (m, c, 2), NaN where the truth is unknown, and covariances (m, c, 2, 2) of
-    the second half of the ticks: what follows a training is known at least as well.
-    """
-    found: list[tuple[Floats, Floats]] = []
-    blocks = dataset.blocks_of(dataset.segments, settings.horizons)
-    total, learned = sum(len(seen) for seen, _ in blocks), 0
-    # A quarter of a lap, where windows are half a lap.
-    part = max(dataset.window // 2, 1)
-    for (seen, targets), track in zip(blocks, dataset.tracks, strict=True):
-        route.learner.end_stretch()
-        belief: RememberingBelief | None = None
-        for begin in range(0, len(seen), part):
-            chosen = slice(begin, begin + part)
-            if learned >= total // 2 and len(route.learner.remembered.numbers):
-                if belief is None:
-                    belief = route.belief()
-                readout = route.readout(settings.horizons, dataset.period_s)
-                means, covariances = _follow(belief, readout, seen[chosen])
-                if begin >= dataset.window:
-                    found.append((means - targets[chosen], covariances))
-            move = route.learn(seen[chosen], track[chosen])
-            if belief is not None:
-                newer = route.belief()
-                belief.adopt(newer.tpsr, move, newer.table, newer.features)
-            learned += len(seen[chosen])
-            progress(learned / total)
-    if not found:
-        count = len(settings.horizons) + 1
-        return np.zeros((0, count, 2)), np.zeros((0, count, 2, 2))
-    errors, covariances = (np.concatenate(each) for each in zip(*found, strict=True))
-    return errors, covariances
-
-
-def _follow(
-    belief: RememberingBelief, readout: SharpenedReadout, seen: Floats
-) -> tuple[Floats, Floats]:
-    """Return means (T, c, 2) and covariances (T, c, 2, 2) after each observation of (T, d)."""
-    read = []
-    for observation in seen:
-        belief.update(observation)
-        read.append(readout.read(belief.weights, belief.state))
-    means, covariances = zip(*read, strict=True)
-    return np.array(means), np.array(covariances)
-
-
-def _validate(errors: Floats, covariances: Floats, dataset: Dataset) -> Validation | str:
-    """Calibrate by errors (m, c, 2) and covariances (m, c, 2, 2) of ticks before learning them."""
-    lost_m = lost_error(dataset.tracks)
-    score_m = capped_mean(squared_distances(errors), lost_m)
-    if not np.isfinite(score_m):
-        return 'no place of the route was met twice'
-    factors, _ = calibration_factors(errors, covariances)
-    judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
-    return Validation((), judged, score_m, lost_m, tempered(factors, judged / dataset.window))
 
 
 class TpsrFold:
@@ -381,17 +355,21 @@ class TpsrFold:
         check_count(self._training)
         self._observations = np.ascontiguousarray(series[:, self._training.ticks].T)
         self._blocks = dataset.blocks_of(held, settings.horizons)
-        self._horizons, self._period_s = settings.horizons, dataset.period_s
+        self._period_s = dataset.period_s
 
     def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
         """Return the squares (T, H) on each block, m^2."""
-        route = RouteTpsr(self._training, self._observations, settings)
+        route = RouteTpsr(self._training, self._observations, settings, self._period_s)
         route.learn_all(self._seen, self._tracks)
-        belief, readout = route.belief(), route.readout(self._horizons, self._period_s)
+        belief, readout = route.belief(), route.readout()
 
-        def follow(seen: Floats) -> tuple[Floats, Floats]:
+        def follow(seen: Floats) -> tuple[Floats]:
             belief.start()
-            return _follow(belief, readout, seen)
+            means = []
+            for observation in seen:
+                belief.update(observation)
+                means.append(readout.read(belief.weights, belief.state)[0])
+            return (np.array(means),)
 
         runs = follow_held_out(follow, self._blocks, 0)
-        return [squared_distances(errors) for errors, _ in runs]
+        return [squared_distances(errors) for (errors,) in runs]
