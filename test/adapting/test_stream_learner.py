@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+import itertools
 from time import sleep
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +21,7 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.status import NUMBERS
 from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
@@ -445,6 +447,27 @@ def test_a_tpsr_is_learned_and_restored_in_the_same_way():
     alone = feed(again, 1000, 1500, reference=False)
     assert np.mean([each.valid for each in alone]) > 0.8
     assert rmse_m(alone) < 0.25
+
+
+def test_a_tpsr_goes_on_learning_between_trainings():
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    learner = StreamLearner(HEAD, settings, at_once=True)
+    found, models = [], []
+    for begin in range(0, 1000, 10):
+        feed(learner, begin, begin + 10)
+        if learner.models:
+            found.append(learner.running)
+            models.append(learner.models)
+    assert isinstance(found[-1], TpsrModel)
+    changes = np.count_nonzero([new is not old for old, new in itertools.pairwise(found)])
+    trained = models[-1] - models[0]
+    # Laps of 9 s are learned in quarters.
+    assert changes > trained + 10
+    # Without references nothing is learned.
+    feed(learner, 1000, 1200, reference=False)
+    model = learner.running
+    feed(learner, 1200, 1300, reference=False)
+    assert learner.running is model
 
 
 def test_positions_of_another_clock_are_counted_and_not_learned():

@@ -52,7 +52,7 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(training, laps):
     with pytest.raises(RuntimeError, match='Traceback'):
         training.train([None], SETTINGS)  # type: ignore[list-item]
     part = laps.between(0.0, 40.0)
-    model, here = training.train([part], SETTINGS), train_model([part], SETTINGS)
+    (model, _), here = training.train([part], SETTINGS), train_model([part], SETTINGS)
     assert training.pid == process.pid
     np.testing.assert_allclose(
         model.route.likelihood.means, here.route.likelihood.means, rtol=1e-6, atol=1e-9
