@@ -47,6 +47,21 @@ def test_it_gives_back_what_it_was_given():
     assert (recording.positions.frame_id, recording.positions.origin) == ('map', HEAD.origin)
 
 
+@pytest.mark.parametrize('since_ns', [0, 1, STEP * 50, STEP * 50 + 1, STEP * 97])
+def test_it_gives_back_what_came_since_a_stamp(since_ns):
+    memory = filled(100)
+    (whole,) = memory.recordings(HEAD)
+    parts = memory.recordings(HEAD, since_ns)
+    kept, fixes = whole.imu.stamps >= since_ns, whole.positions.stamps >= since_ns
+    # Between two positions at least something is known.
+    assert len(parts) == (np.count_nonzero(fixes) > 1)
+    for part in parts:
+        assert part.imu.stamps.tolist() == whole.imu.stamps[kept].tolist()
+        assert part.imu.samples.tolist() == whole.imu.samples[kept].tolist()
+        assert part.positions.stamps.tolist() == whole.positions.stamps[fixes].tolist()
+        assert part.positions.positions.tolist() == whole.positions.positions[fixes].tolist()
+
+
 def test_the_oldest_goes_first_and_memory_is_bounded():
     memory = filled(1500, most=800)
     assert 700 <= len(memory) <= 800

@@ -22,7 +22,7 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, since, Training
+from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
@@ -325,7 +325,7 @@ class StreamLearner:
         if not is_usual:
             learned.pass_over(self.known_until_ns)
             return
-        for drive in since(self.memory.recordings(self.head), learned.ended_ns + 1):
+        for drive in self.memory.recordings(self.head, learned.ended_ns + 1):
             known = drive.imu.stamps <= self.known_until_ns
             newer = replace(drive, imu=drive.imu.select(known))
             move = learned.go_on(newer.with_positions_earlier(self._lag_ns * 1e-9))

@@ -134,10 +134,14 @@ class _Drive:
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
 
-    def arrays(self, width: int) -> tuple[Ints, Floats, Ints, Floats]:
-        """Return copies: a view would keep the arrays from growing."""
-        columns = self.columns()
-        stamps, samples, fixes, places = (np.frombuffer(x, x.typecode).copy() for x in columns)
+    def arrays(self, width: int, since_ns: int = 0) -> tuple[Ints, Floats, Ints, Floats]:
+        """Return copies from a stamp on: a view would keep the arrays from growing."""
+        first, fix = (bisect_left(each, since_ns) for each in (self.stamps, self.fixes))
+        begins = (first, first * width, fix, 2 * fix)
+        stamps, samples, fixes, places = (
+            np.frombuffer(column, column.typecode)[begin:].copy()
+            for column, begin in zip(self.columns(), begins, strict=True)
+        )
         return stamps, samples.reshape(-1, width), fixes, places.reshape(-1, 2)
 
     def columns(self) -> list[array[Any]]:
@@ -254,9 +258,9 @@ class StreamMemory:
         gone = bisect_left(drive.stamps, stamp_ns)
         self._forget(gone)
 
-    def recordings(self, head: ModelHead) -> list[Recording]:
+    def recordings(self, head: ModelHead, since_ns: int = 0) -> list[Recording]:
         """
-        Return copies of all drives that have reference positions, oldest first.
+        Return copies of all drives from a stamp on that have reference positions, oldest first.
 
         The head gives topics, frames and origin.
         """
@@ -264,8 +268,8 @@ class StreamMemory:
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found = []
         for drive in self._drives:
-            if len(drive.fixes) > 1:
-                stamps, samples, fixes, places = drive.arrays(self._width)
+            stamps, samples, fixes, places = drive.arrays(self._width, since_ns)
+            if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
                 found.append(Recording('live', imu, positions))

@@ -267,6 +267,8 @@ class LearnedTpsr:
         segments: list[Segment] = []
         if len(newer.imu.stamps):
             segments, _ = cut_segments(newer, model.period_ns, model.max_gap_ns, self.largest)
+        if not segments:
+            return whole
         for segment in segments:
             if segment.stamps[0] - model.period_ns - self.ended_ns > model.max_gap_ns:
                 route.learner.end_stretch()
