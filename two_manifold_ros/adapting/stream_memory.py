@@ -134,7 +134,7 @@ class _Drive:
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
 
-    def arrays(self, width: int, since_ns: int = 0) -> tuple[Ints, Floats, Ints, Floats]:
+    def arrays(self, width: int, since_ns: float = -math.inf) -> tuple[Ints, Floats, Ints, Floats]:
         """Return copies from a stamp on: a view would keep the arrays from growing."""
         first, fix = (bisect_left(each, since_ns) for each in (self.stamps, self.fixes))
         begins = (first, first * width, fix, 2 * fix)
@@ -258,7 +258,7 @@ class StreamMemory:
         gone = bisect_left(drive.stamps, stamp_ns)
         self._forget(gone)
 
-    def recordings(self, head: ModelHead, since_ns: int = 0) -> list[Recording]:
+    def recordings(self, head: ModelHead, since_ns: float = -math.inf) -> list[Recording]:
         """
         Return copies of all drives from a stamp on that have reference positions, oldest first.
 
