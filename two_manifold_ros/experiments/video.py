@@ -166,7 +166,7 @@ def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     settings = Settings()
     if quick:
         film = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
-        settings = Settings(1_200, 40, 32, film, late=0.3)
+        settings = Settings(1_800, 40, 32, film, live=0.2, late=0.3)
     begun = time.process_time()
     found = _watch(settings, seed, progress)
     seconds = (time.process_time() - begun) / settings.frames * 1000.0

@@ -322,6 +322,8 @@ def train_tpsr(
     summary = summarise(
         recordings, dataset, settings, (), len(training.ticks), values, chosen, validation, drives
     )
+    radius = float(np.abs(np.linalg.eigvals(belief.tpsr.transition)).max())
+    summary['spectral_radius'] = round(radius, 9)
     model = TpsrModel(
         **head_fields(recordings, dataset, settings),
         summary=summary,
