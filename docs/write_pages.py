@@ -250,7 +250,7 @@ def papers(page: str) -> str:
     for row in bench_reproduce.index_table(kept).splitlines()[2:-1]:
         name, held = re.findall(r'^\| \[([\w-]+)\].*\| ([^|]*) \|$', row)[0]
         sets = kept[name].get('sets', {'sets': 0})['sets']
-        cell = f'{held} claims, {sets} sets |' if sets else '|'
+        cell = f'{held} |' if sets else 'set 0 alone |'
         pattern = rf'^(\| [^|]* \| \[{name}\]\(.*\| )[^|]*\|$'
         page, found = re.subn(pattern, rf'\g<1>{cell}', page, flags=re.MULTILINE)
         require(found == 1, f'papers.md: {found} rows about {name}')

@@ -161,7 +161,7 @@ def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training
         ('--method tpsr --feature-seed -1', 'feature_seed is -1, but must be at least 0'),
         ('--method spectral --ridge .1', '--ridge 0.1 is of --observation ridge: add that'),
         ('--method paper --observation raw --ridge 1', '--ridge 1 is of --observation ridge'),
-        ('--method paper --bandwidth 0', 'bandwidth_factor is 0.0, but must be above 0'),
+        ('--method paper --bandwidth 0', 'bandwidth is 0.0, but must be above 0'),
         (
             '--method spectral --sharpness 0.3',
             '--method spectral has no such choice: leave out --sharpness, or use --method route',

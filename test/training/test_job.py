@@ -32,7 +32,7 @@ NAN, INFINITE = float('nan'), float('inf')
         ({'neighbours': 0}, 'neighbours is 0, but must be at least 2'),
         ({'persistence': -1.0}, 'persistence is -1.0, but must be above 0'),
         ({'sharpness': 0.0}, 'sharpness is 0.0, but must be above 0'),
-        ({'bandwidth_factor': NAN}, 'bandwidth_factor is nan, but must be above 0'),
+        ({'bandwidth_factor': NAN}, 'bandwidth is nan, but must be above 0'),
         ({'ridge': INFINITE}, 'ridge is inf, but must be above 0'),
         ({'horizons': ()}, 'must start with 0 and increase'),
         ({'horizons': (1, 2)}, "horizons '1,2' must start with 0 and increase"),

@@ -241,7 +241,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
         if not fields:
             msg = (
                 f'command_topic {chosen.command_topic}: name its fields too, such as '
-                '/cmd_vel:linear.x,angular.z'
+                '/cmd_vel:linear.x,angular.z, or data of a number'
             )
             raise InputError(msg)
     names = IMU_CHANNELS + tuple(PREFIX + field for field in fields)

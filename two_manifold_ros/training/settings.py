@@ -123,7 +123,8 @@ class TrainingSettings:
         for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):
             number = getattr(self, name)
             if number is not None and not 0.0 < number < math.inf:
-                msg = f'{name} is {number}, but must be above 0'
+                words = name.removesuffix('_factor')
+                msg = f'{words} is {number}, but must be above 0'
                 raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
