@@ -156,7 +156,7 @@ def _print_validation(model: TrainedModel) -> None:
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
     print_table(title, ['', *(_TITLES.get(name, name) for name in names), 'mean error (m)'], rows)
-    if model.summary['method'] != 'route':
+    if model.summary['method'] != 'route' and len(rows) > 1:
         print('-> the narrowest bandwidth among those within 5 % of the best')
 
 
