@@ -470,6 +470,21 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert learner.running is model
 
 
+def test_a_tpsr_does_not_go_on_with_what_no_training_learns():
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    learner = StreamLearner(HEAD, settings, at_once=True)
+    feed(learner, 0, 700)
+    stamps = run().stamps_ns
+    learner.schedule.outliers.append((int(stamps[700]), int(stamps[780])))
+    found = []
+    for begin in range(700, 820, 10):
+        feed(learner, begin, begin + 10)
+        found.append(learner.running)
+    # A quarter of a lap later what came before is learned, then nothing until it is over.
+    assert found[3] is found[7]
+    assert found[11] is not found[7]
+
+
 def test_positions_of_another_clock_are_counted_and_not_learned():
     learner = new_learner()
     feed(learner, 0, 100)

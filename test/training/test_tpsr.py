@@ -58,15 +58,6 @@ def test_it_is_learned_in_parts_as_at_once(laps):
     assert found[0] == pytest.approx(found[1], rel=0.3)
 
 
-def test_a_part_is_passed_over(laps):
-    _, learned = learn_model([laps.between(None, 30.0)], SETTINGS)
-    before = learned.model
-    learned.pass_over(int(laps.imu.stamps[-1]))
-    learned.go_on(laps)
-    np.testing.assert_array_equal(learned.model.weights, before.weights)
-    np.testing.assert_array_equal(learned.model.tpsr.operators, before.tpsr.operators)
-
-
 def test_a_filter_goes_on_with_newer_parameters(laps):
     """Its next estimates are about those of a filter that had them all along."""
     _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)

@@ -137,12 +137,8 @@ class Schedule:
         if since_ns == self.since_ns:
             self.epoch_ns = epoch_ns
 
-    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> bool:
-        """
-        Take the error of a part until ``end_ns``, and since when it was higher than before.
-
-        Returns whether the part is like those before.
-        """
+    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> None:
+        """Take the error of a part until ``end_ns``, and since when it was higher than before."""
         is_usual = len(self._parts) < USUAL_PARTS or error_m <= RISE * max(self._parts)
         if is_usual:
             self._parts.append(error_m)
@@ -150,25 +146,24 @@ class Schedule:
             if not is_usual:
                 self.outliers.append((rise_ns, end_ns))
                 self._unlike, self._usual = 1, 0
-            return is_usual
+            return
         self._unlike += 1
         self._usual = self._usual + 1 if is_usual else 0
         if self._usual == BLOCKS_PER_LAP:
             self._unlike = 0
         if is_usual:
-            return True
+            return
         # The memory may have forgotten where it started.
         begin_ns, _ = self.outliers.pop() if self.outliers else (rise_ns, end_ns)
         if self._unlike < USUAL_PARTS:
             self.outliers.append((begin_ns, end_ns))
-            return False
+            return
         # Something has changed, and what is usual now is not known yet.
         self._parts.clear()
         self._unlike = 0
         self.since_ns, self.epoch_ns = begin_ns, 0
         self._since_s = self.known_s - max(end_ns - begin_ns, 0) * 1e-9
         self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
-        return False
 
     def interrupt(self) -> None:
         """Count unlike parts again from here: what follows is not the next one."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 import math
@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Prequential
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
-from two_manifold_ros.adapting.schedule import FIRST_S, RISE, Schedule, USUAL_PARTS
+from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
     make_head,
     NothingLearned,
@@ -22,7 +22,7 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training
+from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training, without
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
@@ -120,9 +120,6 @@ class StreamLearner:
         self._candidate: Candidate | None = None
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
-        # Errors of the newest parts that it went on with, and parts refused since.
-        self._learned_m: deque[float] = deque(maxlen=BLOCKS_PER_LAP)
-        self._refused_parts = 0
         self._failures = 0
 
     @property
@@ -319,34 +316,17 @@ class StreamLearner:
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
         self._part.forget()
-        is_usual = self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
+        self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
         if self._learned is not None:
-            self._go_on(self._learned, is_usual=is_usual and self._is_like_last_lap(error_m))
+            self._go_on(self._learned)
 
-    def _is_like_last_lap(self, error_m: float) -> bool:
-        """
-        Return whether the error of a part is not much above those of the last lap learned.
-
-        The schedule asks for two laps before, in which a new route is not known yet. What is
-        unlike for as long is no slip.
-        """
-        if len(self._learned_m) == BLOCKS_PER_LAP and error_m > RISE * max(self._learned_m):
-            self._refused_parts += 1
-            if self._refused_parts < USUAL_PARTS:
-                return False
-        self._learned_m.append(error_m)
-        self._refused_parts = 0
-        return True
-
-    def _go_on(self, learned: LearnedTpsr, *, is_usual: bool) -> None:
-        """Learn the newest part with a TPSR, or pass it over, and filter by what it is then."""
-        if not is_usual:
-            learned.pass_over(self.known_until_ns)
-            return
-        for drive in self.memory.recordings(self.head, learned.ended_ns + 1):
-            known = drive.imu.stamps <= self.known_until_ns
-            newer = replace(drive, imu=drive.imu.select(known))
-            move = learned.go_on(newer.with_positions_earlier(self._lag_ns * 1e-9))
+    def _go_on(self, learned: LearnedTpsr) -> None:
+        """Let a TPSR learn what a training would learn too, and filter by what it is then."""
+        newer = self.memory.recordings(self.head, learned.ended_ns + 1)
+        for drive in without(newer, self.schedule.outliers, self.lap_s / BLOCKS_PER_LAP):
+            known = drive.imu.select(drive.imu.stamps <= self.known_until_ns)
+            recording = replace(drive, imu=known).with_positions_earlier(self._lag_ns * 1e-9)
+            move = learned.go_on(recording)
             self.filter.adopt(learned.model, move)
 
     def _learn(self) -> bool:

@@ -87,10 +87,9 @@ class FilterNode(BackgroundNode):
         self._estimates = EstimatePublishers(self, scene, transform=chosen.publish_tf)
         self._session, self._swap = session, made
         if session.commands:
-            model = session.model
-            trained = str(vars(model).get('summary', {}).get('command_topic', 'command'))
+            trained = str(session.model.summary.get('command_topic', 'command'))
             name = chosen.command_topic or trained.partition(':')[0]
-            fields = model.channels.command_fields
+            fields = session.model.channels.command_fields
             self._commands = LiveCommands(self, session, fields, name)
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)

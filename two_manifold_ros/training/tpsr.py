@@ -91,7 +91,7 @@ MEMORY_TICKS = 2400
 """Ticks after which an old one counts 1/e, and ticks that are remembered: thirty laps of 80."""
 
 FOLLOWED = 1_500
-"""Ticks that are followed for calibration: 14 laps and more, as an updater learns from."""
+"""Newest ticks that are followed for calibration: 19 laps of 80, more than an updater learns."""
 
 FOLDED = 8
 """
@@ -247,12 +247,6 @@ class LearnedTpsr:
     route: RouteTpsr
     largest: Floats
     ended_ns: int
-
-    def pass_over(self, until_ns: int) -> None:
-        """Learn nothing of the time until a stamp."""
-        if until_ns > self.ended_ns:
-            self.ended_ns = until_ns
-            self.route.learner.end_stretch()
 
     def go_on(self, recording: Recording) -> Move:
         """
