@@ -8,15 +8,57 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import make_parameters, Tpsr
-from two_manifold_ros.tpsr.thin_svd import Move, WholeSvd
+from two_manifold_ros.tpsr.thin_svd import count_directions, Move, senses
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-class ExactLearner(Learner[WholeSvd]):
+class WholeSvd:
+    r"""
+    The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed again at each fold.
+
+    Attributes
+    ----------
+    total : (rows, columns)
+        The sum.
+    left : (r, rows), values : (r,), right : (r, columns)
+        Its ``rank`` leading singular vectors, as rows, and values.
+
+    """
+
+    def __init__(self, rows: int, columns: int, rank: int) -> None:
+        self.rank = rank
+        self.total = np.zeros((rows, columns))
+        self.left = np.zeros((0, rows))
+        self.values = np.zeros(0)
+        self.right = np.zeros((0, columns))
+
+    def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
+        """Add outer products as `ThinSvd.fold` does."""
+        self.total *= decay
+        self.total += (x * weights[:, None]).T @ y
+        return self._decompose()
+
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
+        coordinates: Floats = y @ self.right.T
+        return coordinates
+
+    def _decompose(self) -> Move:
+        left, values, right = np.linalg.svd(self.total, full_matrices=False)
+        kept = min(self.rank, count_directions(values))
+        left, right = left[:, :kept].T, right[:kept]
+        sense = senses(left @ self.left.T)[:, None]
+        left, right = sense * left, sense * right
+        move = Move(left @ self.left.T, right @ self.right.T)
+        self.left, self.values, self.right = left, values[:kept], right
+        return move
+
+
+class ExactLearner(OnlineLearner):
     r"""
     The exact form of the online learner, for few features (mathematics, section 10).
 
@@ -30,8 +72,10 @@ class ExactLearner(Learner[WholeSvd]):
     def __init__(
         self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
     ) -> None:
-        svd = WholeSvd(tests, len(constant), settings.rank)
-        super().__init__(settings, constant, tests, observations, svd)
+        super().__init__(settings, constant, tests, observations)
+        self.svd = WholeSvd(  # type: ignore[assignment]
+            tests, len(constant), settings.rank
+        )
         self.sums = np.zeros((observations + 1, tests * len(constant)))
 
     def moments(self, states: int) -> Floats:

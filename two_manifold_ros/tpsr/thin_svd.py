@@ -253,48 +253,6 @@ class ThinSvd:
         return max(self._across.defect(), self._down.defect())
 
 
-class WholeSvd:
-    r"""
-    The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed again at each fold.
-
-    Attributes
-    ----------
-    total : (rows, columns)
-        The sum.
-    left : (r, rows), values : (r,), right : (r, columns)
-        Its ``rank`` leading singular vectors, as rows, and values.
-
-    """
-
-    def __init__(self, rows: int, columns: int, rank: int) -> None:
-        self.rank = rank
-        self.total = np.zeros((rows, columns))
-        self.left = np.zeros((0, rows))
-        self.values = np.zeros(0)
-        self.right = np.zeros((0, columns))
-
-    def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
-        """Add outer products as `ThinSvd.fold` does."""
-        self.total *= decay
-        self.total += (x * weights[:, None]).T @ y
-        return self._decompose()
-
-    def right_coordinates(self, y: Floats) -> Floats:
-        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
-        coordinates: Floats = y @ self.right.T
-        return coordinates
-
-    def _decompose(self) -> Move:
-        left, values, right = np.linalg.svd(self.total, full_matrices=False)
-        kept = min(self.rank, count_directions(values))
-        left, right = left[:, :kept].T, right[:kept]
-        sense = senses(left @ self.left.T)[:, None]
-        left, right = sense * left, sense * right
-        move = Move(left @ self.left.T, right @ self.right.T)
-        self.left, self.values, self.right = left, values[:kept], right
-        return move
-
-
 def count_directions(values: Floats) -> int:
     """Return how many of the (r,) singular values are more than rounding."""
     return int(np.count_nonzero(values > 1e-14 * values.max(initial=0.0)))
