@@ -18,6 +18,7 @@ import numpy as np
 from two_manifold_ros.comparison.method import Predictions, TrainSplit
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import hold_out, set_apart
+from two_manifold_ros.training.train import FEW, MANY, slower_rate, WINDOWS_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,28 +41,16 @@ class Scale(NamedTuple):
         return self.window / self.rate_hz
 
 
-WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
-"""
-Windows beside the usual one of three seconds, as far as the recordings are long enough.
-
-They are those that ``train --method spectral`` tries: from some bends of an indoor track to half
-a lap of a racing circuit. With half as many steps the best one is missed by up to a factor of two.
-"""
-
-FEW, MANY = 60, 120
-"""
-Ticks in those windows, see `candidates` and `finer`.
-
-They are those of ``train --method spectral``, where it is described what they do.
-"""
-
 SLOWEST_HZ = 1.0
 """Fewer ticks per second are too few for predictions in steps of a fraction of a second."""
 
 
 def candidates(dataset: Dataset, lengths: Sequence[int]) -> tuple[Scale, ...]:
     """
-    Return the candidates beside the usual rate and window, with `FEW` ticks in a window.
+    Return the candidates beside the usual rate and window, with few ticks in a window.
+
+    Windows and ticks are those that ``train --method spectral`` tries, as far as the recordings
+    are long enough.
 
     Parameters
     ----------
@@ -82,14 +71,12 @@ def candidates(dataset: Dataset, lengths: Sequence[int]) -> tuple[Scale, ...]:
 
 
 def finer(scale: Scale, usual_hz: float) -> Scale:
-    """Return the scale with `MANY` ticks in a window, or itself if it has as many as can be."""
+    """Return the scale with many ticks in a window, or itself if it has as many as can be."""
     return _scale(scale.window_s, MANY, usual_hz) if scale.window < MANY else scale
 
 
 def _scale(window_s: float, ticks: int, usual_hz: float) -> Scale:
-    wanted_hz = max(ticks / window_s, SLOWEST_HZ)
-    # A little slower changes nothing but that ticks are no whole samples any more.
-    rate_hz = wanted_hz if 1.5 * wanted_hz <= usual_hz else usual_hz
+    rate_hz = slower_rate(max(ticks / window_s, SLOWEST_HZ), usual_hz)
     return Scale(rate_hz, round(window_s * rate_hz))
 
 

@@ -180,6 +180,23 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
     return replace(settings, rate_hz=rate_hz, window=max(round(window_s * rate_hz), LEAST_WINDOW))
 
 
+WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
+"""
+Windows that are tried beside the usual one of three seconds.
+
+From some bends of an indoor track to half a lap of a racing circuit. With half as many steps the
+best one is missed by up to a factor of two.
+"""
+
+FEW, MANY = 60, 120
+"""
+Ticks in a window that are tried.
+
+The simulated cars indoors are followed clearly worse with few, ridge_car is clearly better; twice
+as many take four times as long.
+"""
+
+
 def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
     """
     Try windows of the spectral filter from the longest to the usual one.
@@ -197,24 +214,21 @@ def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> Tr
     # .15 m instead of .05 m; where every quarter has to be better the AGV keeps 48 s, and 6.7 m
     # instead of 1.1 m.
     shorter = 4.0 / 3.0
-    # Many ticks in a window, then few. The simulated cars indoors are followed clearly worse with
-    # few, ridge_car is clearly better; twice as many take four times as long.
-    many, few = 120, 60
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
     best: list[float] = []
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
-    longer_s = [each_s for each_s in (96.0, 48.0, 24.0, 12.0, 6.0) if each_s > usual_s]
+    longer_s = [each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s]
     for each_s in (*longer_s, usual_s):
-        each_hz = _rate(many / each_s, usual.rate_hz)
+        each_hz = slower_rate(MANY / each_s, usual.rate_hz)
         shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
         if not best or shorter * np.median(shares) <= np.median(best):
             best, window_s, rate_hz = shares, each_s, each_hz
-    slower_hz = _rate(few / window_s, rate_hz)
+    slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
         shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz))
         # By the mean: a quarter that is lost with many ticks counts for fewer.
@@ -226,7 +240,8 @@ def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> Tr
     return _scaled(settings, window_s, rate_hz)
 
 
-def _rate(wanted_hz: float, present_hz: float) -> float:
+def slower_rate(wanted_hz: float, present_hz: float) -> float:
+    """Return the rate that is wanted if it is clearly slower than the present one, else this."""
     # A little slower changes nothing but that ticks are no whole samples any more.
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
 
