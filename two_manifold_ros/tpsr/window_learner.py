@@ -24,9 +24,9 @@ SEAM = 1_000_000_000
 
 AT_ONCE = 256
 """
-New ticks whose windows become features together: 2 MB of 1,000 features.
+Ticks whose windows become features together: 2 MB of 1,000 features.
 
-With fewer, the two windows before them, which are needed once more, take longer than they do.
+Fewer would read the frequencies of the features more often.
 """
 
 
@@ -103,12 +103,15 @@ class WindowLearner:
         self.learner = OnlineLearner(settings, constant, windows.size, observations.size)
         none = np.zeros(0, dtype=np.int64)
         self.remembered = RememberedTicks(none, np.zeros((0, 0)), np.zeros((0, observations.size)))
-        self._before = np.zeros((0, observations.inputs))
+        # The last observations, a window of them, and the features of the windows that the next
+        # histories and tests are among.
+        self._seen = np.zeros((0, observations.inputs))
+        self._features = np.zeros((0, windows.size))
         self.begin = 0
 
     def end_stretch(self) -> None:
         """Let no window reach from what came to what comes next."""
-        self._before = self._before[:0]
+        self._seen, self._features = self._seen[:0], self._features[:0]
         self.begin += SEAM
 
     def learn(self, seen: Floats) -> Move:
@@ -119,29 +122,29 @@ class WindowLearner:
         return whole
 
     def _learn(self, new: Floats) -> Move:
-        seen = np.concatenate([self._before, new])
-        first_number = self.begin - len(self._before)
-        width, last = self.width, len(seen) - self.width  # the ticks from width to last, excluded
-        self._before = seen[max(len(seen) - 2 * width, 0) :]
+        width, seen = self.width, np.concatenate([self._seen, new])
+        whole_windows = max(min(len(new), len(seen) - width + 1), 0)
+        features = self._features
+        if whole_windows:
+            rows = sliding_window_view(seen, width, axis=0)[-whole_windows:]
+            newest = self.windows.transform(rows.reshape(whole_windows, -1))
+            features = np.concatenate([features, newest])
+        self._seen, self._features = seen[-width:], features[-width - 1 :]
         self.begin += len(new)
-        if last <= width:
+        # Ticks whose next test is a new window, and whose history is there.
+        count = min(whole_windows, len(features) - width - 1)
+        if count <= 0:
             return Move.none(len(self.learner.svd.values))
-        rows = sliding_window_view(seen, width, axis=0).reshape(last + 1, -1)
-        features = self.windows.transform(rows)
-        observed = self.observations.transform(seen[width:last])
-        histories = features[: last - width]
+        last = len(features) - 1
+        observed = self.observations.transform(seen[-width - count : -width])
+        histories = features[last - width - count : last - width]
+        tests, next_tests = features[last - count : last], features[-count:]
         move = self.learner.add_all(
-            Triples(
-                features[width:last],
-                features[width + 1 :],
-                histories,
-                observed,
-                np.ones(len(observed)),
-            )
+            Triples(tests, next_tests, histories, observed, np.ones(count))
         )
         old = self.remembered
         parts = (
-            (old.numbers, first_number + np.arange(width, last)),
+            (old.numbers, self.begin - width - count + np.arange(count)),
             (old.histories @ move.right.T, self.learner.svd.right_coordinates(histories)),
             (old.features, observed),
         )
