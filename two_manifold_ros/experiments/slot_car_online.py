@@ -34,9 +34,10 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.tpsr.features import WithConstant
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
+from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.cross_validation import filtered_states
 from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.settings import TrainingSettings
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.tpsr.random_features import FourierFeatures
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -133,20 +133,26 @@ class StreamSettings:
     fold_every: int = 128  # samples that share one update of the bases
 
 
-class StreamLearner:
+class OnlineTpsr:
     """
-    Learns a stream of measurements tick by tick, in constant memory.
+    Learns a stream of measurements tick by tick, with features that are drawn by the seed.
 
-    Each tick's window is turned into features, drawn by the seed, once, and is a test, then a next
-    test and a history. The (n, d) observations of ``warm_up`` settle the bandwidths by the median
-    trick. No horizon is beyond the window, so all are known when a test is.
+    The (n, d) observations of ``warm_up`` settle the bandwidths by the median trick. ``most`` is
+    the length of the stream: forecasts are means over all of it. No horizon is beyond the window,
+    so all are known when a test is.
     """
 
     def __init__(
-        self, warm_up: Floats, window: int, horizons: int, settings: StreamSettings, seed: int = 0
+        self,
+        warm_up: Floats,
+        window: int,
+        horizons: int,
+        settings: StreamSettings,
+        most: int,
+        seed: int = 0,
     ) -> None:
         channels = warm_up.shape[1]
-        self._window, self._horizons = window, horizons
+        self._horizons = horizons
         self.observation_map = fourier_features(
             channels,
             settings.observation_features,
@@ -161,56 +167,19 @@ class StreamLearner:
             precision='single',
         )
         self.window_map = WithConstant(window_map)
-        constant = np.zeros(self.window_map.size)
-        constant[-1] = 1.0
-        self.learner = OnlineLearner(
-            # The ridge is chosen later: it counts only when the model is filtered with.
-            LearnerSettings(settings.states, settings.rank, 1.0, fold_every=settings.fold_every),
-            constant,
-            len(constant),
-            settings.observation_features,
+        # The ridge is chosen later: it counts only when the model is filtered with.
+        learning = LearnerSettings(
+            settings.states, settings.rank, 1.0, fold_every=settings.fold_every
         )
-        self._line = np.zeros((window + settings.fold_every + 1, len(constant)))
-        self._ahead = np.zeros((settings.fold_every, horizons * channels))
-        self._sums = np.zeros((horizons * channels, 0))
-        self._seen = 0
+        self._windows = WindowLearner(
+            self.window_map, self.observation_map, window, learning, most
+        )
+        self._stream = warm_up[:0]
 
     def learn(self, stream: Floats) -> None:
         """Go on to the end of a (T, d) stream, of which earlier ticks were learned already."""
-        windows = _windows(stream, self._window, self._seen)
-        observations = self.observation_map.transform(stream)
-        # Features of 64 windows are computed together: the frequencies are read only once.
-        for begin in range(0, len(windows), 64):
-            part = np.arange(begin, min(begin + 64, len(windows)))
-            for features in self.window_map.transform(windows.rows(part)):
-                self._line[self._seen % len(self._line)] = features
-                self._seen += 1
-                if self._seen > self._window + 1:
-                    self._take(self._seen - 2, stream, observations)
-        waiting = self.learner.waiting
-        if waiting:
-            self._follow(self.learner.fold(), waiting, self._seen - 2)
-
-    def _take(self, tick: int, stream: Floats, observations: Floats) -> None:
-        """Learn the tick whose next test starts with the newest window."""
-        line, room = self._line, len(self._line)
-        self._ahead[self.learner.waiting] = stream[tick : tick + self._horizons].ravel()
-        waiting = self.learner.waiting + 1
-        move = self.learner.add(
-            line[tick % room],
-            line[(tick + 1) % room],
-            line[(tick - self._window) % room],
-            observations[tick],
-        )
-        if move is not None:
-            self._follow(move, waiting, tick)
-
-    def _follow(self, move: Move, count: int, newest: int) -> None:
-        """Turn the sums behind the forecasts with the bases, and add what was folded."""
-        ticks = np.arange(newest - count + 1, newest + 1)
-        histories = self._line[(ticks - self._window) % len(self._line)]
-        self._sums = self._sums @ move.right.T
-        self._sums += self._ahead[:count].T @ (histories @ self.learner.svd.right.T)
+        self._windows.learn(stream[self._windows.begin :])
+        self._stream = stream
 
     def forecaster(self, ridge: float) -> Forecaster:
         r"""
@@ -220,11 +189,12 @@ class StreamLearner:
         is to observations what Boots & Gordon 2011, eq. 6d, is to tests: the mean over the
         training ticks, weighted as the state implies.
         """
-        self.learner.covariance.ridge = ridge
-        self.learner.covariance.refresh()
-        tpsr = self.learner.parameters()
-        kept = self._sums[:, : tpsr.states] / self.learner.svd.values[: tpsr.states]
-        table = kept.reshape(self._horizons, -1, tpsr.states)
+        covariance = self._windows.learner.covariance
+        covariance.ridge = ridge
+        covariance.refresh()
+        tpsr, weights = self._windows.parameters()
+        ticks = self._windows.remembered.numbers
+        table = np.stack([self._stream[ticks + h].T @ weights for h in range(self._horizons)])
         return Forecaster(partial(_filter, tpsr, self.observation_map), table)
 
 
@@ -425,7 +395,8 @@ def compare(course: Course, settings: Settings, seed: int, report: Progress) -> 
     hse_ridge = held.choose(candidates)
     hse = hse_hmms(course.training, course.window, horizons, [hse_ridge])[hse_ridge]
     report('learning the TPSR', 0.2)
-    stream = StreamLearner(held.training, course.window, horizons, settings.stream, seed)
+    most = len(course.training)
+    stream = OnlineTpsr(held.training, course.window, horizons, settings.stream, most, seed)
     stream.learn(held.training)
     online_ridge = held.choose({ridge: stream.forecaster(ridge) for ridge in settings.ridges})
     report('learning the TPSR', 0.6)
