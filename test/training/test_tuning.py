@@ -332,6 +332,21 @@ def test_the_same_twice_and_resumed(laps, tmp_path, monkeypatch):
     assert (tmp_path / 'a').read_bytes() == (tmp_path / 'b').read_bytes()
 
 
+def test_a_tpsr_is_tuned_by_its_own_numbers(laps):
+    """Ridges and bandwidths change its errors, and it starts from the usual ones."""
+    settings = TrainingSettings(
+        method='tpsr', rate_hz=10.0, window=20, states=20, features=100, horizons=(0, 10)
+    )
+    tuning = tune(laps, settings, ('states', 'window', 'rate_hz'), trials=5)
+    trials = tuning.summary['trials']
+    names = [tuple(each['changed']) for each in trials]
+    assert names[0] == ()
+    assert {('bandwidth_factor',), ('ridge',)} <= set(names)
+    scores = [each['score_m'] for each in trials]
+    assert all(score > 0.0 for score in scores)
+    assert len(set(scores)) == len(scores)
+
+
 def test_the_summary_lists_the_changes(laps, monkeypatch):
     def attempt(settings: TrainingSettings) -> Outcome:
         """Return an error that is lower with less persistence."""

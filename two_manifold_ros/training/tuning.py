@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
+    AnyFold: TypeAlias = Fold | RouteFold | TpsrFold
 
 ORDER = {
     'route': ('sharpness', 'persistence', 'rate_hz'),
@@ -59,7 +60,7 @@ ORDER = {
 }  # fmt: skip
 """Settings tuned, by method: those that matter most first, after those cheapest to try."""
 
-_FOLDS: dict[str, type[Fold | RouteFold | TpsrFold]] = {'route': RouteFold, 'tpsr': TpsrFold}
+_FOLDS: dict[str, type[AnyFold]] = {'route': RouteFold, 'tpsr': TpsrFold}
 
 SCALES: dict[str, tuple[float, ...]] = {
     'sharpness': (0.05, 0.1, 0.2, 0.4, 0.8),
@@ -99,8 +100,9 @@ def steps_around(
     if name == 'window':
         now = settings.window or 0
         return [replace(settings, window=ticks) for ticks in (now // 2, 2 * now) if ticks >= 10]
-    has_ridge = settings.observation == 'ridge' or settings.method == 'tpsr'
-    if not {'neighbours': has_neighbours(settings.kernel), 'ridge': has_ridge}.get(name, True):
+    if name == 'neighbours' and not has_neighbours(settings.kernel):
+        return []
+    if name == 'ridge' and settings.observation != 'ridge':
         return []
     value, values = getattr(settings, name), list[Any](CHOICES.get(name, ()))
     if name in SCALES:
@@ -219,9 +221,7 @@ class TrialBench:
         fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
         self._blocks = len(held)
         self._lost_m = lost_error([segment.positions for segment in fit or held])
-        self._prepared: tuple[TrainingSettings, Fold | RouteFold | TpsrFold, list[Ints]] | None = (
-            None
-        )
+        self._prepared: tuple[TrainingSettings, AnyFold, list[Ints]] | None = None
 
     def __call__(self, settings: TrainingSettings) -> Outcome:
         """Return the errors of settings that leave nothing to be chosen, or why there are none."""
@@ -246,9 +246,7 @@ class TrialBench:
         ]
         return Trial(score_m, of_laps)
 
-    def _prepare(
-        self, settings: TrainingSettings
-    ) -> tuple[Fold | RouteFold | TpsrFold, list[Ints]]:
+    def _prepare(self, settings: TrainingSettings) -> tuple[AnyFold, list[Ints]]:
         """Return the fold, that of the last trial where only what is cheap differs."""
         cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
         fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
@@ -402,7 +400,8 @@ def tune(
     Choose settings by closed-loop filtering over held-out blocks of the recordings.
 
     The search starts from what a training without it would choose. Where the rate changes, window
-    and horizons are scaled to stay as long in seconds.
+    and horizons are scaled to stay as long in seconds. An ``InputError`` says that the recordings
+    cannot be trained on.
 
     Parameters
     ----------
@@ -412,11 +411,6 @@ def tune(
         Names of settings that stay, see ``given_names``; how many may be tried, the first too.
     journal, progress
         Knows trials from before and keeps new ones; called with words and the share done.
-
-    Raises
-    ------
-    InputError
-        If the recordings cannot be trained on.
 
     """
     recordings = set_apart(recordings)
@@ -456,11 +450,12 @@ def _untuned(
     settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
     try:
         if settings.method == 'route':
-            passes, tuning = RouteFold(fit, held, dataset, settings).passes, usual_tuning(settings)
-            persistence = tuning.persistence or passes.persistence
+            fold, tuning = RouteFold(fit, held, dataset, settings), usual_tuning(settings)
+            persistence = tuning.persistence or fold.passes.persistence
             return replace(settled, sharpness=tuning.sharpness, persistence=persistence)
         if settings.method == 'tpsr':
-            return replace(settled, **usual_numbers(settings))
+            # Its operator always has one.
+            return replace(settled, observation='ridge', **usual_numbers(settings))
         chosen, _ = validate([(fit, held)], dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
