@@ -133,7 +133,8 @@ def test_rotations_of_more_variables_are_undone(count, seed):
     functions, eigenvalues = functions_of_box(x)
     for first, size in ((0, count), (count, count * (count - 1) // 2)):
         turned = slice(first, first + size)
-        functions[:, turned] @= np.linalg.qr(rng.normal(size=(size, size)))[0]
+        rotation = np.linalg.qr(rng.normal(size=(size, size)))[0]
+        functions[:, turned] = functions[:, turned] @ rotation
     found = separate(functions, eigenvalues, count)
     assert_separated(found.coordinates, x, 1e-9)
     assert found.correlations == pytest.approx(1.0)
