@@ -25,9 +25,8 @@ def displaced(model: Model, metres: float) -> Model:
     assert isinstance(readout, SharpenedReadout)
     aside = np.zeros(readout.targets.shape[1:])
     aside[:-1, 0] = metres
-    return replace(
-        tolerant(model), readout=SharpenedReadout(readout.targets + aside, readout.factors)
-    )
+    moved = SharpenedReadout(readout.targets + aside, readout.added, readout.factors)
+    return replace(tolerant(model), readout=moved)
 
 
 def small_tpsr(

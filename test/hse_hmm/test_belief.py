@@ -226,7 +226,7 @@ def small() -> Small:
 def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return means (T, c, 2), covariances (T, c, 2, 2) and states (T, k) along the drive."""
     belief = small.belief(ridge)
-    readout = SharpenedReadout(small.targets, np.ones(small.targets.shape[1]))
+    readout = SharpenedReadout(small.targets)
     answers = []
     for observation in OBSERVATIONS_LAP:
         belief.update(observation)

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import (
+    ADDED,
+    calibrate,
+    Calibration,
     calibration_factors,
     CHI_SQUARE,
     fit_ridge,
@@ -133,7 +136,7 @@ STATE = np.empty(0)
 
 
 def make_readout(targets: np.ndarray = TARGETS_SHARP) -> SharpenedReadout:
-    return SharpenedReadout(targets, np.ones(targets.shape[1]))
+    return SharpenedReadout(targets)
 
 
 def test_moments():
@@ -195,14 +198,18 @@ def test_no_weighted_tick_knows_the_target():
     np.testing.assert_allclose(means[0], TARGETS_SHARP[50:, 0].mean(axis=0))
 
 
-def test_scaled_covariances():
+def test_calibrated_covariances():
     readout, weights = make_readout(), RNG_SHARP.normal(size=N)
     means, covariances = readout.read(weights, STATE)
-    twice = readout.scaled(np.array([0.5, 1.0, 4.0])).scaled(np.full(3, 2.0))
-    scaled_means, scaled_covariances = twice.read(weights, STATE)
-    np.testing.assert_array_equal(scaled_means, means)
-    expected = covariances * np.array([1.0, 2.0, 8.0])[:, None, None]
-    np.testing.assert_allclose(scaled_covariances, expected, rtol=1e-14)
+    calibration = Calibration(np.array([0.0, 0.3, 7.0]), np.array([0.5, 1.0, 4.0]))
+    found_means, found = readout.calibrated(calibration).read(weights, STATE)
+    np.testing.assert_array_equal(found_means, means)
+    for column, (added, factor) in enumerate([(0.0, 0.5), (0.3, 1.0), (7.0, 4.0)]):
+        wanted = factor * (covariances[column] + added * np.eye(2))
+        np.testing.assert_allclose(found[column], wanted, rtol=1e-12)
+    # One calibration takes the place of another.
+    again = readout.calibrated(calibration).calibrated(Calibration.none(3))
+    np.testing.assert_array_equal(again.read(weights, STATE)[1], covariances)
     # Answers are the caller's.
     before = means.copy(), covariances.copy()
     means += 1.0
@@ -285,3 +292,57 @@ def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent():
     np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 20.0), [0.5, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 1e9), factors, rtol=1e-6)
+
+
+def spread_by_chance(seed: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (n, 2) of a variance of .04 beside known spreads, from 0 to far above it."""
+    rng = np.random.default_rng(seed)
+    spreads = scale**2 * rng.choice([0.0, 0.01, 1.0], size=N_CAL)[:, None, None] * np.eye(2)
+    whole = np.linalg.cholesky(spreads + scale**2 * 0.04 * np.eye(2))
+    return (whole @ rng.normal(size=(N_CAL, 2, 1)))[..., 0], spreads
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_an_error_beside_the_spread_is_added(seed):
+    errors, spreads = spread_by_chance(seed)
+    found = calibrate(errors[:, None], spreads[:, None] + 1e-12 * np.eye(2), 1e9)
+    assert found.added[0] == pytest.approx(0.04, rel=0.3)
+    assert found.factors[0] == pytest.approx(1.0, rel=0.15)
+    # Both where spreads are small and where they are large.
+    fresh, spreads = spread_by_chance(seed + 100)
+    for few in (spreads[:, 0, 0] < 0.5, spreads[:, 0, 0] > 0.5):
+        covered = coverages(fresh[few], found.of(spreads[few][:, None])[:, 0])
+        np.testing.assert_allclose(covered, [0.68, 0.95], atol=0.06)
+
+
+def test_the_smallest_ellipses_that_hold_their_share_are_chosen():
+    """Against a search in Cartesian coordinates, with determinants."""
+    errors = whiten_back(RNG_CAL.standard_t(3.0, size=(N_CAL, 2)))[:200] + 0.3
+    covariances = COVARIANCES[:200]
+    tried = [0.0, *np.quantile(0.5 * np.square(errors).sum(axis=1), ADDED)]
+    sizes, factors = [], []
+    for added in tried:
+        whole = covariances + added * np.eye(2)
+        one = calibration_factors(errors[:, None], whole[:, None])[0][0]
+        factors.append(one)
+        sizes.append(np.mean([np.log(np.linalg.det(one * each)) for each in whole]))
+    best = int(np.argmin(sizes))
+    found = calibrate(errors[:, None], covariances[:, None], 1e12)
+    np.testing.assert_allclose(found.added, [tried[best]], rtol=1e-9)
+    np.testing.assert_allclose(found.factors, [factors[best]], rtol=1e-6)
+
+
+def test_a_calibration_keeps_units():
+    errors, spreads = spread_by_chance(7)
+    larger, wider = spread_by_chance(7, scale=30.0)
+    small = calibrate(errors[:, None], spreads[:, None] + 1e-12 * np.eye(2), 50.0)
+    large = calibrate(larger[:, None], wider[:, None] + 9e-10 * np.eye(2), 50.0)
+    np.testing.assert_allclose(large.added, 900.0 * small.added, rtol=1e-6)
+    np.testing.assert_allclose(large.factors, small.factors, rtol=1e-6)
+
+
+def test_of_too_few_errors_nothing_is_learned():
+    errors = whiten_back(5.0 * RNG_CAL.normal(size=(N_CAL, 2)))[:, None].copy()
+    errors[19:] = np.nan
+    found = calibrate(errors, COVARIANCES[:, None], 1.0)
+    assert (found.added.tolist(), found.factors.tolist()) == ([0.0], [1.0])

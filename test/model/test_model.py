@@ -46,6 +46,8 @@ Refusal = Callable[..., str]
             for gone in (NAN, [[NAN], [1.0], [1.0], [1.0]], [[1.0], [1.0], [NAN], [1.0]])
         ),
         ('readout.factors', lambda array: 0.0 * array, 'readout.factors holds 0'),
+        ('readout.added', lambda array: array - 1e9, 'readout.added holds -'),
+        ('readout.added', lambda array: array[1:], 'readout.added has the shape'),
         # What no filter can take.
         ('rate_hz', 0.0, 'rate_hz holds 0, which is not within'),
         ('rate_hz', 20.0, 'its rate and the length of its tick disagree'),

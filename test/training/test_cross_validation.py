@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
+from two_manifold_ros.hse_hmm.readout import calibrate
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, validate
 from two_manifold_ros.training.dataset import build_dataset
@@ -120,8 +120,9 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     mean = float(np.mean(range(turns)))
     assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
     whole = errors.reshape(-1, 2, 2)
-    wanted, _ = calibration_factors(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)))
-    np.testing.assert_allclose(found.factors, tempered(wanted, len(whole)))
+    wanted = calibrate(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)), len(whole))
+    np.testing.assert_allclose(found.calibration.added, wanted.added)
+    np.testing.assert_allclose(found.calibration.factors, wanted.factors)
 
 
 @pytest.mark.long
@@ -141,5 +142,8 @@ def test_over_the_slot_car(slot_car_laps):
     _, wrong = validate([(fit, scrambled)], dataset, settings, silent)
     assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
-    assert (found.factors > 0.0).all()
-    assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
+    # Ellipses of the same spread, a hundredth of the route, have to hold larger errors.
+    spread = np.tile(1e-4 * np.nanvar(positions, axis=0).sum() * np.eye(2), (3, 1, 1))
+    narrow, wide = (each.calibration.of(spread)[:2, 0, 0] for each in (found, wrong))
+    assert (narrow > 0.0).all()
+    assert (wide > 10.0 * narrow).all()

@@ -86,8 +86,8 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     assert found.lost_m == pytest.approx(0.25 * spread_m, rel=1e-3)
     # Well all the same, as other laps went there.
     assert 0.05 < found.score_m < 1.0
-    assert len(found.factors) == 4
-    assert (found.factors > 0.0).all()
+    assert len(found.calibration.factors) == 4
+    assert (found.calibration.factors > 0.0).all()
 
 
 def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):
@@ -149,7 +149,9 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
-    np.testing.assert_allclose(found.factors, calibrated.factors, rtol=0.25)
+    np.testing.assert_allclose(
+        found.calibration.factors, calibrated.calibration.factors, rtol=0.25
+    )
     assert found.score_m > calibrated.score_m + 0.5
 
 
@@ -178,7 +180,7 @@ def test_factors_make_ellipses_hold_their_share():
             errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
             for column, each in enumerate(squares):
                 known = np.isfinite(errors[:, column]).all(axis=1)
-                wide = spreads[known, column] * found.factors[column]
+                wide = spreads[known, column] * found.calibration.factors[column]
                 each.append(squared_mahalanobis(errors[known, column], wide))
     for each, least, near in zip(squares, (0.85, 0.82, 0.75), (0.1, 0.1, 0.13), strict=True):
         every = np.concatenate(each)
@@ -189,7 +191,7 @@ def test_factors_make_ellipses_hold_their_share():
 def test_places_on_a_line_have_finite_ellipses(circuit):
     flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
     found = calibration(laid(flat), flat)
-    assert np.isfinite([found.score_m, *found.factors]).all()
+    assert np.isfinite([found.score_m, *found.calibration.factors]).all()
 
 
 def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -32,6 +33,9 @@ CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
 
 FEWEST = round(1.0 / (1.0 - max(LEVELS)))
 """Errors of which one lies outside of the largest ellipse: fewer show nothing of its size."""
+
+ADDED = np.arange(0.05, 0.96, 0.05)
+"""Quantiles of the squared errors that are tried as the variance that calibration adds."""
 
 
 def velocities(positions: Floats, period_s: float) -> Floats:
@@ -97,6 +101,36 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """
+    What makes ellipses hold their share of the errors (mathematics, section 7.3).
+
+    Parameters
+    ----------
+    added : (c,)
+        Variance added to the covariance of each target, m^2 and of the velocity m^2/s^2: the error
+        that a target has however well its remembered ticks agree.
+    factors : (c,)
+        What the covariances are multiplied by then.
+
+    """
+
+    added: Floats
+    factors: Floats
+
+    @classmethod
+    def none(cls, targets: int) -> Calibration:
+        """Return one that leaves covariances as they are."""
+        return cls(np.zeros(targets), np.ones(targets))
+
+    def of(self, covariances: Floats) -> Floats:
+        """Return covariances (..., c, 2, 2), calibrated."""
+        added = self.added[:, None, None] * np.eye(2)
+        calibrated: Floats = (covariances + added) * self.factors[:, None, None]
+        return calibrated
+
+
+@dataclass(frozen=True)
 class RidgeReadout:
     r"""
     Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance.
@@ -117,9 +151,9 @@ class RidgeReadout:
         """Read all targets of a (k,) state, the belief about the tick after the last."""
         return self.coefficients @ state, self.covariances.copy()
 
-    def scaled(self, factors: Floats) -> RidgeReadout:
-        """Return the read-out with its covariances multiplied by (c,) factors."""
-        return RidgeReadout(self.coefficients, self.covariances * factors[:, None, None])
+    def calibrated(self, calibration: Calibration) -> RidgeReadout:
+        """Return the read-out with calibrated covariances."""
+        return RidgeReadout(self.coefficients, calibration.of(self.covariances))
 
 
 def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
@@ -239,14 +273,18 @@ class SharpenedReadout:
     ----------
     targets : (n, c, 2)
         Of the training ticks, NaN where unknown.
-    factors : (c,)
-        Calibration of the covariances.
+    added, factors : (c,)
+        See `Calibration`; by default none.
 
     """
 
-    def __init__(self, targets: Floats, factors: Floats) -> None:
+    def __init__(
+        self, targets: Floats, added: Floats | None = None, factors: Floats | None = None
+    ) -> None:
         self.targets = targets
-        self.factors = factors
+        usual = Calibration.none(targets.shape[1])
+        self.added = usual.added if added is None else added
+        self.factors = usual.factors if factors is None else factors
         self._means, self._covariances = second_moments(targets)
         self._floors = floors(targets)
         self._rows = moment_rows(targets, self._means)
@@ -259,12 +297,13 @@ class SharpenedReadout:
         count = sharpen(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()
-        fill_moments(self._sums, self._floors, self.factors, means, covariances)
+        least = self._floors + self.added
+        fill_moments(self._sums, least, self.factors, means, covariances)
         return means, covariances
 
-    def scaled(self, factors: Floats) -> SharpenedReadout:
-        """Return the read-out with its covariances multiplied by (c,) factors."""
-        return SharpenedReadout(self.targets, self.factors * factors)
+    def calibrated(self, calibration: Calibration) -> SharpenedReadout:
+        """Return the read-out of the same targets with another calibration."""
+        return SharpenedReadout(self.targets, calibration.added, calibration.factors)
 
 
 Readout: TypeAlias = RidgeReadout | SharpenedReadout
@@ -273,6 +312,55 @@ Turns a belief into the targets of ``segment_targets``, with covariances.
 
 ``read`` returns means (H + 1, 2) and covariances (H + 1, 2, 2), finite and positive definite.
 """
+
+
+def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibration:
+    """
+    Calibrate the covariances of each target (mathematics, section 7.3).
+
+    Of the variances that may be added, zero and the `ADDED` quantiles of the squared errors, the
+    one is chosen with which ellipses that hold their share are smallest: the mean logarithm of
+    their determinants is least (Gneiting et al. 2007, sharpness subject to calibration). Where
+    few remembered ticks agree by chance, their spread says little of the error, and a factor
+    alone would widen all ellipses for it.
+
+    Parameters
+    ----------
+    errors : (n, c, 2)
+        Held-out errors, NaN where unknown. Of fewer than `FEWEST` nothing is learned.
+    covariances : (n, c, 2, 2)
+        Uncalibrated.
+    independent
+        See `tempered`.
+
+    """
+    found = Calibration.none(errors.shape[1])
+    for column in range(errors.shape[1]):
+        known = np.isfinite(errors[:, column]).all(axis=1)
+        if np.count_nonzero(known) < FEWEST:
+            continue
+        variances, axes = np.linalg.eigh(covariances[known, column])
+        squares = np.square(np.einsum('nij,ni->nj', axes, errors[known, column]))
+        least = math.inf
+        for added in (0.0, *np.quantile(squares.mean(axis=1), ADDED)):
+            whole = variances + added
+            factor = share_factor((squares / whole).sum(axis=1))
+            size = float(np.log(factor * whole).mean())
+            if size < least:
+                least = size
+                found.added[column], found.factors[column] = added, factor
+    return Calibration(found.added, tempered(found.factors, independent))
+
+
+def share_factor(squared: Floats) -> float:
+    """
+    Return the factor for covariances by the squared Mahalanobis lengths (n,) of their errors.
+
+    It is the geometric mean of those that would make the 68 % and the 95 % ellipse hold their
+    share of the errors exactly; one factor cannot do both when the errors have heavy tails.
+    """
+    ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
+    return float(np.sqrt(np.prod(np.maximum(ratios, 1e-6))))
 
 
 def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
@@ -284,10 +372,9 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
 
 def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """
-    Choose a factor for the covariance of each target (mathematics, section 7.3).
+    Choose a factor for the covariance of each target, and add nothing.
 
-    The factor is the geometric mean of those that would make the 68 % and the 95 % ellipse hold
-    their share of the errors exactly; one factor cannot do both when the errors have heavy tails.
+    Of a filter whose covariances hold all that it does not know.
 
     Parameters
     ----------
@@ -299,7 +386,7 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
     Returns
     -------
     factors, counts : (c,)
-        And how many errors each factor rests on.
+        See `share_factor`, and how many errors each factor rests on.
 
     """
     factors = np.ones(errors.shape[1])
@@ -307,11 +394,9 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
     for column in range(errors.shape[1]):
         known = np.isfinite(errors[:, column]).all(axis=1)
         counts[column] = np.count_nonzero(known)
-        if counts[column] < FEWEST:
-            continue
-        squared = squared_mahalanobis(errors[known, column], covariances[known, column])
-        ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
-        factors[column] = np.sqrt(np.prod(np.maximum(ratios, 1e-6)))
+        if counts[column] >= FEWEST:
+            each = squared_mahalanobis(errors[known, column], covariances[known, column])
+            factors[column] = share_factor(each)
     return factors, counts
 
 

@@ -209,8 +209,10 @@ def _check_windows(model: Model | TpsrModel) -> None:
 
 def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
     """Check a read-out of ``count`` ticks."""
-    shapes: dict[str, tuple[int, ...]] = {'targets': (count, columns, 2), 'factors': (columns,)}
+    each = (columns,)
+    shapes = {'targets': (count, columns, 2), 'added': each, 'factors': each}
     check_shapes(readout, shapes, 'readout.')
+    check_range('readout.added', readout.added, 0.0)
     check_range('readout.factors', readout.factors, BOUNDS.least)
     if np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
         refuse('readout.targets are nowhere known at one of its horizons')

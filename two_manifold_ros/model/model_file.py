@@ -156,12 +156,15 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
     numbers, arrays = dict(header), dict(arrays)
-    if kind is Model and numbers['version'] < 14:
-        numbers['guarded'] = True
+    targets = arrays.get('readout.targets')
+    if numbers['version'] < 14:
+        if kind is Model:
+            numbers['guarded'] = True
+        if targets is not None:
+            arrays['readout.added'] = np.zeros(targets.shape[1:2])
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.
-    targets = arrays.get('readout.targets')
     if targets is not None and not targets.shape[1] <= BOUNDS.horizons + 1:
         refuse(f'readout.targets has the shape {targets.shape}')
     model: ModelHead = decode(kind, numbers, arrays)

@@ -17,10 +17,9 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import (
-    calibration_factors,
+    calibrate,
     fit_ridge,
     SharpenedReadout,
-    tempered,
     training_targets,
 )
 from two_manifold_ros.hse_hmm.tables import (
@@ -129,7 +128,7 @@ def fit_filter(
     directions = embeddings.directions(candidate.states)
     tables = embeddings.tables(directions)
     operator = make_operator(embeddings.observations, candidate, exact=not settings.guarded)
-    readout: Readout = SharpenedReadout(targets, np.ones(targets.shape[1]))
+    readout: Readout = SharpenedReadout(targets)
     fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
     if settings.readout == 'ridge':
         states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
@@ -331,14 +330,12 @@ def validate(
     best = _choose(settings, score, min(fold.windows for fold in folds))
     runs = [run for fold in folds for run in fold.run(best, dataset.window)]
     errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
-    factors, _ = calibration_factors(errors, covariances)
-    factors = tempered(factors, len(errors) / dataset.window)
     return best, Validation(
         tuple(asdict(candidate) | {'score_m': score} for candidate, score in table.items()),
         sum(fold.ticks for fold in folds),
         score(best),
         float(np.mean([fold.lost_m for fold in folds])),
-        factors,
+        calibrate(errors, covariances, len(errors) / dataset.window),
     )
 
 

@@ -23,6 +23,7 @@ from two_manifold_ros.training.dataset import any_position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats, Ints
@@ -257,8 +258,8 @@ class Validation:
         each error at most ``lost_m``, metres.
     ticks, score_m, lost_m
         Ticks scored, score of the best choices, and the error that counts as lost.
-    factors : (c,)
-        Calibration of the covariance of each target.
+    calibration
+        Of the covariances of the c targets.
 
     """
 
@@ -266,4 +267,4 @@ class Validation:
     ticks: int
     score_m: float
     lost_m: float
-    factors: Floats
+    calibration: Calibration

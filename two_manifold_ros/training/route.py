@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import calibration_factors, segment_targets
+from two_manifold_ros.hse_hmm.readout import Calibration, calibration_factors, segment_targets
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
@@ -135,7 +135,9 @@ def train_route(
     if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
         calibrated = calibrate(passes, observations, tracks, window, tuning)
     if calibrated is not None:
-        route = replace(route, readout=replace(route.readout, factors=calibrated.factors))
+        route = replace(
+            route, readout=replace(route.readout, factors=calibrated.calibration.factors)
+        )
         row = likelihood | {'score_m': calibrated.score_m}
         validation = replace(calibrated, table=(row,))
     chosen = {**likelihood, 'states': states.shape[1], 'neighbours': neighbours}
@@ -329,7 +331,8 @@ def calibrate(
     # As the maps know it, in the weights of their places.
     lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
     score_m = capped_mean(squared_distances(errors[:, :2])[:, 0], lost_m)
-    return Validation((), len(errors), score_m, lost_m, factors)
+    calibration = Calibration(np.zeros(len(factors)), factors)
+    return Validation((), len(errors), score_m, lost_m, calibration)
 
 
 def parts_to_follow(

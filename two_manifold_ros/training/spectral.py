@@ -63,6 +63,8 @@ def train_spectral(
         raise InputError(TWICE)
     fitted = fit_filter(embeddings, targets, candidate, settings)
     tables, readout = fitted.tables, fitted.readout
+    if not isinstance(validation, str):
+        readout = readout.calibrated(validation.calibration)
     chosen = asdict(candidate)
     summary = summarise(
         recordings,
@@ -91,7 +93,7 @@ def train_spectral(
         novelty=novelty,
         tables=tables,
         operator=fitted.operator,
-        readout=readout if isinstance(validation, str) else readout.scaled(validation.factors),
+        readout=readout,
         warm_start=embeddings.warm_start(fitted.directions),
         # Without guards norms have no bound, and nothing is compared with this one.
         state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,

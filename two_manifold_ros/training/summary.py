@@ -138,7 +138,11 @@ def summarise(
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
     names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    factors = [round(float(factor), 4) for factor in validated.factors] if validated else []
+    added: Sequence[float] = ()
+    factors: Sequence[float] = ()
+    if validated:
+        added = np.sqrt(validated.calibration.added).round(4).tolist()
+        factors = validated.calibration.factors.round(4).tolist()
     embedded = settings.method != 'tpsr'
     has_graph = embedded and has_neighbours(settings.kernel)
     held = bool(dataset.channels.command_fields)
@@ -161,6 +165,8 @@ def summarise(
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'validation': validated and {'ticks': validated.ticks, 'compared': list(validated.table)},
+        # Standard deviations in metres, of the velocity in m/s; then factors of variances.
+        'covariance_added': validated and dict(zip(names, added, strict=True)),
         'covariance_factors': validated and dict(zip(names, factors, strict=True)),
         'notes': list(dict.fromkeys(notes)),
         **({} if commands is None else {'command_topic': commands.written}),

@@ -16,10 +16,10 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import (
-    calibration_factors,
+    calibrate,
+    Calibration,
     segment_targets,
     SharpenedReadout,
-    tempered,
 )
 from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
@@ -177,7 +177,7 @@ class RouteTpsr:
         """Return the read-out by weights of the remembered ticks, not calibrated."""
         places = np.searchsorted(self._numbers, self.learner.remembered.numbers)
         targets = self._targets()[places]
-        return SharpenedReadout(targets, np.ones(targets.shape[1]))
+        return SharpenedReadout(targets)
 
     def belief(self) -> RememberingBelief:
         """Return a belief with the parameters of now."""
@@ -221,8 +221,8 @@ class RouteTpsr:
         if not np.isfinite(score_m):
             return 'no place of the route was met twice, apart from its own lap'
         judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
-        factors, _ = calibration_factors(errors, covariances)
-        return Validation((), judged, score_m, lost_m, tempered(factors, judged / width))
+        calibration = calibrate(errors, covariances, judged / width)
+        return Validation((), judged, score_m, lost_m, calibration)
 
 
 @dataclass
@@ -273,12 +273,13 @@ class LearnedTpsr:
             whole = route.learn(seen[kept], segment.positions[kept]).after(whole)
             self.ended_ns = int(segment.stamps[-1])
         belief, readout = route.belief(), route.readout()
+        calibration = Calibration(model.readout.added, model.readout.factors)
         self.model = replace(
             model,
             tpsr=belief.tpsr,
             weights=belief.table,
             features=belief.features,
-            readout=readout.scaled(model.readout.factors),
+            readout=readout.calibrated(calibration),
         )
         return whole
 
@@ -311,7 +312,7 @@ def train_tpsr(
     if not isinstance(validation, str):
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
-        readout = readout.scaled(validation.factors)
+        readout = readout.calibrated(validation.calibration)
     values = route.learner.learner.svd.values[1 : belief.tpsr.states]
     summary = summarise(
         recordings, dataset, settings, (), len(training.ticks), values, chosen, validation, drives
