@@ -340,8 +340,12 @@ def tables(rows: list[Row]) -> str:
 
 def markdown(rows: list[Row]) -> str:
     """Return the tables as they stand on the page, with the lines around them."""
-    lines = [f'    {line}' if line else '' for line in tables(rows).splitlines()]
-    return '\n'.join([BEGIN, '', *lines, '', END])
+    return '\n\n'.join([BEGIN, block(rows), END])
+
+
+def block(rows: list[Row]) -> str:
+    """Return the tables as they stand on the page, between the lines around them."""
+    return '\n'.join(f'    {line}' if line else '' for line in tables(rows).splitlines())
 
 
 def merged(old: list[Row], new: list[Row]) -> list[Row]:

@@ -22,6 +22,7 @@ import re
 import sys
 from typing import Any, TYPE_CHECKING
 
+import adaptation_tables
 import bench_literal
 import bench_reproduce
 import bench_two_manifold
@@ -53,6 +54,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
 ENDS = ('begin', 'end')
+CONTENTS = ('<!-- begin of contents, from the headings -->', '<!-- end of contents -->')
 
 AHEAD = {
     'f1tenth_ipz10': (50, 20.0),
@@ -213,7 +215,11 @@ def _metres(error: float) -> str:
 
 
 def results(page: str) -> str:
-    """Return the page of results with what the gauntlet and other benchmarks print."""
+    """Return the page of results with its contents and what benchmarks print."""
+    page = between(page, *CONTENTS, contents(page))
+    rows = json.loads((HERE / 'adaptation.json').read_text())['rows']
+    ends = (adaptation_tables.BEGIN, adaptation_tables.END)
+    page = between(page, *ends, adaptation_tables.block(rows))
     with redirect_stdout(StringIO()) as printed:
         show_all(gauntlet())
     page = _with_tables(page, printed.getvalue().strip('\n').splitlines())
@@ -237,11 +243,25 @@ def literal(page: str) -> str:
     """Return the page of the slot car with the tables that `bench_literal.py` prints."""
     for name, block in bench_literal.blocks().items():
         begin, end = (f'<!-- {word} of {name}, from docs/literal.json -->' for word in ENDS)
-        require(page.count(begin) == page.count(end) == 1, f'slot-car.md: no table of {name}')
-        before, _, rest = page.partition(begin)
-        _, _, after = rest.partition(end)
-        page = f'{before}{begin}\n\n{block}\n\n{end}{after}'
+        page = between(page, begin, end, block)
     return page
+
+
+def contents(page: str) -> str:
+    """Return a line with a link for each section of a page."""
+    lines = []
+    for title in re.findall(r'^## (.*)', page, re.MULTILINE):
+        anchor = re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
+        lines.append(f'* [{title}](#{anchor})')
+    return '\n'.join(lines)
+
+
+def between(page: str, begin: str, end: str, block: str) -> str:
+    """Return the page with a block between two lines, each of which it has once."""
+    require(page.count(begin) == page.count(end) == 1, f'not one place between {begin} and {end}')
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f'{before}{begin}\n\n{block}\n\n{end}{after}'
 
 
 def papers(page: str) -> str:

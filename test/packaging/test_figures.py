@@ -5,6 +5,7 @@
 import held_figures
 import kept_outputs
 import pytest
+import write_pages
 
 HELD = """\
 # Page
@@ -74,3 +75,16 @@ def test_pages_have_the_kept_outputs():
     assert all(kept_outputs.begin(name) in page for name in kept_outputs.read())
     changed = page.replace(' quickest of 3', ' quickest of 4')
     assert kept_outputs.on_page(changed) == page
+
+
+def test_a_block_has_one_place_on_its_page():
+    page = write_pages.between('<!-- a -->\nold\n<!-- b -->\n', '<!-- a -->', '<!-- b -->', 'new')
+    assert page == '<!-- a -->\n\nnew\n\n<!-- b -->\n'
+    with pytest.raises(write_pages.PageError):
+        write_pages.between('<!-- a -->\n' + page, '<!-- a -->', '<!-- b -->', 'new')
+
+
+def test_contents_lead_to_the_sections():
+    page = '# Page\n\n## One & two: `./run x --json docs/a.json`\n\n### Part\n'
+    line = '* [One & two: `./run x --json docs/a.json`](#one--two-run-x---json-docsajson)'
+    assert write_pages.contents(page) == line
