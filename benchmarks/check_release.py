@@ -12,7 +12,7 @@ what the demo prints.
 
 With `--figures` figures of docs/ are computed again instead, which takes hours: every
 experiment and its picture, on how many of ten sets of draws each claim passes, and what
-benchmarks print. Those of gauntlet.json, adaptation.json, two_manifold.json and literal.json, which
+benchmarks print. Those of gauntlet, adaptation, two_manifold and literal.json, which
 take longer, are compared with the pages alone.
 """
 
