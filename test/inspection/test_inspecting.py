@@ -4,15 +4,18 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 import json
 import re
 
 from ellipse import drive
 import numpy as np
 import pytest
+from rich.console import Console
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
+from two_manifold_ros.inspection.rendering import print_report
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
@@ -184,6 +187,17 @@ def test_training_is_reported_of_one_lag_once():
     short = drive(seconds=12.0)
     assert 'few_laps' in codes(short)
     assert not warned(short)
+
+
+def test_no_laps_are_counted_where_positions_are_rare():
+    recording = drive(seconds=300.0)
+    rare = replace(recording, positions=recording.positions.select(slice(None, None, 60)))
+    assert 'laps_not_counted' in codes(rare)
+    assert not {'few_laps', 'no_laps'} & codes(rare)
+    assert 'laps_not_counted' not in codes(recording)
+    with StringIO() as stream:
+        print_report(inspect_recording(rare), Console(file=stream, width=200))
+        assert 'laps:' not in stream.getvalue()
 
 
 def test_where_positions_are_missing_is_said():

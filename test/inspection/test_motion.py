@@ -142,6 +142,26 @@ def test_a_long_hole_is_none_of_the_laps(away_s):
     assert laps.count == pytest.approx(47 / 8, rel=0.03)
 
 
+@pytest.mark.parametrize('lap_s', [8.0, 9.7])
+def test_laps_are_counted_right_or_not_at_all(lap_s):
+    rng = np.random.default_rng(0)
+    driven = np.arange(0, 300, 0.04)
+    resolved = []
+    for every in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200):
+        for chosen in (
+            np.arange(0, len(driven), every),
+            np.sort(rng.choice(len(driven), len(driven) // every, replace=False)),
+        ):
+            seconds = driven[chosen]
+            gap_s = 3.0 * float(np.diff(seconds).max())
+            motion = measure_motion(seconds, ellipse(seconds, lap_s), gap_s)
+            laps = count_laps(motion) if motion is not None else None
+            if laps is not None and laps.resolved:
+                assert laps.count == pytest.approx(300 / lap_s, rel=0.05)
+                resolved.append(every)
+    assert {1, 2, 3, 5} <= set(resolved)
+
+
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
 def test_the_gyroscope_follows_the_course_whatever_the_lag(late_s):
     yaw = measured(drive(late_s=late_s)).yaw

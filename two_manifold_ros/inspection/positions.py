@@ -38,6 +38,10 @@ FEWEST_LAPS = 3
 WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
 
+LAPS_NOT_COUNTED = (
+    f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
+)
+
 
 @dataclass(frozen=True)
 class YawAgreement:
@@ -226,16 +230,7 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
             f'Positions jump {len(jumps)} time(s), {named}{more}: check the camera or the '
             f'localisation there, a model learns them as they are.',
         )
-    if positions.laps is None:
-        yield warning(
-            'no_laps', 'The positions never close a lap: record several laps of one route.'
-        )
-    elif positions.laps.count < FEWEST_LAPS:
-        yield warning(
-            'few_laps',
-            f'There are only {positions.laps.count:.1f} laps: record {WANTED_LAPS}, '
-            f'so that some can be held out.',
-        )
+    yield from _lap_findings(positions.laps)
     if positions.standing > 0.2:
         yield info(
             'standing',
@@ -244,6 +239,21 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         )
     yield from lag_findings(positions.lag, half_tick_s)
     yield from yaw_findings(positions.yaw)
+
+
+def _lap_findings(laps: Laps | None) -> Iterator[Finding]:
+    if laps is None:
+        yield warning(
+            'no_laps', 'The positions never close a lap: record several laps of one route.'
+        )
+    elif not laps.resolved:
+        yield info('laps_not_counted', LAPS_NOT_COUNTED)
+    elif laps.count < FEWEST_LAPS:
+        yield warning(
+            'few_laps',
+            f'There are only {laps.count:.1f} laps: record {WANTED_LAPS}, '
+            f'so that some can be held out.',
+        )
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:

@@ -125,8 +125,8 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
         f'positions: {msgtype} in frame {positions.frame_id!r}',
         f'covered: {width:.1f} m x {height:.1f} m, {positions.coverage:.0%} of the IMU time',
     ]
-    if positions.laps is not None:
-        laps = positions.laps
+    laps = positions.laps
+    if laps is not None and laps.resolved:
         lines.append(
             f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
             f'{laps.apart_m:.2f} m beside the next'

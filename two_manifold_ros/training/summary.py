@@ -12,6 +12,7 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.positions import (
     FEWEST_LAPS,
+    LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
     WANTED_LAPS,
@@ -87,6 +88,8 @@ def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
 
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
+    if any(drive.laps is not None and not drive.laps.resolved for drive in drives):
+        return [LAPS_NOT_COUNTED]
     lap_s = median_lap_s(drives)
     wanted = f'record {WANTED_LAPS}, of one route'
     there = 'the positions never close a lap'
