@@ -43,6 +43,7 @@ VARIES = {
     'filter': ALL,
     'training': ALL,
     'features': r'; train .*',
+    'commands': NOTHING,
     'node': ALL,
     'online': ALL,
     'soak': ALL,
