@@ -94,6 +94,13 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
 
 
 @pytest.mark.usefixtures('no_training')
+@pytest.mark.parametrize(('seconds', 'laps'), [(27.0, [1, 2, 3]), (30.0, [1, 2, 3, 4])])
+def test_an_end_of_less_than_half_a_lap_is_of_the_lap_before(drive, seconds, laps):
+    curve = learning_curve([drive(seconds)], {'mute': Parrot(off=math.nan)}, SETTINGS)
+    assert list(rows_of(curve, 'mute')) == laps
+
+
+@pytest.mark.usefixtures('no_training')
 def test_a_silent_learner_errs_as_much_as_the_mean_position(drive):
     curve = learning_curve([drive(24.0)], {'mute': Parrot(off=math.nan)}, SETTINGS)
     mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
@@ -118,18 +125,19 @@ def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
 
 
 @pytest.mark.usefixtures('no_training')
-def test_positions_end_where_the_imu_is_to_be_alone(drive):
+@pytest.mark.parametrize(('known_s', 'laps'), [(22.0, [1, 2, 3]), (18.0, [1, 2])])
+def test_positions_end_where_the_imu_is_to_be_alone(drive, known_s, laps):
     recording = drive(40.0)
     learner = Parrot(off=1.0)
-    curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s=20.0)
-    assert max(learner.given) < recording.imu.first_stamp + 20 * 10**9
+    curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s)
+    assert max(learner.given) < recording.imu.first_stamp + known_s * 1e9
     assert learner.pushed == recording.imu.stamps.tolist()
     alone = rows_of(curve, 'parrot')[AFTERWARDS]
-    assert alone.seconds == pytest.approx(20.0, abs=0.1)
+    assert alone.seconds == pytest.approx(known_s, abs=0.1)
     # It goes on saying the last position.
     assert alone.rmse_m > 1.0
-    assert list(rows_of(curve, 'parrot')) == [1, 2, 3, AFTERWARDS]
-    assert curve.known_s == pytest.approx(20.0, abs=0.1)
+    assert list(rows_of(curve, 'parrot')) == [*laps, AFTERWARDS]
+    assert curve.known_s == pytest.approx(known_s, abs=0.1)
 
 
 def test_offline_models_know_only_what_came_before(slot_car_laps):

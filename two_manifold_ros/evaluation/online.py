@@ -33,6 +33,10 @@ OFFLINE, MEAN = 'offline', 'mean'
 AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
 
+SHORTEST_LAP = 0.5
+"""Share of a lap below which the end of a stream counts with the lap before: its error would be
+that of a few places. Half of that would leave such rows, twice as much would hide nearly a lap."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -90,7 +94,8 @@ def learning_curve(
 
     A tick is estimated before its position is given. Offline models are trained on everything
     before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown the lap
-    before, and followed over the next one, or to the end.
+    before, and followed over the next one, or to the end. An end of less than half a lap counts
+    with the lap before.
 
     Parameters
     ----------
@@ -131,6 +136,9 @@ def learning_curve(
         )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
     last = int(laps.max())
+    if last > 1 and stream.laps[known].max() - (last - 1) < SHORTEST_LAP:
+        last -= 1
+        laps = np.minimum(laps, last)
     for lap in [*_some_laps(last), AFTERWARDS]:
         chosen = laps == lap
         if not chosen.any():
