@@ -33,7 +33,7 @@ from two_manifold_ros.cli.train import (
     parse_horizons,
 )
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import LITERAL, methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -236,6 +236,9 @@ HELP = (
 )
 _DEFAULTS = TrainingSettings()
 _PROTOCOLS = ('slot-car',)
+_CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
+_TAKEN = ('bandwidth', 'ridge', *_CHOICES)
+"""Options of the spectral filters."""
 _FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 """Options that a protocol settles."""
 
@@ -259,7 +262,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_protocol(parser)
     group = parser.add_argument_group('the spectral filters among the methods, paper too')
     add_operator(group)
-    add_choices(group, 'coupling', 'observation', 'readout', 'clock', 'guards')
+    add_choices(group, *_CHOICES)
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
     )
@@ -317,11 +320,8 @@ def run(args: Namespace) -> int:
 
     """
     protocol = SLOT_CAR if args.protocol else None
-    names = args.methods.split(',')
-    if args.ridge is not None and args.observation != 'ridge' and not {*names} & {*LITERAL}:
-        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
-        raise InputError(msg)
-    methods = methods_named(names, protocol, given_settings(args))
+    methods = methods_named(args.methods.split(','), protocol, given_settings(args))
+    _check_choices(args, [each for each in methods if isinstance(each, ManifoldHmm)])
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)
@@ -338,6 +338,30 @@ def run(args: Namespace) -> int:
     _check_any(comparison)
     _report(args, comparison, folder)
     return 0
+
+
+def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
+    """Refuse choices that no method takes; report which ones take a ridge if not all do."""
+    given = [name for name in _TAKEN if getattr(args, name) is not None]
+    spectral = [each for each in methods if each.spectral]
+    if given and not spectral:
+        options = ', '.join(f'--{name}' for name in given)
+        msg = (
+            f'--methods {args.methods} has no spectral filter, and no other method has such a '
+            f'choice: leave out {options}, or add manifold'
+        )
+        raise InputError(msg)
+    ridged = [each.name for each in spectral if each.ridged]
+    if args.ridge is None or len(ridged) == len(spectral):
+        return
+    if not ridged:
+        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
+        raise InputError(msg)
+    print(
+        f'two-manifold: warning: --ridge {args.ridge:g} changes {", ".join(ridged)} alone; with '
+        '--observation ridge it changes every spectral filter',
+        file=sys.stderr,
+    )
 
 
 def _plan(args: Namespace) -> Plan:

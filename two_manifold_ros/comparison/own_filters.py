@@ -56,6 +56,17 @@ class ManifoldHmm:
     sees_positions: bool = False
     paper: bool = False
 
+    @property
+    def spectral(self) -> bool:
+        """Whether it is a spectral filter, whose settings `methods_named` may change."""
+        return self.paper or bool(self.changes.get('method') == 'spectral')
+
+    @property
+    def ridged(self) -> bool:
+        """Whether a ridge has an effect."""
+        observation = self.changes.get('observation', 'ridge' if self.paper else 'raw')
+        return bool(observation == 'ridge')
+
     def fit(self, train: TrainSplit) -> FittedModel:
         """Train a model; raise ``InputError`` as ``train_model`` does."""
         # What is filtered are the ticks of the training part.
@@ -207,7 +218,6 @@ def methods_named(
         elif name in wanted:
             own = {**_OWN, _PAPER_GAUSSIAN.name: _PAPER_GAUSSIAN}.get(name)
             own = own or _spectral(name, name, name)
-            spectral = own.paper or own.changes.get('method') == 'spectral'
-            more = changes if spectral and changes else {}
+            more = changes if own.spectral and changes else {}
             methods.append(replace(own, changes={**own.changes, **more}))
     return methods
