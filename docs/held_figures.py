@@ -2,32 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: INP001 - a script beside the pages that it reads
 """
-Find figures on pages that no command's output holds.
+Find figures on pages that nothing holds.
 
-A figure is a number with a decimal point, or a percentage. It is held if it
+A figure is a number with a decimal point, a percentage, or a whole number with a unit. It is held
+if it stands
 
-* stands between the two lines ``<!-- begin of ... -->`` and ``<!-- end of ... -->``, which name
-  what writes or compares it;
-* is in prose and equals, up to rounding, a number between two such lines of the same page;
-* is a setting: a number of the code, or one minus it, as such or as a percentage;
-* stands in a section, or below the title of a page, that begins with a line ``*History: ...*``
-  which names a commit and a date: it is a record of that day, and no claim about today.
+* between the two lines ``<!-- begin of ... -->`` and ``<!-- end of ... -->``, which name what
+  writes or compares it;
+* before a comment ``<!-- held by PATH: `some text` -->``, and after the heading or the comment
+  before that. The text has to be in the file, and the figure has to be a number in the text,
+  rounded to the digits of the figure, in its unit. ``PATH`` is a program, or a page, of which
+  output between such lines, programs and history count; ``here`` is the page itself. Comments
+  that follow each other count together;
+* in a section, or below the title of a page, that begins with a line ``*History: ...*`` which
+  names a commit and a date: it is a record of that day, and no claim about today;
+* in a command or a program.
 
-Everything else is a figure that nobody would miss when it drifts. `docs/write_pages.py --check`
-reports it.
+So a figure that drifts is missed by its comment, and a comment by its file. A text has a word and
+few numbers, or any figure would be held. `docs/write_pages.py --check` reports what is not held.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-import io
 from itertools import pairwise
 from pathlib import Path
 import re
-import tokenize
 from typing import TYPE_CHECKING
-
-from two_manifold_ros.ticks.novelty import NOVEL, NOVEL_WARN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,74 +44,120 @@ WHOLE = {
 }
 """Pages that are written or compared line by line, and by what."""
 
-HELD = re.compile(r'<!-- begin of .*?<!-- end of [^>]*-->', re.DOTALL)
+PRINTED = re.compile(r'<!-- begin of .*?<!-- end of [^>]*-->', re.DOTALL)
 HISTORY = re.compile(r'\*History: .*?\b[0-9a-f]{7,40}\b.*?\b20\d\d-\d\d-\d\d\b.*?\*', re.DOTALL)
 HEADING = re.compile(r'^(#+) ', re.MULTILINE)
-FIGURE = re.compile(r'(?<![\w.,/-])-?(\d*\.\d+|\d+(?= ?%))(?!\w*\.?\d)')
-NO_FIGURE = re.compile(
-    # Formulas, code in words, targets of links, references to equations and sections, versions.
-    r'\$[^$]*\$|.*\\tag\{.*|^#+ [\d.]+|`[^`]*`|\]\([^)]*\)'
-    r'|\beqs?\. [\d.,() -]+|\b[Ss]ections? [\d., and]+|\(?\b\d+(\.\d+)+\)'
-    r'|\b(Ubuntu|NumPy|SciPy|numba) [\d.]+|\b3\.1\d\b'
+HOLDERS = re.compile(r'((?:<!-- held by .*?-->\s*)+)', re.DOTALL)
+HOLDER = re.compile(r'<!-- held by (\S+):\s(.*?)-->', re.DOTALL)
+
+UNITS = {
+    '%': (100.0,), 'm': (1.0,), 'cm': (100.0,), 'mm': (1e3,), 'km': (1e-3,), 's': (1.0, 1e-9),
+    'ms': (1e3,), 'us': (1e6,), 'Hz': (1.0,), 'kB': (1e-3,), 'MB': (1e-6,), 'GB': (1e-9,),
+    'laps': (1.0,), 'times': (1.0,),
+}  # fmt: skip
+"""Units of figures, and what a number in a program may be multiplied by to be in them."""
+
+UNIT = '|'.join(UNITS)
+FIGURE = re.compile(
+    rf'(?<![\w.,/-])-?(\d*\.\d+|\d+(?= ?(?:{UNIT})(?!\w)))(?!\w*\.?\d) ?((?:{UNIT})(?!\w))?'
 )
+NO_FIGURE = re.compile(
+    # Commands, formulas, code in words, targets of links, references to equations and sections,
+    # versions.
+    r'^ {4}(?:two-manifold|ros2|\./run) .*|\$[^$\n]*\$|.*\\tag\{.*|^#+ [\d.]+|`[^`\n]*`'
+    r'|\]\([^)\n]*\)|^\| [\d., ]+,|\beqs?\. [\d.,() -]+|\b[Ss]ections? [\d., and]+'
+    r'|\(?\b\d+(?:\.\d+)+\)|\b(?:Ubuntu|Python|NumPy|SciPy|numba) [\d.]+|\b3\.1\d\b',
+    re.MULTILINE,
+)
+ANYTHING = re.compile('.+')
+PROGRAM = re.compile(r'```.*?```', re.DOTALL)
+NUMBER = re.compile(r'(?<![\w.])\d[\d_]*\.?\d*(?:e-?\d+)?|(?<![\w.])\.\d+')
+MOST_NUMBERS = 8
+"""In the text of a comment: more would hold a tenth of all figures with two digits."""
+
+
+def figures(page: str) -> Iterator[tuple[int, int, str, list[float]]]:
+    """Yield begin and end of each figure of a page, its unit, and the numbers that may hold it."""
+    page = _without_history(_blank(PROGRAM, _blank(PRINTED, page)))
+    limits = [(each.start(), '') for each in HEADING.finditer(page)]
+    limits += [(each.start(), each[0]) for each in HOLDERS.finditer(page)]
+    limits = [*sorted(limits), (len(page), '')]
+    for each in FIGURE.finditer(_blank(NO_FIGURE, _blank(HOLDERS, page))):
+        comments = next(text for begin, text in limits if begin > each.start())
+        numbers = [number for _, words in _quoted(comments) for number in _numbers(words)]
+        yield each.start(1), each.end(1), each[2] or '', numbers
 
 
 def unheld(page: str) -> Iterator[str]:
-    """Yield each figure of a page that is not held, with its line."""
-    shown = _numbers(' '.join(HELD.findall(page)))
-    for line in _todays(HELD.sub('', page)).splitlines():
-        for figure in FIGURE.findall(NO_FIGURE.sub('', line)):
-            key = _key(float(figure))
-            if key not in settings() and (line.startswith(('    ', '|')) or key not in shown):
-                yield f'{figure} in {line.strip()!r}'
+    """Yield each figure of a page that is not held, with its line, and each text that is gone."""
+    for path, words in _quoted(page):
+        if ' '.join(words.split()) not in _text(page if path == 'here' else path):
+            yield f'{words!r} is not in {path}'
+        if not re.search('[A-Za-z]{2}', words) or len(_numbers(words)) > MOST_NUMBERS:
+            yield f'{words!r} could hold anything'
+    for begin, end, unit, numbers in figures(page):
+        if not _holds(numbers, page[begin:end], unit):
+            line = page[page.rindex('\n', 0, begin) + 1 :].partition('\n')[0]
+            yield f'{page[begin:end]} in {line.strip()!r}'
 
 
-def _todays(page: str) -> str:
-    """Return a page without the sections that are history."""
+def _quoted(text: str) -> list[tuple[str, str]]:
+    """Return path and words of each text that is quoted in comments."""
+    return [
+        (path, words)
+        for path, quoted in HOLDER.findall(text)
+        for words in re.findall(r'`([^`]+)`', quoted)
+    ]
+
+
+def _numbers(words: str) -> list[float]:
+    return [float(each) for each in NUMBER.findall(words)]
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text with spaces in place of what matches, so that all else stays where it is."""
+    return pattern.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
+
+
+def _holds(numbers: list[float], figure: str, unit: str) -> bool:
+    """Return whether a figure is one of the numbers, rounded as it is and in its unit."""
+    digits = len(figure.partition('.')[2])
+    values = [each * scale for each in numbers for scale in {1.0, *UNITS.get(unit, ())}]
+    if unit == '%':
+        values += [100.0 - 100.0 * each for each in numbers]
+    # A rounding of half a digit is taken either way.
+    return any(abs(value - float(figure)) <= 0.5000001 * 10.0**-digits for value in values)
+
+
+@lru_cache(maxsize=64)
+def _text(place: str) -> str:
+    """Return what may hold figures in a file or on a page, given as a path or as a whole."""
+    path = CHECKOUT / place if '\n' not in place else None
+    text = place if path is None else path.read_text() if path.is_file() else ''
+    if path is None or path.suffix == '.md':
+        parts = [*PRINTED.findall(text), *PROGRAM.findall(text)]
+        text = '\n'.join([*parts, *(text[begin:stop] for begin, stop in _history(text))])
+    return ' '.join(text.split())
+
+
+def _without_history(page: str) -> str:
+    for begin, stop in _history(page):
+        page = page[:begin] + _blank(ANYTHING, page[begin:stop]) + page[stop:]
+    return page
+
+
+def _history(page: str) -> list[tuple[int, int]]:
+    """Return begin and end of each section of a page that is history."""
     ends = [match.start() for match in HEADING.finditer(page)] + [len(page)]
-    kept, level_of_history = [page[: ends[0]]], 99
+    found, level_of_history = [], 99
     for begin, stop in pairwise(ends):
-        section = page[begin:stop]
-        level = len(section) - len(section.lstrip('#'))
+        level = len(page[begin:stop]) - len(page[begin:stop].lstrip('#'))
         if level <= level_of_history:
-            body = section.partition('\n')[2].strip()
+            body = page[begin:stop].partition('\n')[2].strip()
             level_of_history = level if HISTORY.match(body) else 99
-        if level_of_history == 99:
-            kept.append(section)
-    return ''.join(kept)
-
-
-def _key(number: float) -> str:
-    return f'{abs(number):.6g}'
-
-
-def _numbers(text: str) -> set[str]:
-    """Return the numbers of a text, rounded to each number of digits, also as percentages."""
-    numbers = {float(number) for number in re.findall(r'\d*\.\d+|\d+', text)}
-    return {
-        _key(round(scale * number, digits))
-        for number in numbers
-        for digits in range(5)
-        for scale in (1.0, 100.0)
-    }
-
-
-@lru_cache(maxsize=1)
-def settings() -> frozenset[str]:
-    """Return the numbers in the code of package and benchmarks."""
-    # What is computed from constants when a module is imported.
-    found = {_key(round(each, 2)) for each in (NOVEL, NOVEL_WARN)}
-    for folder in ('two_manifold_ros', 'benchmarks'):
-        for path in (CHECKOUT / folder).rglob('*.py'):
-            tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
-            for token in tokens:
-                if token.type == tokenize.NUMBER and re.fullmatch(
-                    r'[\d_.]+(e-?\d+)?', token.string
-                ):
-                    number = float(token.string)
-                    found |= {_key(each) for each in (number, 1.0 - number)}
-                    found |= {_key(100.0 * each) for each in (number, 1.0 - number)}
-    return frozenset(found)
+        if level_of_history < 99:
+            found.append((begin, stop))
+    return found
 
 
 def complaints() -> Iterator[str]:
@@ -119,4 +166,4 @@ def complaints() -> Iterator[str]:
         name = str(path.relative_to(CHECKOUT))
         if name not in WHOLE:
             for each in unheld(path.read_text()):
-                yield f'{name}: no command prints {each}'
+                yield f'{name}: nothing holds {each}'
