@@ -25,8 +25,13 @@ SECOND_NS = 10**9
 
 
 def estimate(stamp_ns: int, x: float, y: float = 0.0, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    positions = np.array([[x, y]])
-    return SimpleNamespace(stamp_ns=stamp_ns, positions=positions, valid=valid, cause=cause)
+    return SimpleNamespace(
+        stamp_ns=stamp_ns,
+        positions=np.array([[x, y]]),
+        covariances=0.25 * np.eye(2)[None],
+        valid=valid,
+        cause=cause,
+    )
 
 
 def settled(
@@ -71,6 +76,21 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     found = score.rmse_m, score.mean_rmse_m, score.published
     assert found == pytest.approx(naive_errors(rows, span), abs=1e-5)
     assert len(score) == min(span + 1, len(rows))
+
+
+@pytest.mark.parametrize(
+    ('cause', 'valid', 'refused'),
+    [('', True, False), ('novelty_warn', True, False), ('diverged', False, False)]
+    + [(cause, False, True) for cause in ('novelty', 'off_route', 'innovation', 'sign_of_z')],
+)
+def test_errors_contradict_a_filter_by_what_it_says_of_them(cause, valid, refused):
+    score = Prequential(100.0)
+    assert score.contradiction == 0.0
+    for second, error in enumerate([0.5, 3.0, 1.0, math.nan]):
+        score.add(estimate(second * SECOND_NS, error, valid=valid, cause=cause))
+    score.settle(3 * SECOND_NS, lambda _: (0.0, 0.0))
+    # The median of 1, 36 and 4, published or not.
+    assert score.contradiction == (math.inf if refused else pytest.approx(4.0))
 
 
 def test_large_errors_count_up_to_a_share_of_the_mean_position():

@@ -96,11 +96,13 @@ def test_positions_end_once_and_another_training_is_worth_a_part_of_a_lap(schedu
     assert schedule.has_grown(LAP_S)
 
 
-def judged(schedule: Schedule, *errors: float) -> None:
-    """Judge parts of a quarter of a lap, each risen from its start."""
+def judged(schedule: Schedule, *errors: float, spread_m: float = 0.1) -> None:
+    """Judge parts of a quarter of a lap, each risen from its start, of a filter that sure."""
     for error_m in errors:
         begin_ns = schedule.newest_ns or 10**18
-        schedule.judge(error_m, begin_ns, driven(schedule, LAP_S / BLOCKS_PER_LAP), LAP_S)
+        contradiction = (error_m / spread_m) ** 2
+        end_ns = driven(schedule, LAP_S / BLOCKS_PER_LAP)
+        schedule.judge(error_m, contradiction, begin_ns, end_ns, LAP_S)
 
 
 def risen(schedule: Schedule) -> int:
@@ -113,7 +115,7 @@ def risen(schedule: Schedule) -> int:
 
 
 def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(schedule):
-    judged(schedule, 5.0, *[0.1] * (USUAL_PARTS - 1), 0.2)
+    judged(schedule, 0.5, *[0.1] * (USUAL_PARTS - 1), 0.2)
     begin_ns = schedule.newest_ns
     judged(schedule, *[1.0] * (USUAL_PARTS - 1))
     end_ns = schedule.newest_ns
@@ -131,6 +133,32 @@ def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(sche
     assert schedule.outliers == []
 
 
+def test_what_contradicts_a_filter_that_was_lost_just_before_is_left_out(schedule):
+    """Errors of a model that did not know the route yet hide no wrong position."""
+    judged(schedule, *[5.0] * BLOCKS_PER_LAP, spread_m=5.0)
+    judged(schedule, *[0.1] * BLOCKS_PER_LAP)
+    begin_ns = schedule.newest_ns
+    judged(schedule, 3.0, math.inf, 3.0)
+    assert schedule.outliers == [(begin_ns, schedule.newest_ns)]
+
+
+def test_a_filter_that_knows_that_it_is_lost_has_something_to_learn(schedule):
+    judged(schedule, *[0.1] * USUAL_PARTS)
+    begin_ns = schedule.newest_ns
+    judged(schedule, *[2.0] * (USUAL_PARTS - 1), spread_m=2.0)
+    assert (schedule.since_ns, schedule.outliers) == (0, [])
+    # But for so long it is a change.
+    judged(schedule, 2.0, spread_m=2.0)
+    assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
+
+
+def test_a_filter_that_is_always_too_sure_contradicts_itself_by_no_more_than_usual(schedule):
+    judged(schedule, *[0.1] * USUAL_PARTS, *[0.14] * BLOCKS_PER_LAP, spread_m=0.01)
+    assert schedule.outliers == []
+    judged(schedule, 0.3, spread_m=0.01)
+    assert len(schedule.outliers) == 1
+
+
 def test_what_is_unlike_once_in_each_lap_is_a_change(schedule):
     """As a stretch that was rebuilt."""
     lap = [1.0, *[0.1] * (BLOCKS_PER_LAP - 1)]
@@ -142,12 +170,13 @@ def test_what_is_unlike_once_in_each_lap_is_a_change(schedule):
     assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
 
 
-def test_a_change_whose_start_is_forgotten_starts_where_errors_rose_last(schedule):
-    judged(schedule, *[0.1] * USUAL_PARTS, *[1.0] * (USUAL_PARTS - 1))
+def test_of_a_change_whose_start_is_forgotten_all_that_is_kept_is_new(schedule):
+    judged(schedule, *[0.1] * USUAL_PARTS)
+    begin_ns = schedule.newest_ns
+    judged(schedule, *[1.0] * (USUAL_PARTS - 1))
     schedule.begin_training(LAP_S, schedule.known_s, (schedule.newest_ns or 0) + 1)
-    last_ns = schedule.newest_ns
     judged(schedule, 1.0)
-    assert (schedule.since_ns, schedule.outliers) == (last_ns, [])
+    assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
 
 
 def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule):

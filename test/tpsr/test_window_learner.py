@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A TPSR of windows beside one that is made of all samples at once, by plain loops."""
 
+import math
+
 from exact_tpsr import learn_by_tensor
 import numpy as np
 import pytest
@@ -28,9 +30,11 @@ def stretch(ticks: int, seed: int) -> np.ndarray:
 STRETCHES = [stretch(120, 0), stretch(2 * WIDTH, 1), stretch(90, 2)]
 
 
-def learned(pieces: int = 1000, most: int = 1000, fold_every: int = 1) -> WindowLearner:
+def learned(
+    pieces: int = 1000, most: int = 1000, fold_every: int = 1, memory: float = math.inf
+) -> WindowLearner:
     """Learn the stretches in pieces of so many ticks, keeping every direction."""
-    settings = LearnerSettings(STATES, WINDOWS.size, RIDGE, fold_every=fold_every)
+    settings = LearnerSettings(STATES, WINDOWS.size, RIDGE, memory, fold_every=fold_every)
     ours = WindowLearner(WINDOWS, OBSERVATIONS, WIDTH, settings, most)
     for seen in STRETCHES:
         ours.end_stretch()
@@ -70,10 +74,11 @@ def test_parameters_are_those_of_all_samples_at_once(pieces, fold_every):
         assert found.update(observation) == pytest.approx(expected.update(observation), abs=1e-8)
 
 
-def test_weights_of_remembered_ticks_make_the_next_state():
+@pytest.mark.parametrize('memory', [math.inf, 60.0])
+def test_weights_of_remembered_ticks_make_the_next_state(memory):
     """The mean of next tests under them is the next state, Boots & Gordon 2011, eq. 2 and 7c."""
     triples, _ = naive_triples()
-    ours = learned()
+    ours = learned(memory=memory)
     tpsr, table = ours.parameters()
     belief = RememberingBelief(tpsr, OBSERVATIONS, table, ours.remembered.features)
     directions = ours.learner.svd.left[:STATES]

@@ -14,7 +14,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.references import Fix, LONGEST_STEP_NS
+from two_manifold_ros.adapting.references import LONGEST_STEP_NS
+from two_manifold_ros.hse_hmm.readout import squared_mahalanobis
 from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest
 """
 
 
+UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged', 'wide', 'restarted'})
+"""Causes for which nothing is published, though the filter finds nothing wrong with its input."""
+
+
 class _Scored(NamedTuple):
     """A judged tick: squared errors of the estimate and of the mean position, metres squared."""
 
@@ -62,6 +67,17 @@ class _Scored(NamedTuple):
     usual: float
     known: bool
     position: tuple[float, float]
+    contradiction: float  # see ``Prequential.contradiction``
+
+
+class _Waiting(NamedTuple):
+    """An estimate that waits for the position: what is published of it, and what it says."""
+
+    stamp_ns: int
+    published: tuple[float, float]
+    position: Floats  # (2,)
+    covariance: Floats  # (2, 2)
+    refused: bool  # whether the filter says that its input is unlike that of training
 
 
 class Prequential:
@@ -77,7 +93,7 @@ class Prequential:
 
     def __init__(self, span_s: float) -> None:
         self.span_s = span_s
-        self._waiting: deque[Fix] = deque(maxlen=4096)
+        self._waiting: deque[_Waiting] = deque(maxlen=4096)
         self._scored: deque[_Scored] = deque()
         self._covered_ns = 0
         self._mean = (0.0, 0.0)
@@ -117,6 +133,18 @@ class Prequential:
         return float(np.sqrt(positions.var(axis=0).sum()))
 
     @property
+    def contradiction(self) -> float:
+        """
+        Median squared Mahalanobis length of the errors, published or not; 0 before the first.
+
+        Infinite where the filter says that its input is unlike that of training. So it is about
+        that of a standard Gaussian where the filter is sure and right, and where it is lost and
+        says so by its covariance; and large where position and sensor contradict each other.
+        """
+        known = [each.contradiction for each in self._scored if each.contradiction >= 0.0]
+        return float(np.median(known)) if known else 0.0
+
+    @property
     def published(self) -> float:
         """Share of ticks with an estimate; NaN before the first."""
         return self._mean_of([each.known for each in self._scored])
@@ -137,7 +165,16 @@ class Prequential:
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1].stamp_ns:
             self._waiting.clear()
-        self._waiting.append(Fix(estimate.stamp_ns, x, y))
+        refused = not known and estimate.cause not in UNRESOLVED
+        self._waiting.append(
+            _Waiting(
+                estimate.stamp_ns,
+                (x, y),
+                estimate.positions[0],
+                estimate.covariances[0],
+                refused,
+            )
+        )
 
     def settle(self, until_ns: int, position_at: PositionAt) -> None:
         """Judge all estimates up to the newest position; None where a position is not known."""
@@ -176,20 +213,25 @@ class Prequential:
     def _mean_of(numbers: list[float]) -> float:
         return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
-    def _score(self, estimate: Fix, position: tuple[float, float]) -> None:
+    def _score(self, estimate: _Waiting, position: tuple[float, float]) -> None:
         usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
         self._known, most = self._known + 1, 20_000
         self._mean = (
             self._mean[0] + (position[0] - self._mean[0]) / self._known,
             self._mean[1] + (position[1] - self._mean[1]) / self._known,
         )
-        known, stamp_ns, scored = math.isfinite(estimate.x), estimate.stamp_ns, self._scored
-        error = math.dist(estimate[1:], position) ** 2 if known else usual
+        published = estimate.published
+        known, stamp_ns, scored = math.isfinite(published[0]), estimate.stamp_ns, self._scored
+        error = math.dist(published, position) ** 2 if known else usual
+        contradiction = math.inf
+        if not estimate.refused:
+            away = estimate.position - position
+            contradiction = float(squared_mahalanobis(away[None], estimate.covariance[None])[0])
         if scored and stamp_ns < scored[-1].stamp_ns:
             self.restart()
         if scored:
             self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
-        scored.append(_Scored(stamp_ns, error, usual, known, position))
+        scored.append(_Scored(stamp_ns, error, usual, known, position, contradiction))
         while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
             oldest_ns = scored.popleft().stamp_ns
             self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)

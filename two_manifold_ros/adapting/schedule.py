@@ -8,7 +8,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +46,8 @@ Where it was 1.3 the slot car took 4.4 % of a core.
 
 RISE = 1.5
 """
-Error of a part over the largest usual one from which on it is unlike those before.
+Error of a part over the largest usual one, in metres or in standard deviations, from which on it
+is unlike those before.
 
 The largest, because a filter errs more in some parts of each lap.
 """
@@ -64,8 +68,9 @@ class Schedule:
 
     The length of the drive is the time with positions. A training is due when the drive has grown
     by a share, and once more when positions end. Where errors have risen for two laps, a new drive
-    starts: what has changed is learned as soon as a new route would be. What is unlike the laps
-    before for less, because a sensor was stuck or positions were wrong, is not learned.
+    starts: what has changed is learned as soon as a new route would be. What contradicts the
+    filter for less, because a sensor was stuck or positions were wrong, is not learned. Where the
+    filter itself knows that it is lost, it has something to learn.
     """
 
     known_s: float = 0.0  # seconds with positions
@@ -78,11 +83,14 @@ class Schedule:
     # Seconds with positions at which laps started to count, and at the newest training.
     _since_s: float = 0.0
     _last_s: float = 0.0
-    _parts: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL_PARTS))
-    # Parts since the last outlier started, 0 if it is over, and those that were usual again.
-    # It is over after a lap of them: a stretch that was rebuilt is unlike once in each lap.
+    # Errors of the newest usual parts, and how much they contradicted the filter.
+    _parts: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=USUAL_PARTS))
+    # Parts since the first unlike one, 0 if that is over, those that were usual again, and the
+    # stamp at which it started. It is over after a lap of usual ones: a stretch that was rebuilt
+    # is unlike once in each lap.
     _unlike: int = 0
     _usual: int = 0
+    _began_ns: int = 0
 
     @property
     def is_due(self) -> bool:
@@ -137,32 +145,49 @@ class Schedule:
         if since_ns == self.since_ns:
             self.epoch_ns = epoch_ns
 
-    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> None:
-        """Take the error of a part until ``end_ns``, and since when it was higher than before."""
-        is_usual = len(self._parts) < USUAL_PARTS or error_m <= RISE * max(self._parts)
+    def judge(
+        self, error_m: float, contradiction: float, rise_ns: int, end_ns: int, lap_s: float
+    ) -> None:
+        """
+        Take how a part until ``end_ns`` went, and since when its errors were higher than before.
+
+        See `Prequential`: an error of a filter that says that it is lost does not contradict it.
+        """
+        rises = contradicts = False
+        if len(self._parts) == USUAL_PARTS:
+            error_before, before = np.max(self._parts, axis=0).tolist()
+            rises = error_m > RISE * error_before
+            # Of standard deviations the square.
+            contradicts = contradiction > max(CHI_SQUARE[-1], RISE**2 * before)
+        is_usual = not (rises or contradicts)
         if is_usual:
-            self._parts.append(error_m)
-        if not self._unlike:
-            if not is_usual:
-                self.outliers.append((rise_ns, end_ns))
-                self._unlike, self._usual = 1, 0
-            return
-        self._unlike += 1
-        self._usual = self._usual + 1 if is_usual else 0
-        if self._usual == BLOCKS_PER_LAP:
-            self._unlike = 0
+            self._parts.append((error_m, contradiction))
+        if self._unlike:
+            self._unlike += 1
+            self._usual = self._usual + 1 if is_usual else 0
+            if self._usual == BLOCKS_PER_LAP:
+                self._unlike = 0
+        elif not is_usual:
+            self._unlike, self._usual, self._began_ns = 1, 0, rise_ns
         if is_usual:
             return
-        # The memory may have forgotten where it started.
-        begin_ns, _ = self.outliers.pop() if self.outliers else (rise_ns, end_ns)
-        if self._unlike < USUAL_PARTS:
+        changed = self._unlike >= USUAL_PARTS
+        if contradicts or changed:
+            begin_ns = rise_ns
+            if self.outliers and self.outliers[-1][1] > self._began_ns:
+                begin_ns, _ = self.outliers.pop()
             self.outliers.append((begin_ns, end_ns))
-            return
-        # Something has changed, and what is usual now is not known yet.
+        if changed:
+            self._start_anew(end_ns, lap_s)
+
+    def _start_anew(self, end_ns: int, lap_s: float) -> None:
+        """Learn what came since the first unlike part alone: something has changed."""
+        self.outliers.pop()
+        # What is usual now is not known yet.
         self._parts.clear()
         self._unlike = 0
-        self.since_ns, self.epoch_ns = begin_ns, 0
-        self._since_s = self.known_s - max(end_ns - begin_ns, 0) * 1e-9
+        self.since_ns, self.epoch_ns = self._began_ns, 0
+        self._since_s = self.known_s - max(end_ns - self._began_ns, 0) * 1e-9
         self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
 
     def interrupt(self) -> None:
@@ -189,9 +214,10 @@ class Schedule:
         schedule.known_s, schedule.due_s = float(numbers['known_s']), float(numbers['due_s'])
         schedule._last_s, schedule._since_s = float(numbers['last_s']), float(numbers['since_s'])
         schedule.since_ns, schedule.epoch_ns = int(numbers['since_ns']), int(numbers['epoch_ns'])
-        schedule._parts.extend(float(each) for each in numbers['parts'])
+        schedule._parts.extend((float(error), float(other)) for error, other in numbers['parts'])
         schedule.outliers = [(int(begin), int(end)) for begin, end in numbers['outliers']]
         schedule._unlike, schedule._usual = int(numbers['unlike']), int(numbers['usual'])
+        schedule._began_ns = int(numbers['began_ns'])
         return schedule
 
 

@@ -315,8 +315,10 @@ class StreamLearner:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
+        contradiction = self._part.contradiction
         self._part.forget()
-        self.schedule.judge(error_m, rise_ns, self.reference.newest_ns, self.lap_s)
+        end_ns = self.reference.newest_ns
+        self.schedule.judge(error_m, contradiction, rise_ns, end_ns, self.lap_s)
         if self._learned is not None:
             self._go_on(self._learned)
 

@@ -288,17 +288,17 @@ class SharpenedReadout:
         self._means, self._covariances = second_moments(targets)
         self._floors = floors(targets)
         self._rows = moment_rows(targets, self._means)
-        self._chosen = np.zeros(len(targets), dtype=np.int64)
-        self._shares = np.zeros(len(targets))
-        self._sums = np.zeros(self._rows.shape[1])
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Read all targets of (n,) weights on the training ticks at the last observation."""
-        count = sharpen(weights, self._chosen, self._shares)
-        sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
+        # Filters of several threads may share a read-out.
+        chosen, shares = np.empty(len(weights), dtype=np.int64), np.empty(len(weights))
+        sums = np.empty(self._rows.shape[1])
+        count = sharpen(weights, chosen, shares)
+        sum_rows(chosen[:count], shares[:count], self._rows, sums)
         means, covariances = self._means.copy(), self._covariances.copy()
         least = self._floors + self.added
-        fill_moments(self._sums, least, self.factors, means, covariances)
+        fill_moments(sums, least, self.factors, means, covariances)
         return means, covariances
 
     def calibrated(self, calibration: Calibration) -> SharpenedReadout:

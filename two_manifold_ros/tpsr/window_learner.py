@@ -155,11 +155,14 @@ class WindowLearner:
         """
         Return the parameters as of now, and the table (n, k) of weights of remembered ticks.
 
-        The product of the table and a state is the weight of each tick.
+        The product of the table and a state is the weight of each tick, which the moments forget
+        as they do the tick itself.
         """
         tpsr = self.learner.parameters()
         values = self.learner.svd.values[: tpsr.states]
-        return tpsr, self.remembered.histories[:, : tpsr.states] / values
+        histories = self.remembered.histories[:, : tpsr.states]
+        ages = np.arange(len(histories))[::-1, None]
+        return tpsr, np.exp(-ages / self.learner.settings.memory) * histories / values
 
 
 def stretches_of(numbers: Ints) -> list[tuple[int, int]]:
