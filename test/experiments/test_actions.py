@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance weights make a TPSR predict what is observed if actions are done, as Bayes does."""
 
+from dataclasses import replace
 import itertools
 
 import numpy as np
@@ -133,6 +134,18 @@ def test_a_drive_has_the_actions_and_chances_of_its_driver(timid):
     again = drive('timid', 5, 20, SMALL)
     np.testing.assert_array_equal(again.actions, timid.actions[:20])
     assert Driver.hold_s == 1.0
+
+
+def test_no_two_cars_have_features_in_common(timid):
+    first, second, third = (
+        Features(timid, replace(SMALL, seed=seed), actions=True).triples(timid, weighted=False)
+        for seed in (0, 1, 0)
+    )
+    for name in ('tests', 'histories'):
+        one, other = getattr(first, name), getattr(second, name)
+        # The last feature is the constant.
+        assert not np.isclose(one[:, :-1], other[:, :-1]).all(axis=0).any()
+        np.testing.assert_array_equal(one, getattr(third, name))
 
 
 def test_samples_hold_what_came_before_and_after_an_action(timid):
