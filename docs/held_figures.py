@@ -11,15 +11,16 @@ if it stands
   writes or compares it;
 * before a comment ``<!-- held by PATH: `some text` -->``, and after the heading or the comment
   before that. The text has to be in the file, and the figure has to be a number in the text,
-  rounded to the digits of the figure, in its unit. ``PATH`` is a program, or a page, of which
-  output between such lines, programs and history count; ``here`` is the page itself. Comments
-  that follow each other count together;
+  rounded to the digits of the figure, in its unit. ``PATH`` is a program, or a page, of
+  which output between such lines, programs and history count; ``here`` is the page itself.
+  Comments that follow each other count together;
 * in a section, or below the title of a page, that begins with a line ``*History: ...*`` which
   names a commit and a date: it is a record of that day, and no claim about today;
 * in a command or a program.
 
-So a figure that drifts is missed by its comment, and a comment by its file. A text has a word and
-few numbers, or any figure would be held. `docs/write_pages.py --check` reports what is not held.
+So a figure that changes does not fit its comment, and a comment whose file changes is not found
+there. A text has a word and few numbers, or any figure would be held. `docs/write_pages.py --check`
+reports what is not held.
 """
 
 from __future__ import annotations
@@ -91,13 +92,13 @@ def figures(page: str) -> Iterator[tuple[int, int, str, list[float]]]:
 def unheld(page: str) -> Iterator[str]:
     """Yield each figure of a page that is not held, with its line, and each text that is gone."""
     for path, words in _quoted(page):
-        if ' '.join(words.split()) not in _text(page if path == 'here' else path):
+        if not _is_in(_text(page if path == 'here' else path), words):
             yield f'{words!r} is not in {path}'
         if not re.search('[A-Za-z]{2}', words) or len(_numbers(words)) > MOST_NUMBERS:
             yield f'{words!r} could hold anything'
     for begin, end, unit, numbers in figures(page):
         if not _holds(numbers, page[begin:end], unit):
-            line = page[page.rindex('\n', 0, begin) + 1 :].partition('\n')[0]
+            line = page[page.rfind('\n', 0, begin) + 1 :].partition('\n')[0]
             yield f'{page[begin:end]} in {line.strip()!r}'
 
 
@@ -117,6 +118,12 @@ def _numbers(words: str) -> list[float]:
 def _blank(pattern: re.Pattern[str], text: str) -> str:
     """Return a text with spaces in place of what matches, so that all else stays where it is."""
     return pattern.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
+
+
+def _is_in(text: str, words: str) -> bool:
+    """Return whether words are in a text, of which no number goes on before or behind them."""
+    whole = rf'(?<!\d)(?<!\d\.){re.escape(" ".join(words.split()))}(?![\d_]|\.\d)'
+    return re.search(whole, text) is not None
 
 
 def _holds(numbers: list[float], figure: str, unit: str) -> bool:

@@ -73,6 +73,7 @@ def test_a_page_of_history_makes_no_claims():
     ('words', 'why'),
     [
         ('`RMSE 0.7392`', 'is not in here'),
+        ('`RMSE 0.739`', 'is not in here'),
         ('`0.7391`', 'could hold anything'),
         ('`RMSE 0.7391 seen 12.0 s`', ''),
     ],
