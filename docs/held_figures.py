@@ -19,8 +19,8 @@ if it stands
 * in a command or a program.
 
 So a figure that changes does not fit its comment, and a comment whose file changes is not found
-there. A text has a word and few numbers, or any figure would be held. `docs/write_pages.py --check`
-reports what is not held.
+there. A text has a word and few numbers, or any figure would be held.
+`docs/write_pages.py --check` reports what is not held.
 """
 
 from __future__ import annotations
