@@ -43,7 +43,10 @@ WHOLE = {
     'docs/position_faults.md': './run faults',
     'README.md': 'docs/write_pages.py and benchmarks/check_release.py',
 }
-"""Pages that are written or compared line by line, and by what."""
+"""
+Pages that are written or compared line by line, and by what; of README.md accuracy, cost, sizes and
+what commands print, not the descriptions of vehicles.
+"""
 
 PRINTED = re.compile(r'<!-- begin of .*?<!-- end of [^>]*-->', re.DOTALL)
 HISTORY = re.compile(r'\*History: .*?\b[0-9a-f]{7,40}\b.*?\b20\d\d-\d\d-\d\d\b.*?\*', re.DOTALL)
