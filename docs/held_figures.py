@@ -44,8 +44,9 @@ WHOLE = {
     'README.md': 'docs/write_pages.py and benchmarks/check_release.py',
 }
 """
-Pages that are written or compared line by line, and by what; of README.md accuracy, cost, sizes and
-what commands print, not the descriptions of vehicles.
+Pages that are written or compared line by line, and by what.
+
+Of README.md that is accuracy, cost, sizes and what commands print, not descriptions of vehicles.
 """
 
 PRINTED = re.compile(r'<!-- begin of .*?<!-- end of [^>]*-->', re.DOTALL)
