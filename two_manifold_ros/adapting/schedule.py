@@ -178,9 +178,9 @@ class Schedule:
                 begin_ns, _ = self.outliers.pop()
             self.outliers.append((begin_ns, end_ns))
         if changed:
-            self._start_anew(end_ns, lap_s)
+            self._begin_again(end_ns, lap_s)
 
-    def _start_anew(self, end_ns: int, lap_s: float) -> None:
+    def _begin_again(self, end_ns: int, lap_s: float) -> None:
         """Learn what came since the first unlike part alone: something has changed."""
         self.outliers.pop()
         # What is usual now is not known yet.
