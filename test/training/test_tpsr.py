@@ -45,6 +45,34 @@ def test_what_goes_on_learning_errs_less_and_ends_where_the_drive_does(laps):
     assert errors_m(learned.model, rest) < 0.8 * errors_m(first, rest)
 
 
+def with_columns(recording, change):
+    """Return a recording with changed samples, whose channels beyond those of an IMU are named."""
+    samples = change(recording.imu.samples.copy())
+    names = (*recording.imu.names, 'command.data')[: samples.shape[1]]
+    return replace(recording, imu=replace(recording.imu, samples=samples, names=names))
+
+
+@pytest.mark.parametrize('commands', [False, True])
+@pytest.mark.parametrize('until', [0, 300, None])
+def test_it_goes_on_learning_whatever_a_channel_that_is_left_out_holds(laps, commands, until):
+    """An axis of NaN, for all of the drive, or until it is measured, or from then on."""
+
+    def change(samples: np.ndarray) -> np.ndarray:
+        samples[:, 3] = 5.0
+        samples[:until, 3] = np.nan
+        own = np.sin(0.3 * np.arange(len(samples)))[:, None]
+        return np.hstack([samples, own]) if commands else samples
+
+    drive = with_columns(laps.between(None, 60.0), change)
+    first = drive.between(None, 25.0)
+    first.imu.samples[:, 3] = np.nan
+    _, learned = learn_model([first], SETTINGS)
+    count = len(learned.route.learner.remembered.numbers)
+    learned.go_on(drive)
+    # 35 s of ticks at 10 Hz, less those that wait for their windows.
+    assert len(learned.route.learner.remembered.numbers) > count + 300
+
+
 def test_it_is_learned_in_parts_as_at_once(laps):
     """The parts of a drive make the same parameters, however long they are."""
     found = []

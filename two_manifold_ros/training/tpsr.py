@@ -25,7 +25,7 @@ from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
-from two_manifold_ros.ticks.segments import cut_segments, largest_believable
+from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
@@ -236,8 +236,6 @@ class LearnedTpsr:
         As of now.
     route
         What it was learned by.
-    largest : (c,)
-        See ``largest_believable``.
     ended_ns
         Stamp of the last tick that was learned.
 
@@ -245,7 +243,6 @@ class LearnedTpsr:
 
     model: TpsrModel
     route: RouteTpsr
-    largest: Floats
     ended_ns: int
 
     def go_on(self, recording: Recording) -> Move:
@@ -255,18 +252,18 @@ class LearnedTpsr:
         Its model is another one afterwards, with the parameters of now.
         """
         model, route = self.model, self.route
-        imu = recording.imu
-        newer = replace(recording, imu=imu.select(imu.stamps > self.ended_ns))
+        channels, imu = model.channels, recording.imu.select(recording.imu.stamps > self.ended_ns)
+        newer = replace(recording, imu=replace(imu, samples=channels.without_dead(imu.samples)))
         whole = Move.none(len(route.learner.learner.svd.values))
         segments: list[Segment] = []
         if len(newer.imu.stamps):
-            segments, _ = cut_segments(newer, model.period_ns, model.max_gap_ns, self.largest)
+            segments, _ = cut_segments(newer, model.period_ns, model.max_gap_ns, channels.largest)
         if not segments:
             return whole
         for segment in segments:
             if segment.stamps[0] - model.period_ns - self.ended_ns > model.max_gap_ns:
                 route.learner.end_stretch()
-            seen = model.channels.standardise(segment.values)
+            seen = channels.standardise(segment.values)
             kept = np.ones(len(seen), dtype=np.bool_)
             if model.rest is not None:
                 kept = ~(spreads_along(seen, model.rest.ticks) < model.rest.limit)
@@ -333,8 +330,7 @@ def train_tpsr(
         readout=readout,
         rest=dataset.rest,
     )
-    largest = largest_believable([each.imu.samples for each in recordings])
-    return LearnedTpsr(model, route, largest, int(dataset.segments[-1].stamps[-1]))
+    return LearnedTpsr(model, route, int(dataset.segments[-1].stamps[-1]))
 
 
 class TpsrFold:
