@@ -86,6 +86,14 @@ def test_it_is_learned_in_parts_as_at_once(laps):
     assert found[0] == pytest.approx(found[1], rel=0.3)
 
 
+def test_it_goes_on_with_a_drive_of_an_earlier_clock_that_was_too_short_to_train_on(laps):
+    _, learned = learn_model([laps.between(40.0, 80.0), laps.between(None, 3.0)], SETTINGS)
+    count = len(learned.route.learner.remembered.numbers)
+    learned.go_on(laps.between(None, 20.0))
+    # The whole drive, less two windows of 2 s.
+    assert len(learned.route.learner.remembered.numbers) == pytest.approx(count + 160, abs=3)
+
+
 def test_a_filter_goes_on_with_newer_parameters(laps):
     """Its next estimates are about those of a filter that had them all along."""
     _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -262,12 +263,18 @@ class StreamMemory:
         """
         Return copies of all drives from a stamp on that have reference positions, oldest first.
 
-        The head gives topics, frames and origin.
+        A stamp says nothing of drives from before the clock was last set back: with one they are
+        left out. The head gives topics, frames and origin.
         """
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found = []
-        for drive in self._drives:
+        drives = list(self._drives)
+        if since_ns > -math.inf:
+            steps = enumerate(itertools.pairwise(drives), 1)
+            began = [index for index, (old, new) in steps if new.stamps[0] <= old.newest]
+            drives = drives[began[-1] :] if began else drives
+        for drive in drives:
             stamps, samples, fixes, places = drive.arrays(self._width, since_ns)
             if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)

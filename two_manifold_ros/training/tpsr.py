@@ -245,6 +245,11 @@ class LearnedTpsr:
     route: RouteTpsr
     ended_ns: int
 
+    def restart_at(self, stamp_ns: int) -> None:
+        """Go on with the stretch that begins at a stamp, because the clock was set back."""
+        self.route.learner.end_stretch()
+        self.ended_ns = stamp_ns - 1
+
     def go_on(self, recording: Recording) -> Move:
         """
         Learn what comes after the last tick, with its positions; return the move of the bases.
@@ -330,7 +335,12 @@ def train_tpsr(
         readout=readout,
         rest=dataset.rest,
     )
-    return LearnedTpsr(model, route, int(dataset.segments[-1].stamps[-1]))
+    learned = LearnedTpsr(model, route, int(dataset.segments[-1].stamps[-1]))
+    newest = recordings[-1].imu
+    if learned.ended_ns > newest.stamps.max():
+        # The clock was set back, and the newest drive is too short to be trained on.
+        learned.restart_at(newest.first_stamp)
+    return learned
 
 
 class TpsrFold:
