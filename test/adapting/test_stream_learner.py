@@ -461,6 +461,12 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert isinstance(found[-1], TpsrModel)
     changes = np.count_nonzero([new is not old for old, new in itertools.pairwise(found)])
     trained = models[-1] - models[0]
+    # What it has learned from grows with each of them: 50 s of driving in the end.
+    spans = [each.summary['seconds'] for each in found]
+    assert all(new > old for old, new in itertools.pairwise(dict.fromkeys(spans)))
+    assert learner.news == (models[-1], spans[-1])
+    assert len(set(spans)) > trained + 10
+    assert 40.0 < spans[-1] < 50.0
     # Laps of 9 s are learned in quarters.
     assert changes > trained + 10
     # Without references nothing is learned.

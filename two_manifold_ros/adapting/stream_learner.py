@@ -154,7 +154,7 @@ class StreamLearner:
 
     @property
     def news(self) -> tuple[int, float]:
-        """Number of models learned, and seconds that the newest one was learned from."""
+        """Number of trainings whose model ran, and seconds that it was learned from by now."""
         return self.models, float(self.filter.running.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:

@@ -324,6 +324,10 @@ def _describe(learner: StreamLearner) -> str:
     if learner.models:
         seconds = learner.news[1]
         learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving)'
+        if not len(score):
+            compared = learner.running.summary['validation']['compared']
+            error_m = min(each['score_m'] for each in compared)
+            learned += f', which erred by {error_m:.2g} m on parts that were left out of it'
     else:
         learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
         learned += learner.refused

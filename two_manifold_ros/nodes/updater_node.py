@@ -111,6 +111,7 @@ class UpdaterNode(GuardedNode):
         )
         # What was learned before the start is no news.
         self._news: object = self._session.learner.news
+        self._trainings = self._session.learner.models
         self._shared: dict[str, tuple[str, ...]] = {}
         self.serve(Trigger, 'save', self._on_save)
         self.serve(Trigger, 'reset', self._on_reset)
@@ -205,9 +206,13 @@ class UpdaterNode(GuardedNode):
         if running is not self._followed:
             self._followed = running
             self._estimates.scene = replace(self._estimates.scene, model=running)
-            if learner.model() is running:
+        # Between trainings a TPSR becomes another one with every quarter of a lap.
+        if learner.models != self._trainings:
+            self._trainings = learner.models
+            if learner.models:
                 learned = learning_values(learner)['learning']
-                self.get_logger().info(f'A newer model runs: {learned}')
+                line = f'Training {learner.models} is over and its model runs: {learned}'
+                self.get_logger().info(line)
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._publish_learning()
@@ -437,7 +442,7 @@ class Promoter:
     def _look(self, node: GuardedNode, session: UpdaterSession) -> None:
         """Advance the promotion, and log its events."""
         try:
-            self._promotion.look(monotonic(), session.learner.model())
+            self._promotion.look(monotonic(), session.learner.model(), session.learner.models)
         finally:
             for notice in self._promotion.drain_notices():
                 if notice.is_warning:

@@ -276,8 +276,11 @@ class LearnedTpsr:
             self.ended_ns = int(segment.stamps[-1])
         belief, readout = route.belief(), route.readout()
         calibration = Calibration(model.readout.added, model.readout.factors)
+        ticks = sum(map(len, segments))
+        seconds = round(model.summary['seconds'] + ticks / model.rate_hz, 3)
         self.model = replace(
             model,
+            summary={**model.summary, 'seconds': seconds},
             tpsr=belief.tpsr,
             weights=belief.table,
             features=belief.features,
