@@ -3,6 +3,7 @@
 """A TPSR of a route: trained at once, and going on with what is driven later."""
 
 from dataclasses import replace
+import pickle
 
 import numpy as np
 import pytest
@@ -92,6 +93,32 @@ def test_it_goes_on_with_a_drive_of_an_earlier_clock_that_was_too_short_to_train
     learned.go_on(laps.between(None, 20.0))
     # The whole drive, less two windows of 2 s.
     assert len(learned.route.learner.remembered.numbers) == pytest.approx(count + 160, abs=3)
+
+
+def test_stretches_too_short_to_be_remembered_take_no_memory(laps):
+    _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)
+    route = learned.route
+    before = route.readout()
+    drawn = np.random.default_rng(0)
+    sizes = []
+    for _ in range(200):
+        route.learner.end_stretch()
+        # Just short of two windows, in parts.
+        for count in (SETTINGS.window, SETTINGS.window - 1):
+            places = drawn.standard_normal((count, 2))
+            route.learn(drawn.standard_normal((count, learned.model.live)), places)
+        sizes.append(len(pickle.dumps(route)))
+    # As many as are followed for calibration are kept, and no more.
+    assert sizes[-1] == pytest.approx(sizes[50], rel=1e-3)
+    # What is remembered is where it was, ...
+    np.testing.assert_array_equal(route.readout().targets, before.targets)
+    # ... and what comes after it is remembered as well.
+    route.learner.end_stretch()
+    places = np.tile(np.arange(100.0)[:, None], 2)
+    for part in np.split(places, 10):
+        route.learn(drawn.standard_normal((10, learned.model.live)), part)
+    found = route.readout().targets[len(before.targets) :, 0]
+    np.testing.assert_array_equal(found, places[SETTINGS.window : -SETTINGS.window])
 
 
 def test_a_filter_goes_on_with_newer_parameters(laps):

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 STATES, SPARE = 110, 30
 """
@@ -149,14 +149,27 @@ class RouteTpsr:
 
     def learn(self, seen: Floats, track: Floats) -> Move:
         """Go on with observations (T, d) at positions (T, 2), NaN where unknown."""
-        numbers = self.learner.begin + np.arange(len(seen))
+        self._numbers = np.append(self._numbers, self.learner.begin + np.arange(len(seen)))
+        self._seen = np.concatenate([self._seen, seen])
+        self._track = np.concatenate([self._track, track])
         move = self.learner.learn(seen)
-        oldest = self.learner.remembered.numbers[:1]
-        kept = self._numbers >= (oldest[0] if len(oldest) else 0)
-        self._numbers = np.concatenate([self._numbers[kept], numbers])
-        self._seen = np.concatenate([self._seen[kept], seen])
-        self._track = np.concatenate([self._track[kept], track])
+        kept = self._still_needed()
+        self._numbers, self._seen = self._numbers[kept], self._seen[kept]
+        self._track = self._track[kept]
         return move
+
+    def _still_needed(self) -> Bools:
+        """
+        Return which ticks positions are read by, and the newest, which are followed.
+
+        Of a stretch shorter than two windows none is ever remembered.
+        """
+        remembered, numbers = self.learner.remembered.numbers, self._numbers
+        stretch = np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 1)
+        needed = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
+        # Of the newest stretch more may be remembered once two windows are whole.
+        needed[-max(FOLLOWED, 2 * self.learner.width) :] = True
+        return needed & (numbers >= (remembered[0] if len(remembered) else 0))
 
     def learn_all(self, segments: Sequence[Floats], tracks: Sequence[Floats]) -> None:
         """Learn observations (T, d) and positions (T, 2) of segments."""
