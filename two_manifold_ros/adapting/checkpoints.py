@@ -172,6 +172,8 @@ class Checkpoints:
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
+        if fields := head.channels.command_fields:
+            self._identity['commands'] = ', '.join(fields)
         name, keep = name_of_files(chosen), chosen.checkpoints_kept
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
         self._every_s, self._clock = chosen.checkpoint_s, clock
