@@ -67,7 +67,7 @@ def says_each_training_once(log: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ('learner', 'commands'), [('map', ''), ('tpsr', ''), ('tpsr', '/pedal:data')]
+    ('learner', 'commands'), [('map', ''), ('tpsr', ''), ('tpsr', '/pedal')]
 )
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     talk, start, tmp_path, learner, commands

@@ -123,9 +123,9 @@ class UpdaterNode(GuardedNode):
         )
         self._commands: LiveCommands | None = None
         if chosen.command_topic:
-            commands = CommandTopic.parse(chosen.command_topic)
-            name = commands.name or chosen.command_topic
-            self._commands = LiveCommands(self, self._session, commands.fields, name)
+            commands = CommandTopic.parse(self._session.head.summary['command_topic'])
+            self._commands = LiveCommands(self, self._session, commands)
+        self._complaints: dict[str, str] = {}
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
         self._state: object = None
@@ -157,7 +157,7 @@ class UpdaterNode(GuardedNode):
         decode: Decode = decode_imu_cdr
         if chosen.input == 'image':
             decode = image_decoder(chosen.image_width, chosen.image_height)
-        head = stream_head(chosen, self._input.name)
+        head = stream_head(chosen, self._input.name, self.resolve_topic_name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
 
@@ -266,7 +266,8 @@ class UpdaterNode(GuardedNode):
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
             )
         if self._commands is not None:
-            events |= self._commands.complaints
+            self._complaints = self._commands.complaints
+            events |= self._complaints
         if self._reference.problem:
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:
@@ -279,7 +280,7 @@ class UpdaterNode(GuardedNode):
         session, checkpointing = self._session, self._checkpointing
         timeout_s = self._chosen.input_timeout_s
         health = Health(
-            self._status.input_health(timeout_s, counts, session.arrivals),
+            self._status.input_health(timeout_s, counts, session.arrivals, self._complaints),
             shared_outputs=self._shared,
             counts=counts,
             durations=session.durations.microseconds(),
