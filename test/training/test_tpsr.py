@@ -167,13 +167,15 @@ def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
     short = laps.between(None, 40.0)
     usual, same, other, few = (
         train_model([short], replace(SETTINGS, **changes))
-        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 20})
+        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 59})
     )
     np.testing.assert_array_equal(usual.tpsr.operators, same.tpsr.operators)
     assert usual.frequencies.shape == other.frequencies.shape
     assert not np.allclose(usual.frequencies, other.frequencies)
-    # Twenty features and the constant.
-    assert few.states <= 21 < usual.states
+    assert few.states == usual.states == 30
+    # With one less there is no direction beside those that are kept.
+    with pytest.raises(InputError, match='58 features are too few'):
+        train_model([short], replace(SETTINGS, features=58))
 
 
 def test_too_few_ticks_are_refused(laps):

@@ -124,6 +124,15 @@ class RouteTpsr:
     ) -> None:
         width, channels = training.pasts.width, seen.shape[1]
         chosen = usual_numbers(settings)
+        # And the constant: as many directions as are kept. With fewer the singular values of the
+        # last states are those of noise, and on slot cars the filter is soon lost for good.
+        least = chosen['states'] + SPARE - 1
+        if settings.features < least:
+            msg = (
+                f'{settings.features} features are too few for the {chosen["states"]} states of a '
+                f'TPSR; ask for {least} features or more, or for fewer states'
+            )
+            raise InputError(msg)
         windows = fourier_features(
             width * channels,
             settings.features,
