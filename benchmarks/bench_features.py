@@ -25,7 +25,7 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-FEATURES, SEEDS = (100, 250, 1_000, 4_000), (0, 1, 2)
+FEATURES, SEEDS = (150, 250, 1_000, 4_000), (0, 1, 2)
 HORIZONS = {0: 'now', 50: '50 ahead'}
 
 

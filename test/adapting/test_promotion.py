@@ -176,7 +176,9 @@ class Bench:
         self.files = NumberedFiles(folder, 'robot.model', 'model', 3)
         self.files.lock()
         self.snapshot = snapshot
+        # Each second there is a model of a newer training, or one that was learned on since.
         self.is_the_same = False
+        self.training = 1
         self.learned: list[Model | None] = []
         self.candidates: set[int] = set()
         self.notices: list[Notice] = []
@@ -188,10 +190,11 @@ class Bench:
         if heard:
             self.promotion.hear(self.far.published(), self.now_s)
         learned = self.snapshot
-        if learned is not None and not self.is_the_same:
+        if learned is not None:
             learned = replace(learned)
+            self.training += not self.is_the_same
         try:
-            self.promotion.look(self.now_s, learned)
+            self.promotion.look(self.now_s, learned, self.training)
         finally:
             self.notices += self.promotion.drain_notices()
         self.promotion.wait()

@@ -461,6 +461,12 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert isinstance(found[-1], TpsrModel)
     changes = np.count_nonzero([new is not old for old, new in itertools.pairwise(found)])
     trained = models[-1] - models[0]
+    # What it has learned from grows with each of them: 50 s of driving in the end.
+    spans = [each.summary['seconds'] for each in found]
+    assert all(new > old for old, new in itertools.pairwise(dict.fromkeys(spans)))
+    assert learner.news == (models[-1], spans[-1])
+    assert len(set(spans)) > trained + 10
+    assert 40.0 < spans[-1] < 50.0
     # Laps of 9 s are learned in quarters.
     assert changes > trained + 10
     # Without references nothing is learned.
@@ -483,6 +489,34 @@ def test_a_tpsr_does_not_go_on_with_what_no_training_learns():
     # A quarter of a lap later what came before is learned, then nothing until it is over.
     assert found[3] is found[7]
     assert found[11] is not found[7]
+
+
+@pytest.mark.parametrize('in_training', [False, True])
+def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
+    """Also if it was in training then; and no tick of the old clock is learned again."""
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    learner = StreamLearner(HEAD, settings, at_once=True)
+    index = 0
+    while index < 700 or learner.has_candidate != in_training:
+        feed(learner, index, index + 1)
+        index += 1
+    # The candidate that was trained takes over later.
+    back_ns = int(run().stamps_ns[0] - run().stamps_ns[index])
+    begin, models, old = index, learner.models, learner.running
+    while learner.has_candidate or index < begin + 20:
+        feed(learner, index, index + 1, later_ns=back_ns)
+        index += 1
+    assert learner.models == models + in_training
+    first = learner.running if in_training else old
+    learner.schedule.due_s = np.inf
+    feed(learner, index, begin + 400, later_ns=back_ns)
+    assert learner.models == models + in_training
+    assert isinstance(first, TpsrModel)
+    assert isinstance(learner.running, TpsrModel)
+    # Ticks that it remembers: of 20 s, less two windows and at most a quarter of a lap.
+    more = len(learner.running.weights) - len(first.weights)
+    ticks = 20.0 * first.rate_hz
+    assert 0.4 * ticks < more < ticks
 
 
 def test_positions_of_another_clock_are_counted_and_not_learned():

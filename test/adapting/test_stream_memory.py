@@ -62,6 +62,19 @@ def test_it_gives_back_what_came_since_a_stamp(since_ns):
         assert part.positions.positions.tolist() == whole.positions.positions[fixes].tolist()
 
 
+def test_a_stamp_is_one_of_the_newest_clock():
+    """A drive, the clock set back, and a drive on after a pause."""
+    memory = filled(100)
+    begins = [STEP - 2 * SEAM_NS, STEP]
+    for begin in begins:
+        for index in range(20):
+            memory.add(begin + STEP * index, sample(index))
+            memory.add_position(begin + STEP * index, 1.0, 2.0)
+    assert len(memory.recordings(HEAD)) == 3
+    found = memory.recordings(HEAD, begins[0] + 1)
+    assert [each.imu.stamps[0] for each in found] == [begins[0] + STEP, begins[1]]
+
+
 def test_the_oldest_goes_first_and_memory_is_bounded():
     memory = filled(1500, most=800)
     assert 700 <= len(memory) <= 800

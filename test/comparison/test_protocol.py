@@ -66,6 +66,17 @@ def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_n
     assert error_m(everywhere, 0.3, everywhere) == spread_m
 
 
+def test_an_axis_that_is_not_measured_is_as_good_as_one_of_zeros(drive):
+    found = []
+    for value in (0.0, np.nan):
+        recording = drive(30.0)
+        samples = recording.imu.samples.copy()
+        samples[:, 3] = value
+        (test,) = plan_share(with_imu(recording, samples=samples), SETTINGS).tests
+        found.append(test.segment.values)
+    np.testing.assert_array_equal(*found)
+
+
 def test_the_truth_the_directions_and_the_samples_are_those_of_the_recording(train, drive):
     recording = drive(12.0)
     (test,) = cut_tests(recording, train)

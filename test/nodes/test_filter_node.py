@@ -53,7 +53,7 @@ def test_a_model_with_actions_waits_for_commands_and_takes_them(
     start(
         'filter_node',
         model=commanded_path,
-        command_topic='pedal',
+        command_topic='pedal:data',
         input_timeout_s=60.0,
         status_rate_hz=50.0,
     )
@@ -76,6 +76,15 @@ def test_a_model_with_actions_waits_for_commands_and_takes_them(
     talk.meanwhile = press
     talk.until(lambda: odometry, 'odometry')
     assert int(health.values['non_finite']) > 0
+    # Its publisher is still there, but silent.
+    talk.meanwhile = step
+    health.until('no command of the vehicle came on /pedal for')
+    assert health.values['cause'] == 'command_gone'
+
+
+def test_a_model_without_actions_takes_no_topic_of_commands(talk, start, model_path):
+    start('filter_node', model=model_path, command_topic='/pedal:data')
+    Health(talk).until('command_topic /pedal:data: the model was trained without commands')
 
 
 def test_silence_and_wrong_types_have_a_reason(talk, start, drive, model_path):

@@ -27,7 +27,13 @@ from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
 from two_manifold_ros.nodes.callbacks import to_message
-from two_manifold_ros.nodes.live_input import image_decoder, LiveRecording, ReferenceInput
+from two_manifold_ros.nodes.live_input import (
+    image_decoder,
+    LiveCommands,
+    LiveRecording,
+    ReferenceInput,
+)
+from two_manifold_ros.recordings.commands import CommandTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
@@ -193,6 +199,55 @@ def test_what_comes_no_more_is_named(recorder):
         'recording until finish, but no data: no IMU message on /imu for 3.0 s' in assessment.why
     )
     assert recorder.live.summary(assessment).startswith('Recording until finish, but no data')
+
+
+FLOAT = 'std_msgs/msg/Float64'
+
+
+class Commands:
+    """Live commands with a stand-in for their node."""
+
+    def __init__(self) -> None:
+        self.now_s = 10.0
+        self.publishers = [SimpleNamespace(topic_type=FLOAT)]
+        self.session: Any = SimpleNamespace(commands=(np.nan,))
+        node: Any = SimpleNamespace(
+            get_logger=lambda: SimpleNamespace(info=lambda _: None),
+            get_publishers_info_by_topic=lambda _: self.publishers,
+            resolve_topic_name='/{}'.format,
+            subscribe=lambda _, take: setattr(self, 'take', take),
+        )
+        topic = CommandTopic('pedal', ('data',))
+        self.live = LiveCommands(node, self.session, topic, lambda: self.now_s)
+
+    def hear(self, value: float, at_s: float) -> None:
+        self.now_s = at_s
+        self.take(serialize_message(to_message(FLOAT, {'data': value})))
+
+    def causes(self, at_s: float) -> list[str]:
+        self.now_s = at_s
+        return [*self.live.complaints]
+
+
+def test_commands_that_come_no_more_are_reported_after_twice_their_longest_step_and_a_second():
+    commands = Commands()
+    assert commands.causes(11.0) == ['no_command']
+    commands.hear(0.5, 12.0)
+    assert commands.session.commands == (0.5,)
+    # It may be one that is given once and holds.
+    assert commands.causes(1000.0) == []
+    commands.hear(0.6, 1001.0)
+    other = Commands()
+    for at_s in (0.0, 0.5, 2.5, 3.0):
+        other.hear(0.1 * at_s, at_s)
+    assert other.causes(7.9) == []
+    assert other.causes(8.1) == ['command_gone']
+    assert 'on /pedal for 5.1 s, where at most 2.0 s were usual' in str(other.live.complaints)
+    other.hear(1.0, 8.2)
+    assert other.causes(8.3) == []
+    other.publishers = []
+    assert other.causes(9.1) == []
+    assert other.causes(9.3) == ['command_gone']
 
 
 class Reference:

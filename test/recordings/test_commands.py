@@ -108,6 +108,35 @@ def test_a_topic_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, topic,
         read_recording(path, ReadingOptions(command_topic=topic, need_positions=False))
 
 
+@pytest.mark.parametrize(
+    ('given', 'fields', 'wanted'),
+    [
+        ('', (), None),
+        ('', ('data',), '/trained:data'),
+        ('/other', ('data',), '/other:data'),
+        ('/other: data', ('data',), '/other:data'),
+        ('auto', ('data',), 'auto:data'),
+        ('/other', (), InputError),
+        ('/other:x', ('data',), InputError),
+        ('/other:a,b', ('b', 'a'), InputError),
+    ],
+)
+def test_a_model_takes_its_own_fields_from_a_topic_that_may_be_another(given, fields, wanted):
+    if wanted is InputError:
+        with pytest.raises(InputError, match=f'set_it {given}: the model'):
+            CommandTopic.of_model(given, fields, '/trained:data', 'set_it')
+        return
+    topic = CommandTopic.of_model(given, fields, '/trained:data', 'set_it')
+    assert (topic and topic.written) == wanted
+
+
+def test_a_live_topic_is_named_and_holds_a_number_unless_fields_say_otherwise():
+    assert CommandTopic.parse_live('/c') == CommandTopic('/c', ('data',))
+    assert CommandTopic.parse_live('/c:x,y.z') == CommandTopic('/c', ('x', 'y.z'))
+    with pytest.raises(InputError, match='a live topic has to be named'):
+        CommandTopic.parse_live('auto:linear.x')
+
+
 def test_the_throttle_of_the_simulator_is_read_back(tmp_path):
     run = simulate(SlotCarSettings(seed=1, rate_hz=50.0, driver='timid'), samples=400)
     with BagWriter(tmp_path / 'bag') as bag:

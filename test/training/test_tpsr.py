@@ -3,6 +3,7 @@
 """A TPSR of a route: trained at once, and going on with what is driven later."""
 
 from dataclasses import replace
+import pickle
 
 import numpy as np
 import pytest
@@ -45,6 +46,34 @@ def test_what_goes_on_learning_errs_less_and_ends_where_the_drive_does(laps):
     assert errors_m(learned.model, rest) < 0.8 * errors_m(first, rest)
 
 
+def with_columns(recording, change):
+    """Return a recording with changed samples, whose channels beyond those of an IMU are named."""
+    samples = change(recording.imu.samples.copy())
+    names = (*recording.imu.names, 'command.data')[: samples.shape[1]]
+    return replace(recording, imu=replace(recording.imu, samples=samples, names=names))
+
+
+@pytest.mark.parametrize('commands', [False, True])
+@pytest.mark.parametrize('until', [0, 300, None])
+def test_it_goes_on_learning_whatever_a_channel_that_is_left_out_holds(laps, commands, until):
+    """An axis of NaN, for all of the drive, or until it is measured, or from then on."""
+
+    def change(samples: np.ndarray) -> np.ndarray:
+        samples[:, 3] = 5.0
+        samples[:until, 3] = np.nan
+        own = np.sin(0.3 * np.arange(len(samples)))[:, None]
+        return np.hstack([samples, own]) if commands else samples
+
+    drive = with_columns(laps.between(None, 60.0), change)
+    first = drive.between(None, 25.0)
+    first.imu.samples[:, 3] = np.nan
+    _, learned = learn_model([first], SETTINGS)
+    count = len(learned.route.learner.remembered.numbers)
+    learned.go_on(drive)
+    # 35 s of ticks at 10 Hz, less those that wait for their windows.
+    assert len(learned.route.learner.remembered.numbers) > count + 300
+
+
 def test_it_is_learned_in_parts_as_at_once(laps):
     """The parts of a drive make the same parameters, however long they are."""
     found = []
@@ -56,6 +85,40 @@ def test_it_is_learned_in_parts_as_at_once(laps):
         found.append(errors_m(learned.model, rest))
     # Ticks of a part begin with its first sample, so that they are not quite the same.
     assert found[0] == pytest.approx(found[1], rel=0.3)
+
+
+def test_it_goes_on_with_a_drive_of_an_earlier_clock_that_was_too_short_to_train_on(laps):
+    _, learned = learn_model([laps.between(40.0, 80.0), laps.between(None, 3.0)], SETTINGS)
+    count = len(learned.route.learner.remembered.numbers)
+    learned.go_on(laps.between(None, 20.0))
+    # The whole drive, less two windows of 2 s.
+    assert len(learned.route.learner.remembered.numbers) == pytest.approx(count + 160, abs=3)
+
+
+def test_stretches_too_short_to_be_remembered_take_no_memory(laps):
+    _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)
+    route = learned.route
+    before = route.readout()
+    drawn = np.random.default_rng(0)
+    sizes = []
+    for _ in range(200):
+        route.learner.end_stretch()
+        # Just short of two windows, in parts.
+        for count in (SETTINGS.window, SETTINGS.window - 1):
+            places = drawn.standard_normal((count, 2))
+            route.learn(drawn.standard_normal((count, learned.model.live)), places)
+        sizes.append(len(pickle.dumps(route)))
+    # As many as are followed for calibration are kept, and no more.
+    assert sizes[-1] == pytest.approx(sizes[50], rel=1e-3)
+    # What is remembered is where it was, ...
+    np.testing.assert_array_equal(route.readout().targets, before.targets)
+    # ... and what comes after it is remembered as well.
+    route.learner.end_stretch()
+    places = np.tile(np.arange(100.0)[:, None], 2)
+    for part in np.split(places, 10):
+        route.learn(drawn.standard_normal((10, learned.model.live)), part)
+    found = route.readout().targets[len(before.targets) :, 0]
+    np.testing.assert_array_equal(found, places[SETTINGS.window : -SETTINGS.window])
 
 
 def test_a_filter_goes_on_with_newer_parameters(laps):
@@ -104,13 +167,15 @@ def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
     short = laps.between(None, 40.0)
     usual, same, other, few = (
         train_model([short], replace(SETTINGS, **changes))
-        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 20})
+        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 59})
     )
     np.testing.assert_array_equal(usual.tpsr.operators, same.tpsr.operators)
     assert usual.frequencies.shape == other.frequencies.shape
     assert not np.allclose(usual.frequencies, other.frequencies)
-    # Twenty features and the constant.
-    assert few.states <= 21 < usual.states
+    assert few.states == usual.states == 30
+    # With one less there is no direction beside those that are kept.
+    with pytest.raises(InputError, match='58 features are too few'):
+        train_model([short], replace(SETTINGS, features=58))
 
 
 def test_too_few_ticks_are_refused(laps):

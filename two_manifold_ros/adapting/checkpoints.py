@@ -172,13 +172,15 @@ class Checkpoints:
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
+        if fields := head.channels.command_fields:
+            self._identity['commands'] = ', '.join(fields)
         name, keep = name_of_files(chosen), chosen.checkpoints_kept
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
         self._every_s, self._clock = chosen.checkpoint_s, clock
         self._thread: Thread | None = None
         self._begun_s = clock()
         # Samples and models of the last checkpoint that was started.
-        self._samples, self._news = 0, (0, 0.0)
+        self._samples = self._models = 0
         self._written = 0
         # The newest on the disk: its file, the samples in it, and when it was finished.
         self._kept: tuple[Path, int, float] | None = None
@@ -257,7 +259,7 @@ class Checkpoints:
             return
         samples = session.learner.counters['learned']
         has_grown = samples < self._samples or samples > 1.1 * self._samples
-        if has_grown or session.learner.news != self._news:
+        if has_grown or session.learner.models != self._models:
             self.save(session)
 
     def save(self, session: UpdaterSession) -> str:
@@ -276,7 +278,7 @@ class Checkpoints:
         learner, arrays = session.learner.saved()
         numbers = {'stream': stream, 'learner': learner}
         header = {'format': FORMAT, 'identity': self._identity, 'numbers': numbers}
-        self._begun_s, self._samples, self._news = self._clock(), samples, session.learner.news
+        self._begun_s, self._samples, self._models = self._clock(), samples, session.learner.models
         # No daemon: a process that ends lets it write to the end.
         self._thread = Thread(target=self._write, args=(header, arrays, samples))
         self._thread.start()

@@ -207,7 +207,8 @@ class Promotion:
         self.candidate: Filter | None = None
         self.contest = Contest(math.nan, margin)
         self._lap_s = math.nan
-        self._compared: ModelHead | None = None
+        # Number of the training whose model was compared; 0 before the first.
+        self._compared = 0
         # File of the model before, while that is the candidate.
         self._previous = ''
         self._asked = ''
@@ -257,12 +258,17 @@ class Promotion:
         notices, self._notices = self._notices, []
         return notices
 
-    def look(self, now_s: float, learned: ModelHead | None) -> None:
+    def look(self, now_s: float, learned: ModelHead | None, training: int) -> None:
         """
         Advance the hand-over as far as possible; call this periodically, between messages.
 
-        ``learned`` is the newest model that was learned; ``None`` if that is too little.
+        ``learned`` is the newest model that was learned, ``None`` if that is too little, and
+        ``training`` counts the trainings: of each one model is compared, whatever was learned on
+        since.
         """
+        if learned is None:
+            # All was forgotten, and trainings are counted from the start.
+            self._compared = 0
         if now_s - self._heard_s > AWAY_S:
             self._reported = None
         self._protocol.look(now_s)
@@ -271,7 +277,7 @@ class Promotion:
                 job, self._job = self._job, None
                 self._use(job.result(), now_s)
             if self._job is None and not self._protocol.busy:
-                self._go_on(now_s, learned)
+                self._go_on(now_s, learned, training)
         except InputError as error:
             self._fail(str(error))
         except Exception as error:
@@ -321,7 +327,7 @@ class Promotion:
             self._announce('hand over', str(made), self._known.path)
             self._protocol.begin(str(made), self._known.path, now_s)
 
-    def _go_on(self, now_s: float, learned: ModelHead | None) -> None:
+    def _go_on(self, now_s: float, learned: ModelHead | None, training: int) -> None:
         known, candidate = self._known, self.candidate
         if self._asked:
             self._settle_swap()
@@ -342,15 +348,15 @@ class Promotion:
         elif (
             (candidate is None or self.contest.is_lost)
             and learned is not None
-            and learned is not self._compared
+            and training != self._compared
         ):
-            self._compared = learned
+            self._compared = training
             self._load(learned, self.incumbent.running, known)
 
     def _follow(self) -> None:
         """Run a copy of the model of the filter node, which was not chosen here."""
         known = self._known = self._reported
-        self.incumbent = self._compared = None
+        self.incumbent, self._compared = None, 0
         self._challenge(None, '')
         self.trouble = ''
         if known is not None:
@@ -389,7 +395,7 @@ class Promotion:
 
     def _fail(self, trouble: str) -> None:
         """Note a failure; only another candidate gives reason to try again."""
-        self._asked, self.trouble, self._compared = '', trouble, None
+        self._asked, self.trouble, self._compared = '', trouble, 0
         if self.incumbent is not None:
             self._notices.append(Notice(trouble, is_warning=True))
             self._challenge(None, '')

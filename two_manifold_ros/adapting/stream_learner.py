@@ -154,7 +154,7 @@ class StreamLearner:
 
     @property
     def news(self) -> tuple[int, float]:
-        """Number of models learned, and seconds that the newest one was learned from."""
+        """Number of trainings whose model ran, and seconds that it was learned from by now."""
         return self.models, float(self.filter.running.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
@@ -168,6 +168,10 @@ class StreamLearner:
                 # Later no stamp would say any more that this is no longer true.
                 self.memory.forget_before(self.schedule.epoch_ns)
                 self.schedule.set_back()
+                if self._learned is not None:
+                    self._learned.restart_at(used_ns)
+                if self._candidate is not None:
+                    self._candidate.training.set_back_ns = used_ns
             self.memory.add(used_ns, used.tolist())
             self._look_for_end(used_ns)
         self._look_for_model()
@@ -415,6 +419,8 @@ class StreamLearner:
             successor.filter.take_over(self.filter)
             self._run(successor.filter)
             self._lag_ns, self._learned = training.lag_ns, training.learned
+            if self._learned is not None and training.set_back_ns is not None:
+                self._learned.restart_at(training.set_back_ns)
             self.schedule.end_training(training.since_ns, training.epoch_ns)
             self.models += 1
             self._candidate = None

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -15,6 +16,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.tracker import UpdateResult
 from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.names import ANY_COMMAND
+from two_manifold_ros.recordings.commands import CommandStream, CommandTopic
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
     ImuStream,
@@ -57,10 +60,12 @@ def make_head(
     *,
     names: tuple[str, ...] = IMU_CHANNELS,
     imu_topic: str = '',
+    command_topic: str = '',
 ) -> StreamHead:
     """
     Return the head for a stream of samples with named channels, of which nothing is known.
 
+    ``command_topic`` names topic and fields of channels with commands, as `CommandTopic` reads it.
     Raises `InputError` if the horizons, ticks ahead at which positions will be estimated, make no
     sense.
     """
@@ -85,6 +90,7 @@ def make_head(
         ),
         track=np.full((0, 2), np.nan),
         mean_position=np.full(2, np.nan),
+        summary={'command_topic': command_topic} if command_topic else {},
     )
 
 
@@ -262,17 +268,30 @@ class StreamMemory:
         """
         Return copies of all drives from a stamp on that have reference positions, oldest first.
 
-        The head gives topics, frames and origin.
+        A stamp says nothing of drives from before the clock was last set back: with one they are
+        left out. The head gives topics, frames and origin.
         """
+        commands = None
+        if fields := head.channels.command_fields:
+            # Their values are channels already; models name the topic.
+            command_topic = str(head.summary.get('command_topic', ANY_COMMAND))
+            name = CommandTopic.parse(command_topic).name or ANY_COMMAND
+            no_values = np.zeros(0, dtype=np.int64), np.zeros((0, len(fields)))
+            commands = CommandStream(name, '', fields, *no_values)
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found = []
-        for drive in self._drives:
+        drives = list(self._drives)
+        if since_ns > -math.inf:
+            steps = enumerate(itertools.pairwise(drives), 1)
+            began = [index for index, (old, new) in steps if new.stamps[0] <= old.newest]
+            drives = drives[began[-1] :] if began else drives
+        for drive in drives:
             stamps, samples, fixes, places = drive.arrays(self._width, since_ns)
             if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
-                found.append(Recording('live', imu, positions))
+                found.append(Recording('live', imu, positions, commands=commands))
         return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:

@@ -61,6 +61,8 @@ class Training:
     lag_ns: int = 0  # result: how late positions were found to be
     laps: Laps | None = None  # result: what was driven, where that was looked for and found
     learned: LearnedTpsr | None = None  # result: what goes on learning, of a TPSR
+    # First stamp after the clock was set back, if that happened since the training started.
+    set_back_ns: int | None = None
 
     def run(self) -> TrainedModel:
         """Train a model from the laps that count; an `InputError` says what is missing."""

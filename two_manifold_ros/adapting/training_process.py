@@ -1,6 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Training in a process of its own, so that a filter beside it never waits for it."""
+"""
+Training in a process of its own, so that a filter beside it does not wait for a training.
+
+It waits while a TPSR goes on learning between trainings, four times a lap: 40 ms and 1 ms for each
+tick of the quarter, which is 57 ms, at most 137 ms on busy cores, on a slot car with laps of 9 s.
+"""
 
 from __future__ import annotations
 

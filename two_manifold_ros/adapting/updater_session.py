@@ -222,10 +222,13 @@ def learner_name(chosen: UpdaterParameters) -> str:
     return chosen.learner or ('tpsr' if sees else 'map')
 
 
-def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
+def stream_head(
+    chosen: UpdaterParameters, topic: str, resolve: Callable[[str], str] = str
+) -> ModelHead:
     """
     Return the head of the stream on a topic: the given model, if there is one.
 
+    ``resolve`` gives the full name of the topic of the commands, which models name.
     Raises `InputError` if a parameter makes no sense, or the given model cannot be used.
     """
     horizons, path = tuple(chosen.horizons), chosen.model
@@ -235,29 +238,28 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
             raise InputError(msg)
         names = channel_names(chosen.image_width, chosen.image_height)
         return make_head(horizons, names=names, imu_topic=topic)
-    fields: tuple[str, ...] = ()
+    model = load_model(path) if path else None
+    taken = () if model is None else model.channels.command_fields
+    written, names = '', IMU_CHANNELS
     if chosen.command_topic:
-        fields = CommandTopic.parse(chosen.command_topic).fields
-        if not fields:
+        commands = CommandTopic.parse_live(chosen.command_topic)
+        if model is not None:
+            CommandTopic.of_model(chosen.command_topic, taken, '', 'command_topic')
+        fields = taken or commands.fields
+        written = CommandTopic(resolve(str(commands.name)), fields).written
+        names += tuple(PREFIX + field for field in fields)
+    if model is None:
+        return make_head(horizons, names=names, imu_topic=topic, command_topic=written)
+    check_input(model, path)
+    if not written:
+        if taken:
             msg = (
-                f'command_topic {chosen.command_topic}: name its fields too, such as '
-                '/cmd_vel:linear.x,angular.z, or data of a number'
+                f'{path}: the model takes commands ({", ".join(taken)}); set command_topic to '
+                'their topic and learner to tpsr, or leave model empty'
             )
             raise InputError(msg)
-    names = IMU_CHANNELS + tuple(PREFIX + field for field in fields)
-    head = make_head(horizons, names=names, imu_topic=topic)
-    if not path:
-        return head
-    model = load_model(path)
-    check_input(model, path)
-    if model.channels.command_fields != fields:
-        taken = ', '.join(model.channels.command_fields) or 'none'
-        msg = (
-            f'{path}: the model takes other commands ({taken}) than command_topic names; name '
-            'the same, or leave model empty'
-        )
-        raise InputError(msg)
-    return model
+        return model
+    return replace(model, summary={**model.summary, 'command_topic': written})
 
 
 def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:
@@ -324,6 +326,10 @@ def _describe(learner: StreamLearner) -> str:
     if learner.models:
         seconds = learner.news[1]
         learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving)'
+        if not len(score):
+            compared = learner.running.summary['validation']['compared']
+            error_m = min(each['score_m'] for each in compared)
+            learned += f', which erred by {error_m:.2g} m on parts that were left out of it'
     else:
         learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
         learned += learner.refused

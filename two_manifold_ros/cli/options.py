@@ -277,20 +277,13 @@ def name_commands(args: Namespace, model: ModelHead) -> None:
         fields_held,
     )
 
-    fields, given = fields_held(model.channels.names), args.command_topic
-    if not fields:
-        if given is not None:
-            msg = '--command-topic: the model was trained without commands; leave it out'
-            raise InputError(msg)
-        return
-    topic = CommandTopic.parse(given or str(model.summary.get('command_topic', ANY_COMMAND)))
-    if topic.fields not in {(), fields}:
-        msg = (
-            f'--command-topic {given}: the model takes {", ".join(fields)}; name these fields, or '
-            'the topic alone'
-        )
-        raise InputError(msg)
-    args.command_topic = f'{topic.name or ANY_COMMAND}:{",".join(fields)}'
+    topic = CommandTopic.of_model(
+        args.command_topic or '',
+        fields_held(model.channels.names),
+        str(model.summary.get('command_topic', ANY_COMMAND)),
+        '--command-topic',
+    )
+    args.command_topic = None if topic is None else topic.written
 
 
 def add_position_lag(

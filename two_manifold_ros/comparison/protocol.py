@@ -18,7 +18,7 @@ from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings, WANTED_LAPS
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.ticks.segments import cut_segments, largest_believable, positions_at
+from two_manifold_ros.ticks.segments import cut_segments, positions_at
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import follow_held_out, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
@@ -146,11 +146,10 @@ def cut_tests(
     dataset = train.dataset
     check_imu(recording, dataset)
     check_one_plane([train.recordings[0], recording])
-    # The live filter looks at no dead channel.
-    samples = np.where(dataset.channels.live, recording.imu.samples, dataset.channels.mean)
+    channels = dataset.channels
+    samples = channels.without_dead(recording.imu.samples)
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
-    largest = largest_believable([each.imu.samples for each in train.recordings])
-    segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, largest)
+    segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, channels.largest)
     lead = max(dataset.window, math.ceil(lead_s * dataset.rate_hz))
     for segment in segments:
         truth = [

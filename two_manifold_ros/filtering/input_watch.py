@@ -14,7 +14,6 @@ from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.ticks.rest import longest_runs, ROUNDING
-from two_manifold_ros.ticks.segments import LIMIT_FACTOR
 from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class SensorFaults:
         self._live = live
         self._names = channels.live_names
         self._scale = channels.scale[live]
-        self._largest = channels.limit[live] / LIMIT_FACTOR - np.abs(channels.mean[live])
+        self._largest = channels.largest[live]
         if isinstance(model, Model):
             most_still = model.novelty.still
         else:

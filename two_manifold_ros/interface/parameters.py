@@ -186,8 +186,8 @@ class FilterParameters(FilteringParameters):
         settable=Settable.ALWAYS,
     )
     command_topic: str = parameter(
-        'Topic of the commands of the vehicle, for a model that takes some; empty means that of '
-        'the training.',
+        'Topic of the commands of the vehicle, for a model that takes some, with or without their '
+        'fields, such as /cmd_vel; empty means that of the training.',
         '',
     )
     managed: bool = parameter(
@@ -235,7 +235,7 @@ class UpdaterParameters(FilteringParameters):
     )
     command_topic: str = parameter(
         'Topic and fields of the commands of the vehicle, actions of learner tpsr, such as '
-        '/cmd_vel:linear.x,angular.z; empty means none.',
+        '/cmd_vel:linear.x,angular.z, or /throttle of a single number; empty means none.',
         '',
     )
     model: str = parameter(

@@ -22,6 +22,7 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
+from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -32,6 +33,7 @@ from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import LiveCommands
 from two_manifold_ros.nodes.running import declare, read
+from two_manifold_ros.recordings.commands import CommandTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,14 +85,16 @@ class FilterNode(BackgroundNode):
     def complete(self, made: ModelSwap) -> None:
         """Advertise, then subscribe."""
         chosen, session = self._chosen, made.session
+        trained = str(session.model.summary.get('command_topic', ANY_COMMAND))
+        commands = CommandTopic.of_model(
+            chosen.command_topic, session.model.channels.command_fields, trained, 'command_topic'
+        )
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(self, scene, transform=chosen.publish_tf)
         self._session, self._swap = session, made
-        if session.commands:
-            trained = str(session.model.summary.get('command_topic', 'command'))
-            name = chosen.command_topic or trained.partition(':')[0]
-            fields = session.model.channels.command_fields
-            self._commands = LiveCommands(self, session, fields, name)
+        if commands is not None:
+            name = commands.name or CommandTopic.parse(trained).name or 'command'
+            self._commands = LiveCommands(self, session, CommandTopic(name, commands.fields))
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''

@@ -20,7 +20,7 @@ from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
 from two_manifold_ros.nodes.callbacks import message_class, SensorTopic
-from two_manifold_ros.recordings.commands import command_decoder
+from two_manifold_ros.recordings.commands import command_decoder, CommandTopic
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
@@ -120,6 +120,11 @@ class LiveReference:
             cure = self._cure.format(', '.join(self._types))
             self.problem = f'{self.topic} is published as {", ".join(types)}: {cure}'
 
+    @property
+    def is_published(self) -> bool:
+        """True if it has a publisher now."""
+        return bool(self._node.get_publishers_info_by_topic(self.topic))
+
     def close(self) -> None:
         """Stop listening."""
         if self._subscription is not None:
@@ -135,8 +140,10 @@ class LiveCommands:
     ----------
     node, session
         Node that subscribes, and what takes the commands.
-    fields, topic
-        Fields of a message that count, and name of its topic.
+    topic
+        Name of the topic, and fields of its messages that count.
+    clock
+        Seconds, never going back.
 
     """
 
@@ -144,11 +151,13 @@ class LiveCommands:
         self,
         node: GuardedNode,
         session: Session | UpdaterSession,
-        fields: tuple[str, ...],
-        topic: str,
+        topic: CommandTopic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._session, self._fields, self._name = session, fields, topic
-        self._heard = False
+        self._session, self._fields, self._name = session, topic.fields, str(topic.name)
+        self._clock = clock
+        # When the last command came, and the longest time between two.
+        self._heard_s, self._longest_s = math.nan, 0.0
         self._refused = ''
         self._live = LiveReference(
             node,
@@ -162,15 +171,29 @@ class LiveCommands:
 
     @property
     def complaints(self) -> dict[str, str]:
-        """Why samples of the IMU are not used for want of a command; empty if they are."""
+        """Why samples of the IMU are not used for want of a command, or are with an old one."""
         self._live.find()
+        topic, silent_s = self._live.topic, self._clock() - self._heard_s
         problem = self._live.problem or self._refused
-        if not (problem or self._heard):
+        if not problem and math.isnan(silent_s):
             problem = (
-                f'no command of the vehicle came on {self._live.topic} yet, but the model needs '
+                f'no command of the vehicle came on {topic} yet, but the model needs '
                 'it: start what commands the vehicle, or set command_topic to its topic'
             )
-        return {'no_command': problem} if problem else {}
+        if problem:
+            return {'no_command': problem}
+        # As of a channel that stands still: a second, and twice the longest time before. A command
+        # holds until the next one, so that nothing is known of a single one; but with no publisher
+        # none will come.
+        there = self._live.is_published
+        if silent_s <= 1.0 + (2.0 * (self._longest_s or math.inf) if there else 0.0):
+            return {}
+        why = f'where at most {self._longest_s:.1f} s were usual' if there else 'without publisher'
+        problem = (
+            f'no command of the vehicle came on {topic} for {silent_s:.1f} s, {why}, and the last '
+            'one is filtered with: look at what commands the vehicle'
+        )
+        return {'command_gone': problem}
 
     def close(self) -> None:
         """Stop listening."""
@@ -182,7 +205,8 @@ class LiveCommands:
     def _take(self, raw: bytes) -> None:
         try:
             _, _, self._session.commands = self._decode(raw)
-            self._heard, self._refused = True, ''
+            heard_s, self._heard_s, self._refused = self._heard_s, self._clock(), ''
+            self._longest_s = max(self._longest_s, self._heard_s - heard_s)
         except InputError as error:
             self._refused = str(error)
 

@@ -111,6 +111,7 @@ class UpdaterNode(GuardedNode):
         )
         # What was learned before the start is no news.
         self._news: object = self._session.learner.news
+        self._trainings = self._session.learner.models
         self._shared: dict[str, tuple[str, ...]] = {}
         self.serve(Trigger, 'save', self._on_save)
         self.serve(Trigger, 'reset', self._on_reset)
@@ -122,9 +123,9 @@ class UpdaterNode(GuardedNode):
         )
         self._commands: LiveCommands | None = None
         if chosen.command_topic:
-            commands = CommandTopic.parse(chosen.command_topic)
-            name = commands.name or chosen.command_topic
-            self._commands = LiveCommands(self, self._session, commands.fields, name)
+            commands = CommandTopic.parse(self._session.head.summary['command_topic'])
+            self._commands = LiveCommands(self, self._session, commands)
+        self._complaints: dict[str, str] = {}
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
         self._state: object = None
@@ -156,7 +157,7 @@ class UpdaterNode(GuardedNode):
         decode: Decode = decode_imu_cdr
         if chosen.input == 'image':
             decode = image_decoder(chosen.image_width, chosen.image_height)
-        head = stream_head(chosen, self._input.name)
+        head = stream_head(chosen, self._input.name, self.resolve_topic_name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
 
@@ -205,9 +206,13 @@ class UpdaterNode(GuardedNode):
         if running is not self._followed:
             self._followed = running
             self._estimates.scene = replace(self._estimates.scene, model=running)
-            if learner.model() is running:
+        # Between trainings a TPSR becomes another one with every quarter of a lap.
+        if learner.models != self._trainings:
+            self._trainings = learner.models
+            if learner.models:
                 learned = learning_values(learner)['learning']
-                self.get_logger().info(f'A newer model runs: {learned}')
+                line = f'Training {learner.models} is over and its model runs: {learned}'
+                self.get_logger().info(line)
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._publish_learning()
@@ -261,7 +266,8 @@ class UpdaterNode(GuardedNode):
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
             )
         if self._commands is not None:
-            events |= self._commands.complaints
+            self._complaints = self._commands.complaints
+            events |= self._complaints
         if self._reference.problem:
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:
@@ -274,7 +280,7 @@ class UpdaterNode(GuardedNode):
         session, checkpointing = self._session, self._checkpointing
         timeout_s = self._chosen.input_timeout_s
         health = Health(
-            self._status.input_health(timeout_s, counts, session.arrivals),
+            self._status.input_health(timeout_s, counts, session.arrivals, self._complaints),
             shared_outputs=self._shared,
             counts=counts,
             durations=session.durations.microseconds(),
@@ -437,7 +443,7 @@ class Promoter:
     def _look(self, node: GuardedNode, session: UpdaterSession) -> None:
         """Advance the promotion, and log its events."""
         try:
-            self._promotion.look(monotonic(), session.learner.model())
+            self._promotion.look(monotonic(), session.learner.model(), session.learner.models)
         finally:
             for notice in self._promotion.drain_notices():
                 if notice.is_warning:

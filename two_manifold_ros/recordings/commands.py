@@ -71,6 +71,71 @@ class CommandTopic:
             raise InputError(msg)
         return cls(None if name == ANY_COMMAND else name, fields)
 
+    @classmethod
+    def parse_live(cls, text: str) -> CommandTopic:
+        """
+        Return what a user wrote of a topic before its type is known: by default a single number.
+
+        Raises
+        ------
+        InputError
+            As `parse`, or if the topic has no name: any type may be published on a live one.
+
+        """
+        topic = cls.parse(text)
+        if topic.name is None:
+            msg = (
+                f'command_topic {text}: a live topic has to be named; write its name and fields, '
+                'such as /cmd_vel:linear.x,angular.z'
+            )
+            raise InputError(msg)
+        return cls(topic.name, topic.fields or ('data',))
+
+    @classmethod
+    def of_model(
+        cls, given: str, fields: tuple[str, ...], trained: str, setting: str
+    ) -> CommandTopic | None:
+        """
+        Return the topic of the commands that a model takes, and all their fields.
+
+        Parameters
+        ----------
+        given
+            What a user wrote under the name ``setting``; empty for the topic of the training.
+        fields
+            Those that the model takes; where there is none the result is ``None``.
+        trained
+            Topic of the training.
+
+        Raises
+        ------
+        InputError
+            If the model takes no commands and a topic is given, or other fields than are given.
+
+        """
+        if not fields:
+            if given:
+                msg = (
+                    f'{setting} {given}: the model was trained without commands; leave {setting} '
+                    'out'
+                )
+                raise InputError(msg)
+            return None
+        topic = cls.parse(given or trained)
+        if topic.fields not in {(), fields}:
+            msg = (
+                f'{setting} {given}: the model takes {", ".join(fields)}; name these fields, or '
+                'the topic alone'
+            )
+            raise InputError(msg)
+        return cls(topic.name, fields)
+
+    @property
+    def written(self) -> str:
+        """What `parse` reads."""
+        colon = ':' if self.fields else ''
+        return f'{self.name or ANY_COMMAND}{colon}{",".join(self.fields)}'
+
     def fields_of(self, msgtype: str) -> tuple[str, ...]:
         """
         Return the fields that count in messages of a type.
@@ -170,7 +235,7 @@ class CommandStream:
     @property
     def written(self) -> str:
         """What `CommandTopic.parse` reads."""
-        return f'{self.topic}:{",".join(self.fields)}'
+        return CommandTopic(self.topic, self.fields).written
 
     def held_at(self, stamps: Ints) -> Floats:
         """

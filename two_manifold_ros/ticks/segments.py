@@ -82,6 +82,15 @@ class Channels:
         """Names of the channels used, in order."""
         return tuple(name for name, live in zip(self.names, self.live, strict=True) if live)
 
+    @property
+    def largest(self) -> Floats:
+        """Largest magnitudes (c,) of the training, see ``largest_believable``."""
+        return np.asarray(self.limit / LIMIT_FACTOR - np.abs(self.mean))
+
+    def without_dead(self, samples: Floats) -> Floats:
+        """Return (N, c) samples with the mean in channels left out, at which no filter looks."""
+        return np.where(self.live, samples, self.mean)
+
     def standardise(self, values: Floats) -> Floats:
         """Return the live channels of (T, c) values with mean 0 and variance 1: (T, d)."""
         live = self.live
@@ -140,16 +149,18 @@ def usable_samples(samples: Floats) -> tuple[Bools, Floats]:
 
 def largest_believable(samples: Sequence[Floats]) -> Floats:
     """
-    Return the largest magnitude of each channel over recordings, absurd samples left out: (6,).
+    Return the largest magnitude of each channel over recordings, absurd samples left out: (c,).
+
+    That of a channel which is never finite, or of no usable sample, is zero.
 
     A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
     training nor widen the range in which the filter believes the sensor. One sample in a thousand,
     and at least one, may be absurd; more of them where they are not ``possible``.
     """
-    magnitudes = np.abs(np.concatenate(samples))
-    magnitudes = magnitudes[np.isfinite(magnitudes).all(axis=1)]
+    usable, cleaned = usable_samples(np.concatenate(samples))
+    magnitudes = np.abs(cleaned[usable])
     if not len(magnitudes):
-        return np.zeros(6)
+        return np.zeros(magnitudes.shape[1])
     largest: Floats = np.where(possible(magnitudes), magnitudes, 0.0).max(axis=0)
     # What np.quantile calls the lower one, by a name that changed with NumPy 1.22.
     rank = int((len(magnitudes) - 1) * (1.0 - 0.001))

@@ -237,10 +237,6 @@ class ThinSvd:
         """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
         return self._down.coordinates(y)
 
-    def settle(self) -> None:
-        """Compute the bases as of now, which fold puts off; they stay the same to rounding."""
-        _ = self._across.rows, self._down.rows
-
     def _mended(self, move: Move) -> Move:
         """Make the bases orthonormal to the last digit by an empty fold after a move."""
         newest, none = self.newest, np.zeros(0)

@@ -25,7 +25,7 @@ from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
-from two_manifold_ros.ticks.segments import cut_segments, largest_believable
+from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 STATES, SPARE = 110, 30
 """
@@ -124,6 +124,15 @@ class RouteTpsr:
     ) -> None:
         width, channels = training.pasts.width, seen.shape[1]
         chosen = usual_numbers(settings)
+        # And the constant: as many directions as are kept. With fewer the singular values of the
+        # last states are those of noise, and on slot cars the filter is soon lost for good.
+        least = chosen['states'] + SPARE - 1
+        if settings.features < least:
+            msg = (
+                f'{settings.features} features are too few for the {chosen["states"]} states of a '
+                f'TPSR; ask for {least} features or more, or for fewer states'
+            )
+            raise InputError(msg)
         windows = fourier_features(
             width * channels,
             settings.features,
@@ -149,14 +158,27 @@ class RouteTpsr:
 
     def learn(self, seen: Floats, track: Floats) -> Move:
         """Go on with observations (T, d) at positions (T, 2), NaN where unknown."""
-        numbers = self.learner.begin + np.arange(len(seen))
+        self._numbers = np.append(self._numbers, self.learner.begin + np.arange(len(seen)))
+        self._seen = np.concatenate([self._seen, seen])
+        self._track = np.concatenate([self._track, track])
         move = self.learner.learn(seen)
-        oldest = self.learner.remembered.numbers[:1]
-        kept = self._numbers >= (oldest[0] if len(oldest) else 0)
-        self._numbers = np.concatenate([self._numbers[kept], numbers])
-        self._seen = np.concatenate([self._seen[kept], seen])
-        self._track = np.concatenate([self._track[kept], track])
+        kept = self._still_needed()
+        self._numbers, self._seen = self._numbers[kept], self._seen[kept]
+        self._track = self._track[kept]
         return move
+
+    def _still_needed(self) -> Bools:
+        """
+        Return which ticks positions are read by, and the newest, which are followed.
+
+        Of a stretch shorter than two windows none is ever remembered.
+        """
+        remembered, numbers = self.learner.remembered.numbers, self._numbers
+        stretch = np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 1)
+        needed = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
+        # Of the newest stretch more may be remembered once two windows are whole.
+        needed[-max(FOLLOWED, 2 * self.learner.width) :] = True
+        return needed & (numbers >= (remembered[0] if len(remembered) else 0))
 
     def learn_all(self, segments: Sequence[Floats], tracks: Sequence[Floats]) -> None:
         """Learn observations (T, d) and positions (T, 2) of segments."""
@@ -236,8 +258,6 @@ class LearnedTpsr:
         As of now.
     route
         What it was learned by.
-    largest : (c,)
-        See ``largest_believable``.
     ended_ns
         Stamp of the last tick that was learned.
 
@@ -245,8 +265,12 @@ class LearnedTpsr:
 
     model: TpsrModel
     route: RouteTpsr
-    largest: Floats
     ended_ns: int
+
+    def restart_at(self, stamp_ns: int) -> None:
+        """Go on with the stretch that begins at a stamp, because the clock was set back."""
+        self.route.learner.end_stretch()
+        self.ended_ns = stamp_ns - 1
 
     def go_on(self, recording: Recording) -> Move:
         """
@@ -255,18 +279,18 @@ class LearnedTpsr:
         Its model is another one afterwards, with the parameters of now.
         """
         model, route = self.model, self.route
-        imu = recording.imu
-        newer = replace(recording, imu=imu.select(imu.stamps > self.ended_ns))
+        channels, imu = model.channels, recording.imu.select(recording.imu.stamps > self.ended_ns)
+        newer = replace(recording, imu=replace(imu, samples=channels.without_dead(imu.samples)))
         whole = Move.none(len(route.learner.learner.svd.values))
         segments: list[Segment] = []
         if len(newer.imu.stamps):
-            segments, _ = cut_segments(newer, model.period_ns, model.max_gap_ns, self.largest)
+            segments, _ = cut_segments(newer, model.period_ns, model.max_gap_ns, channels.largest)
         if not segments:
             return whole
         for segment in segments:
             if segment.stamps[0] - model.period_ns - self.ended_ns > model.max_gap_ns:
                 route.learner.end_stretch()
-            seen = model.channels.standardise(segment.values)
+            seen = channels.standardise(segment.values)
             kept = np.ones(len(seen), dtype=np.bool_)
             if model.rest is not None:
                 kept = ~(spreads_along(seen, model.rest.ticks) < model.rest.limit)
@@ -274,8 +298,11 @@ class LearnedTpsr:
             self.ended_ns = int(segment.stamps[-1])
         belief, readout = route.belief(), route.readout()
         calibration = Calibration(model.readout.added, model.readout.factors)
+        ticks = sum(map(len, segments))
+        seconds = round(model.summary['seconds'] + ticks / model.rate_hz, 3)
         self.model = replace(
             model,
+            summary={**model.summary, 'seconds': seconds},
             tpsr=belief.tpsr,
             weights=belief.table,
             features=belief.features,
@@ -333,8 +360,12 @@ def train_tpsr(
         readout=readout,
         rest=dataset.rest,
     )
-    largest = largest_believable([each.imu.samples for each in recordings])
-    return LearnedTpsr(model, route, largest, int(dataset.segments[-1].stamps[-1]))
+    learned = LearnedTpsr(model, route, int(dataset.segments[-1].stamps[-1]))
+    newest = recordings[-1].imu
+    if learned.ended_ns > newest.stamps.max():
+        # The clock was set back, and the newest drive is too short to be trained on.
+        learned.restart_at(newest.first_stamp)
+    return learned
 
 
 class TpsrFold:
