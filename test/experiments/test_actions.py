@@ -15,7 +15,6 @@ from two_manifold_ros.experiments.actions import (
     forecaster,
     MODELS,
     NAMES,
-    run,
     Settings,
 )
 from two_manifold_ros.simulation.slot_car import Driver
@@ -186,9 +185,3 @@ def test_claims_compare_means_and_count_cars():
     failed = [each.what for each in claims_of(errors, Settings()) if not each.passed]
     assert len(failed) == 2
     assert all('1 s' in each and 'cars' in each for each in failed)
-
-
-def test_the_small_form_runs():
-    claims, figure = run(lambda *_: None, quick=True)
-    assert len(claims) == 10
-    assert len(figure.axes) == 2

@@ -66,7 +66,7 @@ def says_each_training_once(log: str) -> bool:
     return [*map(int, found)] == [*range(1, len(found) + 1)] != []
 
 
-@pytest.mark.parametrize(('learner', 'commands'), [('map', ''), ('tpsr', ''), ('tpsr', '/pedal')])
+@pytest.mark.parametrize(('learner', 'commands'), [('map', ''), ('tpsr', '/pedal')])
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     talk, start, tmp_path, learner, commands
 ):

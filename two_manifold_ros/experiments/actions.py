@@ -328,7 +328,9 @@ def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
     settings = Settings()
     if quick:
         # Too few to compare models: the limits only catch what is broken.
-        settings = Settings(2, 600, 200, window_features=150, wins=0, same=1.5)
+        settings = Settings(
+            1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5
+        )
     cars = seeds_of_set(seed, settings.cars)
     errors = np.array(
         [
