@@ -171,18 +171,17 @@ class Schedule:
             self._unlike, self._usual, self._began_ns = 1, 0, rise_ns
         if is_usual:
             return
-        changed = self._unlike >= USUAL_PARTS
-        if contradicts or changed:
-            begin_ns = rise_ns
-            if self.outliers and self.outliers[-1][1] > self._began_ns:
-                begin_ns, _ = self.outliers.pop()
-            self.outliers.append((begin_ns, end_ns))
-        if changed:
+        if self._unlike >= USUAL_PARTS:
             self._begin_again(end_ns, lap_s)
+        elif contradicts:
+            # All from the first such part on is one outlier.
+            if self.outliers and self.outliers[-1][1] > self._began_ns:
+                rise_ns, _ = self.outliers.pop()
+            self.outliers.append((rise_ns, end_ns))
 
     def _begin_again(self, end_ns: int, lap_s: float) -> None:
         """Learn what came since the first unlike part alone: something has changed."""
-        self.outliers.pop()
+        self.outliers = [each for each in self.outliers if each[1] <= self._began_ns]
         # What is usual now is not known yet.
         self._parts.clear()
         self._unlike = 0
