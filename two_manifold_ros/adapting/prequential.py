@@ -55,7 +55,7 @@ Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest
 """
 
 
-UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged', 'wide', 'restarted'})
+UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
 """Causes for which nothing is published, though the filter finds nothing wrong with its input."""
 
 
@@ -170,8 +170,9 @@ class Prequential:
             _Waiting(
                 estimate.stamp_ns,
                 (x, y),
-                estimate.positions[0],
-                estimate.covariances[0],
+                # Copies: a view would keep those of all horizons.
+                estimate.positions[0].copy(),
+                estimate.covariances[0].copy(),
                 refused,
             )
         )
