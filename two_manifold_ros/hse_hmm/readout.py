@@ -370,7 +370,7 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
     return squared
 
 
-def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+def calibration_factors(errors: Floats, covariances: Floats) -> Floats:
     """
     Choose a factor for the covariance of each target, and add nothing.
 
@@ -385,19 +385,17 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
 
     Returns
     -------
-    factors, counts : (c,)
-        See `share_factor`, and how many errors each factor rests on.
+    (c,)
+        See `share_factor`.
 
     """
     factors = np.ones(errors.shape[1])
-    counts = np.zeros(errors.shape[1])
     for column in range(errors.shape[1]):
         known = np.isfinite(errors[:, column]).all(axis=1)
-        counts[column] = np.count_nonzero(known)
-        if counts[column] >= FEWEST:
+        if np.count_nonzero(known) >= FEWEST:
             each = squared_mahalanobis(errors[known, column], covariances[known, column])
             factors[column] = share_factor(each)
-    return factors, counts
+    return factors
 
 
 def tempered(factors: Floats, independent: float) -> Floats:

@@ -327,7 +327,7 @@ def calibrate(
     errors, covariances, driving = (np.concatenate(each) for each in zip(*runs, strict=True))
     if not np.isfinite(errors[:, 0]).any():
         return None
-    factors, _ = calibration_factors(errors[driving], covariances[driving])
+    factors = calibration_factors(errors[driving], covariances[driving])
     # As the maps know it, in the weights of their places.
     lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
     score_m = capped_mean(squared_distances(errors[:, :2])[:, 0], lost_m)
