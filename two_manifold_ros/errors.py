@@ -20,6 +20,10 @@ class InputError(ValueError):
     """
 
 
+NO_USE = 3
+"""Exit status of `two-manifold train` and `trainer_node` where a model would be of no use."""
+
+
 @contextmanager
 def rosbags_wanted() -> Iterator[None]:
     """

@@ -53,7 +53,8 @@ def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, tr
     assert {name: content[name] for name in expected} == expected
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
-    assert set(content['validation']) == {'ticks', 'compared'}
+    assert set(content['validation']) == {'ticks', 'compared', 'followed_m', 'mean_position_m'}
+    assert content['refusal'] is None
 
 
 def test_progress_is_reported_while_inspecting(training, monkeypatch):
@@ -217,8 +218,8 @@ def test_wrong_units_are_warned_of_on_standard_error(slot_car_bag, monkeypatch, 
     recording = read_recording(str(slot_car_bag)).between(None, 15.0)
     samples = recording.imu.samples * ([1 / 9.81] * 3 + [180 / np.pi] * 3)
     in_g = replace(recording, imu=replace(recording.imu, samples=samples))
-    monkeypatch.setattr(train, 'recordings_of', lambda _: [in_g])
-    captured = training(*OPTIONS, '--json')
+    monkeypatch.setattr(train, 'recordings_of', lambda *_, **__: [in_g])
+    captured = training(*OPTIONS, '--json', '--force')
     json.loads(captured.out)
     warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
     assert any('m/s' in line for line in warnings)
@@ -235,7 +236,7 @@ def test_rare_positions_are_said_to_be_estimated(
     whole = read_recording(str(slot_car_bag))
     some = np.arange(len(whole.positions.stamps)) % every == 0
     rare = replace(whole, positions=whole.positions.select(some))
-    monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
+    monkeypatch.setattr(train, 'recordings_of', lambda *_, **__: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
     said = training('--rate', '50', '--window', '9999', *options, status=2).err
     assert ('are estimated' in said) == published
@@ -267,7 +268,9 @@ def late_bag(
 def test_a_lag_is_said_and_undone_if_so_wished(
     options, corrected_s, said, late_bag, tmp_path, command
 ):
-    captured = command('train', late_bag, '-o', tmp_path / 'm', *QUICK, *options, '--json')
+    # Four laps are too few for nine states.
+    given = (late_bag, '-o', tmp_path / 'm', *QUICK, *options, '--json', '--force')
+    captured = command('train', *given)
     (row,) = json.loads(captured.out)['position_lag']
     assert row['found_s'] == pytest.approx(0.2, abs=0.03)
     assert row['corrected_s'] == pytest.approx(corrected_s, abs=0.03)
@@ -443,3 +446,53 @@ def test_changes_in_words():
     )
     nothing = in_a_sentence(summary_of({}, 0))
     assert nothing == 'tuning: nothing is better by more than chance than the settings without it'
+
+
+@pytest.fixture(scope='module')
+def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""
+    short = drive(16.0)
+    samples = short.imu.samples.copy()
+    samples[:, 3] = 0.0
+    dead = replace(short, imu=replace(short.imu, samples=samples))
+    return write_bag(tmp_path_factory.mktemp('short') / 'short', dead)
+
+
+@pytest.mark.parametrize('method', ['route', 'spectral', 'tpsr'])
+def test_a_model_of_no_use_is_refused_in_the_first_line(method, short_bag, tmp_path, command):
+    """With a status of its own, as JSON too; a model that was there stays."""
+    path = tmp_path / 'm.npz'
+    path.write_bytes(b'PK\x03\x04 of before')
+    refused = command.with_arguments('train', short_bag, '-o', path, '--method', method)
+    options = ['--window', '12', '--rate', '10'] if method == 'spectral' else []
+    for given in ([], ['--json']):
+        said = refused(*options, *given, status=3)
+        first, *others = said.err.splitlines()
+        assert first.startswith('two-manifold: error: the model is of no use: ')
+        assert 'there are 2.0 laps; drive at least five laps' in first
+        assert first.endswith('(not written; see --force)')
+        assert any('never change' in line for line in others)
+        if given:
+            content = json.loads(said.out)
+            assert (content['model'], content['refusal']['reason']) == (None, 'few_laps')
+        else:
+            assert not said.out
+    assert path.read_bytes() == b'PK\x03\x04 of before'
+
+
+def test_a_model_of_no_use_is_written_if_it_has_to_be(short_bag, tmp_path, command):
+    path = tmp_path / 'm.npz'
+    said = command('train', short_bag, '-o', path, '--force')
+    first = said.err.splitlines()[0]
+    assert first.startswith('two-manifold: warning: the model is of no use: there are 2.0 laps')
+    sentence = first.removeprefix('two-manifold: warning: ')
+    assert f'written to {path}' in said.out
+    assert f'note: {sentence}' in said.out
+    assert load_model(path).summary['refusal']['sentence'] == sentence
+    assert 'of no use: there are 2.0 laps' in command.words('info', path)
+
+
+def test_the_help_gives_the_status_of_a_model_of_no_use(command):
+    words = command.words('train', '--help')
+    assert 'no model is written, and the exit status is 3' in words
+    assert '--force' in words

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from ellipse import drive as ellipse_drive
+from ellipse import write_bag
 from geometry_msgs.msg import PoseStamped
 from imu_feed import Feed
 import numpy as np
@@ -62,6 +64,19 @@ def test_what_cannot_be_trained_is_named_and_ends_it(
     assert named.format(tmp_path) in log
     assert 'Traceback' not in log
     assert not (tmp_path / 'model.npz').exists()
+
+
+@pytest.mark.parametrize(('force', 'status', 'level'), [(False, 3, 'ERROR'), (True, 0, 'WARN')])
+def test_a_model_of_no_use_is_written_only_by_force(start, tmp_path, force, status, level):
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag, path = write_bag(tmp_path / 'bag', ellipse_drive(16.0)), tmp_path / 'model.npz'
+    node = start('trainer_node', model=path, bags=f'[{bag}]', force=str(force).lower())
+    log = node.log()
+    assert node.process.returncode == status, log
+    (line,) = [each for each in log.splitlines() if 'the model is of no use' in each]
+    assert f'[{level}]' in line
+    assert 'there are 2.0 laps; drive at least five' in line
+    assert path.exists() == force
 
 
 def test_the_type_of_the_reference_can_be_reported(talk, start, tmp_path):
@@ -132,7 +147,7 @@ def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tm
 
 def test_slot_car_trains_a_model_without_anybodys_help(talk, start, tmp_path):
     path = tmp_path / 'model.npz'
-    trainer = start('trainer_node', model=path, record_seconds=2.0, **QUICK)
+    trainer = start('trainer_node', model=path, record_seconds=4.0, **QUICK)
     talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
     car = start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
     talk.until(lambda: not talk.node.count_subscribers('imu'), 'the end of recording')

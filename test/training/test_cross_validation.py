@@ -22,6 +22,9 @@ Choose = Callable[..., tuple[Candidate, list[Any]]]
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
 
 
+DATASET = SimpleNamespace(window=1, tracks=[np.zeros((1, 2))])
+
+
 def silent(stage: str, share: float) -> None:
     assert stage == 'comparing settings'
     assert 0.0 < share <= 1.0
@@ -37,6 +40,7 @@ def bench_of(
         lost_m=lost_m,
         score=score,
         run=lambda *_: [(errors, covariances)],
+        truths=lambda _: errors,
         ticks=len(errors),
     )
 
@@ -50,7 +54,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     ) -> tuple[Candidate, list[Any]]:
         bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
         monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
-        best, found = validate([([], [])], SimpleNamespace(window=1), settings, silent)
+        best, found = validate([([], [])], DATASET, settings, silent)
         return best, list(found.table)
 
     return chosen
@@ -116,9 +120,11 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     )
     monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
-    _, found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
+    _, found = validate([([], [])] * turns, DATASET, settings, silent)
     mean = float(np.mean(range(turns)))
     assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
+    # Truths that are the errors, and a mean position at 0.
+    assert found.followed_m == found.mean_m
     whole = errors.reshape(-1, 2, 2)
     wanted = calibrate(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)), len(whole))
     np.testing.assert_allclose(found.calibration.added, wanted.added)

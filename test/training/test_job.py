@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a training, those of a node among them, and how the job of a node is given up."""
 
+from threading import enumerate as enumerate_threads
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -103,7 +105,8 @@ class Saving:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.over = Event(), Event()
         self.written = 0
-        monkeypatch.setattr(job, 'train_model', lambda *_: None)
+        self.model = SimpleNamespace(summary={'refusal': None})
+        monkeypatch.setattr(job, 'train_model', lambda *_: self.model)
         monkeypatch.setattr(job, 'save_model', self._save)
 
     def _save(self, *_: object) -> None:
@@ -139,3 +142,19 @@ def test_none_is_started_after_it_was_given_up(monkeypatch):
     reading.set()
     assert not saving.begun.wait(0.05)
     assert saving.written == 0
+
+
+@pytest.mark.parametrize('force', [False, True])
+def test_a_model_of_no_use_is_written_only_by_force(force, monkeypatch):
+    saving = Saving(monkeypatch)
+    saving.model.summary['refusal'] = {'reason': 'circle', 'sentence': 'of no use'}
+    saving.over.set()
+    job = TrainingJob(list, TrainingSettings(), 'model.npz', force=force)
+    for thread in enumerate_threads():
+        if thread.name == 'training':
+            thread.join(10)
+    assert job.done
+    assert saving.written == force
+    assert (job.model is None) == (not force)
+    assert ('set force to write' in job.failure) == (not force)
+    assert force or job.exit_status == 3

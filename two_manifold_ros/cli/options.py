@@ -24,7 +24,7 @@ from two_manifold_ros.names import ANY_COMMAND
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from rich.progress import Progress as Bar
@@ -309,10 +309,18 @@ def _position_lag(text: str) -> str:
     return text
 
 
+def on_stderr(line: str) -> None:
+    """Print a line on standard error."""
+    print(line, file=sys.stderr)
+
+
 def in_step(
-    recordings: Sequence[Recording], args: Namespace, trained: str = ''
+    recordings: Sequence[Recording],
+    args: Namespace,
+    trained: str = '',
+    say: Callable[[str], None] = on_stderr,
 ) -> list[Recording]:
-    """Make positions earlier by ``args.position_lag``, else as ``trained``, and print that."""
+    """Make positions earlier by ``args.position_lag``, else as ``trained``, and say that."""
     from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
 
     if args.position_lag is None and trained:
@@ -324,7 +332,7 @@ def in_step(
         for before, after in zip(recordings, moved, strict=True)
         for note in after.notes[len(before.notes) :]
     ]
-    _print_notes(list(dict.fromkeys(new)))
+    _say_notes(list(dict.fromkeys(new)), say)
     return moved
 
 
@@ -396,6 +404,7 @@ def recordings_of(
     need_positions: bool = True,
     find_positions: bool = True,
     origin: GeodeticOrigin | None = None,
+    say: Callable[[str], None] = on_stderr,
 ) -> list[Recording]:
     """
     Read ``args.bags`` as the options say, and print their notes on standard error.
@@ -410,6 +419,8 @@ def recordings_of(
         Whether to look for positions that are neither needed nor named.
     origin
         Origin of the tangent plane for geodetic positions, when a model prescribes one.
+    say
+        Takes the notes instead.
 
     Raises
     ------
@@ -438,10 +449,10 @@ def recordings_of(
             read_recordings(args.bags, options, progress=lambda share: progress('reading', share)),
         )
     for recording in recordings:
-        _print_notes(recording.notes)
+        _say_notes(recording.notes, say)
     return recordings
 
 
-def _print_notes(notes: Sequence[str]) -> None:
+def _say_notes(notes: Sequence[str], say: Callable[[str], None]) -> None:
     for note in notes:
-        print(f'two-manifold: note: {note}', file=sys.stderr)
+        say(f'two-manifold: note: {note}')

@@ -17,12 +17,13 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    on_stderr,
     part_of,
     Progress,
     recordings_of,
     seconds,
 )
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.names import (
@@ -41,7 +42,7 @@ from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune,
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.head import TrainedModel
@@ -122,7 +123,9 @@ def tuned(
 
 HELP = (
     'Learn a model from recordings with IMU and positions. What is not given is chosen from the '
-    'data: the filter is run over blocks of the recordings that it did not see.'
+    'data: the filter is run over blocks of the recordings that it did not see. Where it follows '
+    'these with half the error of the mean position or more, the first line on standard error '
+    f'names the likely reason, no model is written, and the exit status is {NO_USE}.'
 )
 _DEFAULTS = TrainingSettings()
 _CHOICES = {
@@ -187,6 +190,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
+    parser.add_argument(
+        '--force', action='store_true', help='write the model even if it is of no use, and warn'
+    )
     add_topics(parser)
     add_command_topic(parser, 'none: without actions')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
@@ -276,21 +282,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Train, save and report; return 0."""
+    """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
+    later: list[str] = []
+    try:
+        return _run(args, later.append)
+    finally:
+        # After the judgement of the model, which is the first line.
+        for line in later:
+            on_stderr(line)
+
+
+def _run(args: Namespace, say: Callable[[str], None]) -> int:
     check_tuning(args)
     settings = _settings(args)
     _check_output(Path(args.output))
-    recordings = in_step(_training_part(args), args)
+    recordings = in_step(_training_part(args, say), args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
-    drives = _inspect(recordings, args.rate)
+    drives = _inspect(recordings, args.rate, say)
     recordings = [each.with_commands_held() for each in recordings]
     settings = with_readout(recordings, settings)
     if settings.imputes_positions and args.readout is None:
-        print(
+        say(
             'two-manifold: positions are far between: those of the ticks between them are '
-            'estimated, as by --readout mkdr; --readout sharpened interpolates instead',
-            file=sys.stderr,
+            'estimated, as by --readout mkdr; --readout sharpened interpolates instead'
         )
     began = time.monotonic()
     tuning = None
@@ -302,12 +317,18 @@ def run(args: Namespace) -> int:
     if tuning is not None:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began
-    save_model(model, args.output)
+    refusal = model.summary['refusal']
+    status = NO_USE if refusal and not args.force else 0
+    if refusal:
+        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
+        on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
+    if not status:
+        save_model(model, args.output)
     if args.json:
         print(json.dumps(_content(args, model, took_s), indent=2, allow_nan=False))
-    else:
+    elif not status:
         _print(args, model, took_s)
-    return 0
+    return status
 
 
 def _settings(args: Namespace) -> TrainingSettings:
@@ -364,15 +385,14 @@ def _check_method(args: Namespace) -> None:
     raise InputError(msg)
 
 
-def _training_part(args: Namespace) -> list[Recording]:
+def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
     parts = []
-    for whole in recordings_of(args):
+    for whole in recordings_of(args, say=say):
         part = part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
-            print(
+            say(
                 f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '
-                'it is trained on, and nothing of it is left to evaluate',
-                file=sys.stderr,
+                'it is trained on, and nothing of it is left to evaluate'
             )
         parts.append(part)
     return parts
@@ -411,18 +431,20 @@ def parse_horizons(text: str) -> tuple[int, ...]:
         raise InputError(msg) from error
 
 
-def _inspect(recordings: list[Recording], rate_hz: float | None) -> list[PositionReport]:
-    """Print the warnings of the inspection before training, which runs in any case."""
+def _inspect(
+    recordings: list[Recording], rate_hz: float | None, say: Callable[[str], None]
+) -> list[PositionReport]:
+    """Say the warnings of the inspection before training, which runs in any case."""
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in recordings]
     for sentence in training_warnings(reports, rate_hz):
-        print(f'two-manifold: warning: {sentence}', file=sys.stderr)
+        say(f'two-manifold: warning: {sentence}')
     return [each.positions for each in reports if each.positions is not None]
 
 
 def _content(args: Namespace, model: TrainedModel, took_s: float) -> dict[str, Any]:
     return {
-        'model': args.output,
+        'model': args.output if args.force or not model.summary['refusal'] else None,
         'train_seconds': round(took_s, 3),
         'rate_hz': model.rate_hz,
         'window': model.window,

@@ -321,9 +321,15 @@ class TrainerParameters(NodeParameters):
         'estimated from the IMU; empty leaves them, and warns if they are late.',
         '',
     )
+    force: bool = parameter(
+        'Write the model even if it is of no use: if it follows parts of the drives that were '
+        'left out with half the error of the mean position or more, or nothing repeats.',
+        False,
+    )
     exit_when_done: bool = parameter(
-        'Exit after training (status 0, or 1 if it failed) instead of staying up. Ended by a '
-        'signal before there is a model, the status is 128 and its number: 130 after Ctrl-C.',
+        'Exit after training (status 0, 1 if it failed, or 3 if the model would be of no use) '
+        'instead of staying up. Ended by a signal before there is a model, the status is 128 and '
+        'its number: 130 after Ctrl-C.',
         True,
         settable=Settable.NEVER,
     )

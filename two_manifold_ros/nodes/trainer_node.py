@@ -49,7 +49,9 @@ class TrainerNode(GuardedNode):
         self.serve(Trigger, 'finish', self._on_finish)
         if chosen.bags:
             self.get_logger().info(f'Training from {", ".join(chosen.bags)}')
-            self._job = TrainingJob(lambda: read_bags(vars(chosen)), settings, chosen.model)
+            self._job = TrainingJob(
+                lambda: read_bags(vars(chosen)), settings, chosen.model, force=chosen.force
+            )
         else:
             seconds = chosen.record_seconds
             ending = f'for {seconds:g} s' if seconds else 'until the service finish is called'
@@ -78,7 +80,10 @@ class TrainerNode(GuardedNode):
         recording = self._live.recording(use_receive_time=chosen.use_receive_time)
         self.get_logger().info('Training from what was recorded')
         self._job = TrainingJob(
-            lambda: put_in_step([recording], chosen.position_lag), settings, chosen.model
+            lambda: put_in_step([recording], chosen.position_lag),
+            settings,
+            chosen.model,
+            force=chosen.force,
         )
         if _is_unattended(chosen):
             self._stop_recording()
@@ -137,7 +142,7 @@ class TrainerNode(GuardedNode):
         elif job.failure:
             if job.details and self._said != job.failure:
                 self.get_logger().error(job.details)
-            self._fail(job.failure)
+            self._fail(job.failure, job.exit_status)
         elif self.exit_status is None:
             self._succeed(job)
 
@@ -153,7 +158,7 @@ class TrainerNode(GuardedNode):
         if chosen.exit_when_done:
             self.exit_status = 0
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, status: int = 1) -> None:
         """End, or go on recording if ``finish`` can be called again."""
         chosen = read(self, TrainerParameters)
         self._level, self._why, self._values = Level.ERROR, reason, {}
@@ -163,7 +168,7 @@ class TrainerNode(GuardedNode):
         if not _is_unattended(chosen):
             self._job = None
         elif chosen.exit_when_done:
-            self.exit_status = 1
+            self.exit_status = status
 
     def _say(self, key: str, line: str) -> None:
         if key != self._said:

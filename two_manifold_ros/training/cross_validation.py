@@ -32,6 +32,7 @@ from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
+    beside_mean_position,
     capped_mean,
     follow_held_out,
     hold_out,
@@ -271,6 +272,10 @@ class Fold:
 
         return follow_held_out(follow, self._blocks, lead)
 
+    def truths(self, lead: int) -> Floats:
+        """Return the targets (T, c, 2) of the ticks of the blocks after ``lead`` in each."""
+        return np.concatenate([truth[lead:] for _, truth in self._blocks])
+
     def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
         """Return the squares (T, H) on each block, m^2, of settings that leave nothing open."""
         runs = self.run(usual_candidate(settings), 0)
@@ -330,11 +335,15 @@ def validate(
     best = _choose(settings, score, min(fold.windows for fold in folds))
     runs = [run for fold in folds for run in fold.run(best, dataset.window)]
     errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
+    lost_m = float(np.mean([fold.lost_m for fold in folds]))
+    truths = np.concatenate([fold.truths(dataset.window) for fold in folds])
+    middle = np.nanmean(np.concatenate(dataset.tracks), axis=0)
     return best, Validation(
         tuple(asdict(candidate) | {'score_m': score} for candidate, score in table.items()),
         sum(fold.ticks for fold in folds),
         score(best),
-        float(np.mean([fold.lost_m for fold in folds])),
+        lost_m,
+        *beside_mean_position(errors, truths, middle, lost_m),
         calibrate(errors, covariances, len(errors) / dataset.window),
     )
 

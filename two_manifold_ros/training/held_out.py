@@ -228,6 +228,22 @@ def squared_distances(errors: Floats) -> Floats:
     return squares
 
 
+def beside_mean_position(
+    errors: Floats, truths: Floats, middle: Floats, lost_m: float
+) -> tuple[float, float]:
+    """
+    Return the mean error of the present position, and that of always answering the mean position.
+
+    Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
+    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
+    at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
+    which most are followed well would pass for lost.
+    """
+    squares = np.square(errors[:, 0]).sum(axis=1), np.square(truths[:, 0] - middle).sum(axis=1)
+    followed_m, mean_m = (capped_mean(each, lost_m / LOST_SHARE) for each in squares)
+    return followed_m, mean_m
+
+
 def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
     """
     Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
@@ -258,6 +274,8 @@ class Validation:
         each error at most ``lost_m``, metres.
     ticks, score_m, lost_m
         Ticks scored, score of the best choices, and the error that counts as lost.
+    followed_m, mean_m
+        Mean errors of the present position and of the mean position, see `beside_mean_position`.
     calibration
         Of the covariances of the c targets.
 
@@ -267,4 +285,6 @@ class Validation:
     ticks: int
     score_m: float
     lost_m: float
+    followed_m: float
+    mean_m: float
     calibration: Calibration

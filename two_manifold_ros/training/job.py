@@ -11,7 +11,7 @@ from threading import Lock, Thread
 import traceback
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.model.model_file import save_model
@@ -76,18 +76,26 @@ class TrainingJob:
     Reads, inspects, trains and saves without blocking the node; never touches ROS.
 
     It has a ``stage`` and the ``share`` of it done, then the ``model`` that was written, or a
-    ``failure`` in a sentence, with ``details`` of an error that is ours. The caller takes the
-    ``warnings`` of the inspection out and reports them.
+    ``failure`` in a sentence with its ``exit_status``, and ``details`` of an error that is ours.
+    The caller takes the ``warnings`` of the inspection out and reports them. A model of no use is
+    written only with ``force``.
     """
 
     def __init__(
-        self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
+        self,
+        read: Callable[[], Sequence[Recording]],
+        settings: TrainingSettings,
+        path: str,
+        *,
+        force: bool = False,
     ) -> None:
         self.stage = 'reading recordings'
         self.share = 0.0
         self.model: ModelHead | None = None
         self.failure = ''
         self.details = ''
+        self.exit_status = 1
+        self._force = force
         self.warnings: deque[str] = deque()
         self._writing = Lock()
         # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
@@ -117,6 +125,11 @@ class TrainingJob:
             self.warnings.extend(training_warnings(reports))
             drives = [each.positions for each in reports if each.positions is not None]
             model = train_model(recordings, settings, self._progress, drives)
+            refusal = model.summary['refusal']
+            if refusal and not self._force:
+                self.exit_status = NO_USE
+                self.failure = f'{refusal["sentence"]}; set force to write the model all the same'
+                return
             with self._writing:
                 save_model(model, path)
                 self.model = model

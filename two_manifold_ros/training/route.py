@@ -24,6 +24,7 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset, impute_positions
 from two_manifold_ros.training.held_out import (
     begins_of,
+    beside_mean_position,
     capped_mean,
     FOLDS,
     follow_held_out,
@@ -332,7 +333,10 @@ def calibrate(
     lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
     score_m = capped_mean(squared_distances(errors[:, :2])[:, 0], lost_m)
     calibration = Calibration(np.zeros(len(factors)), factors)
-    return Validation((), len(errors), score_m, lost_m, calibration)
+    truths = np.concatenate([truth[lead:] for blocks, _ in parts for _, truth in blocks])
+    middle = np.nanmean(np.concatenate(tracks), axis=0)
+    beside = beside_mean_position(errors, truths, middle, lost_m)
+    return Validation((), len(errors), score_m, lost_m, *beside, calibration)
 
 
 def parts_to_follow(

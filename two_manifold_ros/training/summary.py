@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,15 @@ from two_manifold_ros.inspection.positions import (
     measure_positions,
     WANTED_LAPS,
 )
+from two_manifold_ros.inspection.repetition import (
+    likely_reason,
+    measure_repetition,
+    UNKNOWN,
+    USEFUL,
+)
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.training.dataset import RARE_STEP, usual_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +114,37 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     return [f'{there}: settings are hardly validated and the ellipses not reliable; {wanted}']
 
 
+def judge(
+    recordings: Sequence[Recording],
+    validation: Validation | str,
+    drives: Sequence[PositionReport],
+) -> dict[str, str] | None:
+    """
+    Return why a model is of no use, or ``None`` if nothing shows that.
+
+    It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
+    error of the mean position or more, or where none could be and nothing repeats. Returned are a
+    ``reason`` for programs, and a ``sentence`` with the evidence and the cure.
+    """
+    if isinstance(validation, str):
+        found, mean_m = 'no part could be left out and followed', math.inf
+    else:
+        mean_m = validation.mean_m
+        found = (
+            f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
+            f'{mean_m:.3g} m'
+        )
+        if not validation.followed_m >= USEFUL * mean_m:
+            return None
+    # Between positions that are far between the vehicle can have been anywhere.
+    rare = usual_step(recordings) > RARE_STEP
+    repetition = UNKNOWN if rare else measure_repetition(recordings, drives)
+    if isinstance(validation, str) and repetition.met >= 0.5:
+        return None
+    reason, words = likely_reason(recordings, drives, repetition, mean_m)
+    return {'reason': reason, 'sentence': f'the model is of no use: {words} ({found})'}
+
+
 def summarise(
     recordings: Sequence[Recording],
     dataset: Dataset,
@@ -125,7 +164,9 @@ def summarise(
     validated = None if isinstance(validation, str) else validation
     states = 1 + len(values)
     lap_s = median_lap_s(drives)
-    notes = [note for recording in recordings for note in recording.notes]
+    refusal = judge(recordings, validation, drives)
+    notes = [refusal['sentence']] if refusal else []
+    notes += [note for recording in recordings for note in recording.notes]
     notes += embedding_notes
     notes += [
         left_out_sentence(each.left_out, each.timing.count, each.topic)
@@ -167,12 +208,22 @@ def summarise(
         'readout': None if settings.method == 'route' else settings.readout,
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'validation': validated and {'ticks': validated.ticks, 'compared': list(validated.table)},
+        'validation': validated and _errors(validated),
+        'refusal': refusal,
         # Standard deviations in metres, of the velocity in m/s; then factors of variances.
         'covariance_added': validated and dict(zip(names, added, strict=True)),
         'covariance_factors': validated and dict(zip(names, factors, strict=True)),
         'notes': list(dict.fromkeys(notes)),
         **({} if commands is None else {'command_topic': commands.written}),
+    }
+
+
+def _errors(validation: Validation) -> dict[str, Any]:
+    return {
+        'ticks': validation.ticks,
+        'compared': list(validation.table),
+        'followed_m': round(validation.followed_m, 4),
+        'mean_position_m': round(validation.mean_m, 4),
     }
 
 
@@ -189,13 +240,6 @@ def _training_notes(
         notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
     if isinstance(validation, str):
         notes.append(f'settings are not validated and covariances not calibrated: {validation}')
-    # A mean error near the one that counts as lost is that of a filter that does not know.
-    elif validation.score_m > 0.7 * validation.lost_m:
-        notes.append(
-            f'on the held-out blocks the filter was lost most of the time (mean error '
-            f'{validation.score_m:.2f} m, where each counts {validation.lost_m:.2f} m at most): '
-            'record more laps, at the speeds at which the vehicle will be driven, of one route'
-        )
     return notes
 
 

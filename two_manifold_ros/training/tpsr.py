@@ -36,6 +36,7 @@ from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.embeddings import check_count, novelty_anchors
 from two_manifold_ros.training.held_out import (
+    beside_mean_position,
     capped_mean,
     follow_held_out,
     lost_error,
@@ -244,7 +245,10 @@ class RouteTpsr:
             return 'no place of the route was met twice, apart from its own lap'
         judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
         calibration = calibrate(errors, covariances, judged / width)
-        return Validation((), judged, score_m, lost_m, calibration)
+        truths = np.concatenate([targets[each][width:] for each in blocks])
+        middle = np.nanmean(self._track, axis=0)
+        beside = beside_mean_position(errors, truths, middle, lost_m)
+        return Validation((), judged, score_m, lost_m, *beside, calibration)
 
 
 @dataclass

@@ -1,0 +1,98 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Drives along any course, with which a training can or cannot work."""
+
+from collections.abc import Callable
+
+import numpy as np
+from other_recordings import with_imu
+from scipy.ndimage import gaussian_filter1d
+
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+
+Course = Callable[[np.ndarray], np.ndarray]
+"""Positions (T, 2), metres, at times (T,), seconds."""
+
+START_NS, STEPS_HZ = 1_700_000_000_000_000_000, 200
+
+
+def drive(
+    course: Course,
+    seconds: float = 90.0,
+    rate_hz: int = 50,
+    late_s: float = 0.0,
+    blurred_m: float = 0.0,
+    seed: int = 0,
+) -> Recording:
+    """Drive a course with an IMU that is level, and positions at 25 Hz that may be noisy."""
+    rng = np.random.default_rng(seed)
+    path = course(np.arange(round(seconds * STEPS_HZ)) / STEPS_HZ)
+    velocity = np.gradient(path, 1.0 / STEPS_HZ, axis=0)
+    speed = np.linalg.norm(velocity, axis=1)
+    forward = velocity / speed[:, None]
+    left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
+    force = np.gradient(velocity, 1.0 / STEPS_HZ, axis=0)
+    ahead, aside = (force * forward).sum(axis=1), (force * left).sum(axis=1)
+    none = np.zeros(len(path))
+    exact = np.stack([ahead, aside, none + 9.81, none, none, aside / speed], axis=1)
+    every, seen = STEPS_HZ // rate_hz, STEPS_HZ // 25
+    samples = exact[: len(exact) // every * every].reshape(-1, every, 6).mean(axis=1)
+    samples += rng.normal(size=samples.shape) * np.repeat([0.1, 0.01], 3)
+    stamps = START_NS + np.arange(len(samples)) * (1_000_000_000 // rate_hz)
+    places = path[::seen]
+    places = places + blurred_m * rng.normal(size=places.shape)
+    at = START_NS + np.arange(len(places)) * 40_000_000 + round(late_s * 1e9)
+    kind = 'geometry_msgs/msg/PoseStamped'
+    positions = PositionStream('/pose', 'map', kind, at, places)
+    return Recording('drive', ImuStream('/imu', 'imu_link', stamps, samples, stamps), positions)
+
+
+def with_noise_alone(recording: Recording) -> Recording:
+    """Replace what the IMU measures by noise."""
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=recording.imu.samples.shape) * np.repeat([0.1, 0.01], 3)
+    noise[:, 2] += 9.81
+    return with_imu(recording, samples=noise)
+
+
+def circle(radius_m: float, lap_s: float) -> Course:
+    """Circle at one speed."""
+    return lambda times: radius_m * _turned(2.0 * np.pi * times / lap_s)
+
+
+def eight(drift: float = 0.0) -> Course:
+    """Fly figures of eight in 12 s each that drift, m/s."""
+
+    def course(times: np.ndarray) -> np.ndarray:
+        turns = 2.0 * np.pi * times / 12.0
+        there = np.stack([5.0 * np.sin(turns), 2.5 * np.sin(2.0 * turns)], axis=1)
+        return there + drift * times[:, None] * [1.0, 0.3]
+
+    return course
+
+
+def weaving(times: np.ndarray) -> np.ndarray:
+    """Drive a round of 20 s, and weave otherwise each time."""
+    count = len(times)
+    aside = gaussian_filter1d(np.random.default_rng(2).normal(size=count), 0.5 * STEPS_HZ)
+    return (6.0 + 0.7 * aside / aside.std())[:, None] * _turned(2.0 * np.pi * times / 20.0)
+
+
+def track(lap_s: float = 10.0, varied: float = 0.05, seed: int = 1) -> Course:
+    """Drive a twisty track of some 10 m at speeds that vary from lap to lap by a share."""
+
+    def course(times: np.ndarray) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        shape = rng.normal(size=(5, 4)) / np.arange(1, 6)[:, None] ** 1.5
+        shape[0] = [1.6, 0.0, 0.0, 1.0]
+        changes = gaussian_filter1d(rng.normal(size=len(times)), 2.0 * STEPS_HZ)
+        laps = np.cumsum(1.0 + varied * changes / changes.std()) / STEPS_HZ / lap_s
+        angles = 2.0 * np.pi * laps[:, None] * np.arange(1, 6)
+        both = np.cos(angles) @ shape[:, ::2] + np.sin(angles) @ shape[:, 1::2]
+        return 4.0 * both
+
+    return course
+
+
+def _turned(angles: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)

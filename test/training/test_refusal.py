@@ -1,0 +1,117 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be learned is said to be of no use, with the likely reason; what can is not."""
+
+from pathlib import Path
+import re
+
+from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone
+import ellipse
+import pytest
+
+from two_manifold_ros.inspection.repetition import WORDS
+from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+QUICK = {
+    'route': TrainingSettings(states=0, horizons=(0,)),
+    'spectral': TrainingSettings(
+        method='spectral', rate_hz=10.0, window=20, states=30, bandwidth_factor=1.4, neighbours=30,
+        horizons=(0,),
+    ),
+    'tpsr': TrainingSettings(method='tpsr', horizons=(0,)),
+}  # fmt: skip
+
+
+def trained(recording: Recording, method: str = 'route') -> TrainedModel:
+    return train_model([recording], QUICK[method])
+
+
+DRIVES = {
+    'circle': lambda: drive(circle(3.0, 6.3)),
+    'circle far away': lambda: drive(circle(30.0, 21.0), blurred_m=0.3),
+    'weaving': lambda: drive(weaving),
+    'drifting': lambda: drive(eight(0.05), 180.0),
+    'drifting away': lambda: drive(eight(1.0)),
+    'one lap': lambda: drive(track(30.0), 30.0),
+    'noise': lambda: with_noise_alone(drive(track())),
+    'late by 30 s': lambda: drive(track(varied=0.2), 120.0, late_s=30.0),
+    'late by 1.8 s': lambda: drive(track(4.0, 0.6), late_s=1.8),
+    'at 5 Hz': lambda: drive(track(3.0, seed=2), rate_hz=5),
+    'few laps': lambda: ellipse.drive(16.0),
+    'ellipse': lambda: ellipse.drive(48.0),
+    'track': lambda: drive(track()),
+    'three laps': lambda: drive(track(), 32.0),
+    'eight': lambda: drive(eight()),
+}
+
+
+@pytest.mark.parametrize(
+    ('name', 'reason', 'words'),
+    [
+        ('circle', 'circle', 'speed and rate of turn are the same everywhere'),
+        ('circle far away', 'circle', 'train on a route with bends, stops or ramps'),
+        ('weaving', 'laps_differ', 'no lap is driven like the others'),
+        ('drifting', 'laps_apart', 'nothing repeats, laps lie 2.5'),
+        (
+            'drifting away',
+            'nothing_repeats',
+            'nothing repeats, only 1% of the way is driven twice',
+        ),
+        ('one lap', 'nothing_repeats', 'drive at least five laps'),
+        ('noise', 'no_signal', 'of what /imu measures, and there is no signal in it'),
+        ('late by 30 s', 'times_unrelated', 'times of positions and IMU are unrelated'),
+        ('late by 1.8 s', 'positions_late', 'are 1.8'),
+        ('at 5 Hz', 'imu_slow', '/imu has 15 samples in a lap of 2.9'),
+        ('few laps', 'few_laps', 'there are 2.0 laps'),
+        ('ellipse', 'places_alike', 'looks the same on several parts of a lap'),
+    ],
+)
+def test_what_cannot_work_is_named_with_the_likely_reason(name, reason, words):
+    summary = trained(DRIVES[name]()).summary
+    assert summary['refusal']['reason'] == reason
+    sentence = summary['refusal']['sentence']
+    assert sentence.startswith('the model is of no use: ')
+    assert words in sentence
+    assert summary['notes'][0] == sentence
+    if summary['validation'] is None:
+        assert sentence.endswith('(no part could be left out and followed)')
+    else:
+        validation = summary['validation']
+        assert validation['followed_m'] >= 0.5 * validation['mean_position_m']
+        assert '(mean error on parts left out ' in sentence
+
+
+@pytest.mark.parametrize('name', ['track', 'three laps', 'eight'])
+def test_what_works_is_not_refused(name):
+    summary = trained(DRIVES[name]()).summary
+    assert summary['refusal'] is None
+    validation = summary['validation']
+    assert validation['followed_m'] < 0.1 * validation['mean_position_m']
+    assert not any('of no use' in note for note in summary['notes'])
+
+
+@pytest.mark.parametrize('method', ['spectral', 'tpsr'])
+@pytest.mark.parametrize(('name', 'reason'), [('noise', 'no_signal'), ('track', None)])
+def test_other_methods_are_judged_alike(method, name, reason):
+    refusal = trained(DRIVES[name](), method).summary['refusal']
+    assert (refusal and refusal['reason']) == reason
+
+
+@pytest.mark.parametrize('count', [1, 2])
+def test_one_lap_in_each_of_two_recordings_repeats(count):
+    """Nothing closes a lap in either, and nothing can be held out of so little."""
+    whole = drive(track(20.0), 40.0)
+    halves = [whole.between(None, 20.0), whole.between(20.0, None)][:count]
+    settings = TrainingSettings(method='spectral', rate_hz=10.0, window=70, states=20)
+    summary = train_model(halves, settings).summary
+    assert summary['validation'] is None
+    assert (summary['refusal'] is None) == (count == 2)
+
+
+def test_the_page_has_every_reason():
+    page = (Path(__file__).resolve().parents[2] / 'docs' / 'usage.md').read_text()
+    rows = re.findall(r'^\| `(\w+)` \| ', page[page.index('### What cannot work') :], re.MULTILINE)
+    assert [each for each in rows if each in WORDS] == list(WORDS)
