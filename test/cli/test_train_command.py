@@ -480,9 +480,10 @@ def test_a_model_of_no_use_is_refused_in_the_first_line(method, short_bag, tmp_p
     assert path.read_bytes() == b'PK\x03\x04 of before'
 
 
-def test_a_model_of_no_use_is_written_if_it_has_to_be(short_bag, tmp_path, command):
+@pytest.mark.parametrize('options', ['--force', '--method paper --window 12 --rate 10'])
+def test_a_model_of_no_use_is_written_if_it_has_to_be(options, short_bag, tmp_path, command):
     path = tmp_path / 'm.npz'
-    said = command('train', short_bag, '-o', path, '--force')
+    said = command('train', short_bag, '-o', path, *options.split())
     first = said.err.splitlines()[0]
     assert first.startswith('two-manifold: warning: the model is of no use: there are 2.0 laps')
     sentence = first.removeprefix('two-manifold: warning: ')

@@ -23,7 +23,6 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.simulation.slot_car_run import write_run
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
-QUICK = SMALL | {'method': 'spectral'}
 
 
 def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
@@ -88,7 +87,7 @@ def test_the_type_of_the_reference_can_be_reported(talk, start, tmp_path):
 
 def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_path):
     path = tmp_path / 'model.npz'
-    node = start('trainer_node', model=path, exit_when_done='false', **QUICK)
+    node = start('trainer_node', model=path, exit_when_done='false', **SMALL)
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
     answer = talk.call(Trigger, 'trainer_node/finish')
     assert (answer.success, 'No IMU message came on /imu' in answer.message) == (False, True)
@@ -147,7 +146,7 @@ def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tm
 
 def test_slot_car_trains_a_model_without_anybodys_help(talk, start, tmp_path):
     path = tmp_path / 'model.npz'
-    trainer = start('trainer_node', model=path, record_seconds=4.0, **QUICK)
+    trainer = start('trainer_node', model=path, record_seconds=2.0, **SMALL)
     talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
     car = start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
     talk.until(lambda: not talk.node.count_subscribers('imu'), 'the end of recording')

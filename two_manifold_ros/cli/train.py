@@ -191,7 +191,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     parser.add_argument(
-        '--force', action='store_true', help='write the model even if it is of no use, and warn'
+        '--force',
+        action='store_true',
+        help='write the model even if it is of no use, and warn, as --method paper always does',
     )
     add_topics(parser)
     add_command_topic(parser, 'none: without actions')
@@ -318,14 +320,18 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began
     refusal = model.summary['refusal']
-    status = NO_USE if refusal and not args.force else 0
+    # The paper's filter is for study, not for a robot.
+    forced = args.force or args.method == 'paper'
+    status = NO_USE if refusal and not forced else 0
     if refusal:
-        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
+        kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
     if not status:
         save_model(model, args.output)
     if args.json:
-        print(json.dumps(_content(args, model, took_s), indent=2, allow_nan=False))
+        path = None if status else args.output
+        content = {'model': path, **_content(model, took_s)}
+        print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
         _print(args, model, took_s)
     return status
@@ -442,9 +448,8 @@ def _inspect(
     return [each.positions for each in reports if each.positions is not None]
 
 
-def _content(args: Namespace, model: TrainedModel, took_s: float) -> dict[str, Any]:
+def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
     return {
-        'model': args.output if args.force or not model.summary['refusal'] else None,
         'train_seconds': round(took_s, 3),
         'rate_hz': model.rate_hz,
         'window': model.window,

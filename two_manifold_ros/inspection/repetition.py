@@ -27,8 +27,8 @@ USEFUL = 0.5
 """
 Share of the mean position's error that parts left out have to be followed with.
 
-Recordings and worlds that are followed well have .34 at most by any method, drives on which no
-method is better than the mean position have .55 and more.
+Recordings and worlds of four laps and more that are followed well have .34 at most by any method,
+drives on which no method is better than the mean position have .55 and more.
 """
 
 POINTS = 1_000
@@ -80,7 +80,8 @@ WORDS = {
     'bends; publish at {least_hz:.0f} Hz or faster, or try another --method',
     'places_alike': 'the route looks the same on several parts of a lap; stop, slow down or add a '
     'ramp at one place of it',
-    'unknown': 'no single reason was found; drive {wanted}, of one route, at the speeds of use',
+    'unknown': 'no single reason was found; leave out settings that were given, or drive '
+    '{wanted}, of one route, at the speeds of use',
 }
 """Reasons in words, each with its evidence and its cure."""
 
