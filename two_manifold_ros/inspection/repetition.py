@@ -152,7 +152,7 @@ def likely_reason(
         (blind and follows, 'laps_differ'),
         (blind and repetition.signal, 'times_unrelated'),
         (blind, 'no_signal'),
-        # Fewer than those that are wanted.
+        # Five are wanted; what the ends cut off is no reason.
         (counted and count < 4.5, 'few_laps'),
         (samples < LAP_SAMPLES, 'imu_slow'),
         (repetition.mirrored >= MIRRORED, 'places_alike'),
