@@ -114,13 +114,16 @@ class NaiveBelief:
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
     def fast_enough(self, place: int, ratio: float, variance: float) -> Cell:
-        """Return the share that is fast enough to be on a slow lap, and its moments."""
+        """Return the share that is fast enough for a slow lap and not usual, and its moments."""
         spread = max(variance, 1e-6) ** 0.5
         edge = (self.slow_from(place) - ratio) / spread
         if norm.sf(edge) < 1e-12:
             return 0.0, 0.0, 0.0
         mean, left = truncnorm.stats(edge, np.inf, ratio, spread)
-        return float(norm.sf(edge)), float(mean), float(left)
+        usual = self.motion.ratio_spread
+        apart = max(abs(ratio - 1.0) - 2.0 * usual, 0.0)
+        other = 1.0 - np.exp(-0.5 * apart**2 / (spread**2 + usual**2))
+        return float(norm.sf(edge) * other), float(mean), float(left)
 
     def too_slow(self, row: str, ratio: float, variance: float) -> float:
         """Return the share of a tick that ends a slow lap because none is as slow."""

@@ -219,6 +219,9 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     continue
                 if h == FREE and t == SLOW:
                     likely, own, rest = _above(slow_from[i], ratio, variance)
+                    apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
+                    # What may be the usual speed is.
+                    likely *= 1.0 - math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     left += part * (1.0 - likely)
                     part *= likely
                     chances[i, t] += chance * part
