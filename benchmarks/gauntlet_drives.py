@@ -172,8 +172,8 @@ OTHER_DAYS, LEAST_LAPS = range(2, 7), 4
 """Days besides the trained and the followed one, and laps on each: half as many, but those."""
 
 
-PACES, PACED_DAYS = (1.0, 0.9, 1.0, 0.7, 1.0, 0.5), (1, 2, 3, 4)
-"""Paces of the laps of a drive, before a last lap as usual; and the days with such drives."""
+LAP_RATIOS, SLOW_DAYS = (1.0, 0.9, 1.0, 0.7, 1.0, 0.5), (1, 2, 3, 4)
+"""Speed ratios of the laps of a drive, before a last usual lap; and the days of such drives."""
 
 STINT_LAPS, STINT_DAYS = 6, (5, 6, 7, 8)
 """Laps of a stint with a slow lap out and in, and the days with such drives."""
@@ -319,22 +319,22 @@ def slow_drives(name: str) -> Iterator[SlowDrive]:
     if name in REAL:
         return
     world = world_named(name)
-    for day in PACED_DAYS:
+    for day in SLOW_DAYS:
         names = [
-            f'after {before:g}' if pace == 1.0 else f'{pace:g}'
-            for before, pace in itertools.pairwise((*PACES, 1.0))
+            f'after {before:g}' if ratio == 1.0 else f'{ratio:g}'
+            for before, ratio in itertools.pairwise((*LAP_RATIOS, 1.0))
         ]
-        yield _paced(world, day, 20 + day, (*PACES, 1.0), ('usual', *names))
+        yield _with_slow_laps(world, day, 20 + day, (*LAP_RATIOS, 1.0), ('usual', *names))
     for day in STINT_DAYS:
-        paces = stint(world, STINT_LAPS, day=day, seed=20 + day)
-        names = ['lap out', *('traffic' if pace < 1.0 else 'between' for pace in paces[1:-1])]
-        yield _paced(world, day, 20 + day, paces, (*names, 'lap in'))
+        ratios = stint(world, STINT_LAPS, day=day, seed=20 + day)
+        names = ['lap out', *('traffic' if ratio < 1.0 else 'between' for ratio in ratios[1:-1])]
+        yield _with_slow_laps(world, day, 20 + day, ratios, (*names, 'lap in'))
 
 
-def _paced(
-    world: World, day: int, seed: int, paces: tuple[float, ...], names: tuple[str, ...]
+def _with_slow_laps(
+    world: World, day: int, seed: int, ratios: tuple[float, ...], names: tuple[str, ...]
 ) -> SlowDrive:
-    made = drive(world, day=day, laps=len(paces), seed=seed, paces=paces)
+    made = drive(world, day=day, laps=len(ratios), seed=seed, lap_ratios=ratios)
     return SlowDrive(_of_world(made, f'day {day}'), made.laps.astype(np.int64), names)
 
 

@@ -271,7 +271,7 @@ def show_days(results: Results) -> None:
 
 def show_slow(results: Results) -> None:
     print(
-        '\nslow laps of the worlds, by pace, and the usual ones after them: published %, RMSE, '
+        '\nslow laps of the worlds, by ratio, and the usual ones after them: published %, RMSE, '
         'median,\nRMSE of what is published, and truth in its 95 % ellipse'
     )
     for head, found in _rows(results):

@@ -141,17 +141,17 @@ def ride(
     return Ride(way, times, eased, np.maximum(motion(times, 1), 0.0), motion(times, 2))
 
 
-def pace_factor(world: World, way: Way, paces: Sequence[float]) -> Floats:
+def lap_factor(world: World, way: Way, ratios: Sequence[float]) -> Floats:
     """
-    Return the factor of a driver on all speeds at each node: the pace of its lap, (M,).
+    Return the factor of a driver on all speeds at each node: the ratio of its lap, (M,).
 
-    The first of ``paces`` is that of the first lap; laps beyond them have a pace of 1. What is
+    The first of ``ratios`` is that of the first lap; laps beyond them have a ratio of 1. What is
     driven elsewhere belongs to the lap in which the vehicle left the route. Between two laps the
-    factor eases from one pace to the other.
+    factor eases from one ratio to the other.
     """
-    each = np.append(np.asarray(paces, dtype=np.float64), 1.0)
-    lap = np.floor(way.phases).astype(np.int64).clip(0, len(paces))
-    eased = gaussian_filter1d(each[lap], world.habits.paced * NODES, mode='nearest')
+    each = np.append(np.asarray(ratios, dtype=np.float64), 1.0)
+    lap = np.floor(way.phases).astype(np.int64).clip(0, len(ratios))
+    eased = gaussian_filter1d(each[lap], world.habits.lap_eased * NODES, mode='nearest')
     return np.asarray(eased)
 
 

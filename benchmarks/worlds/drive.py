@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import START_STAMP_NS, true_imu
-from worlds.course import pace_factor, plan, ride, route
+from worlds.course import lap_factor, plan, ride, route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from worlds.table import World
 
 
-SLOW_PACES = (0.5, 0.95)
-"""Paces of slow laps: of a safety car or a cold engine, up to what traffic costs on a lap."""
+SLOW_RATIOS = (0.5, 0.95)
+"""Speed ratios of slow laps: of a safety car or a cold engine, up to what traffic costs."""
 
 TRAFFIC = 0.1
 """Share of the laps of a stint, beside its first and last, that are slow."""
@@ -178,7 +178,7 @@ def drive(
     seed: int = 0,
     course: Course = 'route',
     halts: Sequence[tuple[float, float]] = (),
-    paces: Sequence[float] = (),
+    lap_ratios: Sequence[float] = (),
 ) -> WorldDrive:
     """
     Drive in a world.
@@ -200,7 +200,7 @@ def drive(
         and the third need three laps.
     halts
         Further stops: laps since the start, and seconds.
-    paces
+    lap_ratios
         Factors on all speeds of the first laps, one for each, see `stint`; 1 for laps beyond.
 
     Raises
@@ -209,8 +209,8 @@ def drive(
         If not exactly one of laps and seconds is given, or a number makes no sense.
 
     """
-    if not all(0.0 < pace <= 1.0 for pace in paces):
-        msg = f'Laps in {world.name} were asked for at paces {tuple(paces)}: above 0 up to 1.'
+    if not all(0.0 < ratio <= 1.0 for ratio in lap_ratios):
+        msg = f'Laps in {world.name} were asked for at ratios {tuple(lap_ratios)}: 0 to 1.'
         raise InputError(msg)
     laps = _laps_needed(world, laps, seconds, day, seed)
     # One lap before it leaves the route, one on which it leaves, one after.
@@ -222,8 +222,8 @@ def drive(
     every = oversampling(world)
     spread = world.habits.day_grip
     grip: float | Floats = 1.0 + spread * float(world.generator('grip', day).standard_normal())
-    if paces:
-        grip = grip * pace_factor(world, way, paces)
+    if lap_ratios:
+        grip = grip * lap_factor(world, way, lap_ratios)
     ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip, halts=halts)
     if seconds is not None:
         ridden = ridden.until(seconds)
@@ -256,12 +256,12 @@ def recorded(
 
 def stint(world: World, laps: int, *, day: int = 0, seed: int = 0) -> tuple[float, ...]:
     """
-    Draw the ``paces`` of a stint: a slow lap out, a slow lap in, and traffic on one in ten.
+    Draw the ``lap_ratios`` of a stint: a slow lap out, a slow lap in, and traffic on one in ten.
 
     ``day`` and ``seed`` are as in `drive`.
     """
     random = world.generator('stint', day, seed)
-    slow = random.uniform(*SLOW_PACES, laps)
+    slow = random.uniform(*SLOW_RATIOS, laps)
     traffic = random.uniform(size=laps) < TRAFFIC
     traffic[[0, -1]] = True
     return tuple(np.where(traffic, slow, 1.0).tolist())
