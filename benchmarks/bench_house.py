@@ -48,7 +48,7 @@ LIMITS = {
     'formats, exit codes and enumerations': """
         domains.py HIGHEST
         interface/messages.py Topic.depth
-        model/model_file.py (OLDEST,VERSION)
+        model/model_file.py (OLDEST,VERSION) OLDEST_ROUTE
         names.py HORIZONS
         nodes/running.py network_trouble.(get_flags,up)
         recordings/reading.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION

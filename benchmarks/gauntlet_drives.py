@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+import itertools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from worlds.drive import drive
+from worlds.drive import drive, stint
 from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.inspection.lag import AUTO, put_in_step
@@ -171,6 +172,39 @@ OTHER_DAYS, LEAST_LAPS = range(2, 7), 4
 """Days besides the trained and the followed one, and laps on each: half as many, but those."""
 
 
+LAP_RATIOS, SLOW_DAYS = (1.0, 0.9, 1.0, 0.7, 1.0, 0.5), (1, 2, 3, 4)
+"""Speed ratios of the laps of a drive, before a last usual lap; and the days of such drives."""
+
+STINT_LAPS, STINT_DAYS = 6, (5, 6, 7, 8)
+"""Laps of a stint with a slow lap out and in, and the days with such drives."""
+
+
+@dataclass(frozen=True)
+class SlowDrive:
+    """
+    A drive along the route with slow laps.
+
+    Parameters
+    ----------
+    drive
+        Of a world.
+    laps : (N,) int64
+        Which lap it was in at each of the stamps.
+    names
+        What each lap is, in the tables; laps of one name count together.
+
+    """
+
+    drive: Drive
+    laps: Ints
+    names: tuple[str, ...]
+
+    def names_at(self, stamps: Ints) -> list[str]:
+        """Return what the lap is at each of (T,) stamps."""
+        last = (np.searchsorted(self.drive.stamps, stamps, side='right') - 1).clip(0)
+        return [self.names[lap] for lap in self.laps[last].clip(max=len(self.names) - 1)]
+
+
 def case_names() -> list[str]:
     return [*REAL, *(world.name for world in WORLDS)]
 
@@ -278,6 +312,30 @@ def other_days(name: str) -> Iterator[Drive]:
     laps = max(followed // 2, LEAST_LAPS)
     for day in OTHER_DAYS:
         yield _of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
+
+
+def slow_drives(name: str) -> Iterator[SlowDrive]:
+    """Drive a world with slow laps; the model is trained without any."""
+    if name in REAL:
+        return
+    world = world_named(name)
+    for day in SLOW_DAYS:
+        names = [
+            f'after {before:g}' if ratio == 1.0 else f'{ratio:g}'
+            for before, ratio in itertools.pairwise((*LAP_RATIOS, 1.0))
+        ]
+        yield _with_slow_laps(world, day, 20 + day, (*LAP_RATIOS, 1.0), ('usual', *names))
+    for day in STINT_DAYS:
+        ratios = stint(world, STINT_LAPS, day=day, seed=20 + day)
+        names = ['lap out', *('traffic' if ratio < 1.0 else 'between' for ratio in ratios[1:-1])]
+        yield _with_slow_laps(world, day, 20 + day, ratios, (*names, 'lap in'))
+
+
+def _with_slow_laps(
+    world: World, day: int, seed: int, ratios: tuple[float, ...], names: tuple[str, ...]
+) -> SlowDrive:
+    made = drive(world, day=day, laps=len(ratios), seed=seed, lap_ratios=ratios)
+    return SlowDrive(_of_world(made, f'day {day}'), made.laps.astype(np.int64), names)
 
 
 def _away_of_world(world: World) -> Iterator[Drive]:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import other_days, spliced
+from gauntlet_drives import other_days, slow_drives, spliced
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -21,15 +21,15 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from gauntlet_drives import Case, Drive
+    from gauntlet_drives import Case, Drive, SlowDrive
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -165,6 +165,8 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
     if 'days' in blocks:
         found['days'] = [_day(model, each) for each in other_days(case.name)]
+    if 'slow' in blocks:
+        found['slow'] = slow_laps(model, slow_drives(case.name))
     return found
 
 
@@ -179,6 +181,34 @@ def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:
         'later_rmse_m': _rms(errors[len(errors) // 2 :]),
         'published': _mean(following.published, known),
     }
+
+
+def slow_laps(model: ModelHead, drives: Iterable[SlowDrive]) -> list[dict[str, Any]]:
+    """Return how the filter fared on laps of each name, over all drives."""
+    parts: dict[str, list[Floats]] = {}
+    for each in drives:
+        following = follow(model, each.drive)
+        columns = (following.errors(), following.published, following.inside(0, 1))
+        seen = np.column_stack(columns)[following.known()]
+        names = np.array(each.names_at(following.stamps[following.known()]))
+        for name in dict.fromkeys(each.names):
+            parts.setdefault(name, []).append(seen[names == name])
+    rows = []
+    for name, each_drive in parts.items():
+        errors, published, inside = np.concatenate(each_drive).T
+        shown = published > 0.0
+        rows.append(
+            {
+                'laps': name,
+                'ticks': len(errors),
+                'published': _mean(shown, np.ones_like(shown)),
+                'rmse_m': _rms(errors),
+                'median_m': float(np.median(errors)) if len(errors) else None,
+                'published_rmse_m': _rms(errors[shown]),
+                'in_95': _mean(inside > 0.0, shown),
+            }
+        )
+    return rows
 
 
 def _size(model: ModelHead) -> int:

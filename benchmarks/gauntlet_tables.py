@@ -269,6 +269,20 @@ def show_days(results: Results) -> None:
     print(f'  published on {100.0 * LEAST_PUBLISHED:.0f} % of the ticks: {good} of {count} drives')
 
 
+def show_slow(results: Results) -> None:
+    print(
+        '\nslow laps of the worlds, by ratio, and the usual ones after them: published %, RMSE, '
+        'median,\nRMSE of what is published, and truth in its 95 % ellipse'
+    )
+    for head, found in _rows(results):
+        for row in found.get('slow', ()):
+            numbers = (row['rmse_m'], row['median_m'], row['published_rmse_m'])
+            print(
+                f'{head}{row["laps"]:10s}{_share(row["published"])}'
+                f'{"".join(map(_metres, numbers))}{_share(row["in_95"])}'
+            )
+
+
 def show_all(results: Results) -> None:
     show_accuracy(results)
     show_ellipses(results)
@@ -277,6 +291,7 @@ def show_all(results: Results) -> None:
         ('moves', show_moves),
         ('stops', show_stops),
         ('days', show_days),
+        ('slow', show_slow),
     ):
         if any(found.get(block) for _, found in _rows(results)):
             show(results)

@@ -3,14 +3,16 @@
 """The filter on a route, one cell after another, and merging of passes step by step."""
 
 import numpy as np
+from scipy.stats import norm, truncnorm
 
 from two_manifold_ros.route.route import Density, Route
 
 Array = np.ndarray
 
-ROWS = ('on', 'on new', 'free motion', 'stands', 'off', 'off new')
+ROWS = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
 JUMPED = ('on new', 'off', 'off new')
 FASTEST, USUAL_RATIOS = 3.0, 3.0
+SLOWEST, SURELY_FAST, LEARNED_SLOPES = 0.45, 1.1, 0.3
 
 Cell = tuple[float, float, float]
 """Probability, and mean and variance of the speed ratio."""
@@ -87,10 +89,12 @@ class NaiveBelief:
                 variance = before + self.motion.ratio_noise
             else:
                 usual = np.clip(change, -self.motion.usual_change, self.motion.usual_change)
-                after = 1.0 + self.motion.ratio_kept * (ratio - 1.0)
+                # On a slow lap nothing draws it to the usual one.
+                kept = 1.0 if row == 'slow' else self.motion.ratio_kept
+                after = 1.0 + kept * (ratio - 1.0)
                 after += self.motion.trust * usual + (change - usual)
                 gained = self.motion.ratio_spread**2 * (1.0 - self.motion.ratio_kept**2)
-                variance = self.motion.ratio_kept**2 * before + gained
+                variance = kept**2 * before + gained
             after = min(max(after, 0.0), FASTEST)
             rate = self.motion.rates[here]
             mean = rate * (ratio + after) / 2.0
@@ -109,6 +113,24 @@ class NaiveBelief:
         self.cells = {key: merged(cells) for key, cells in come.items()}
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
+    def fast_enough(self, place: int, ratio: float, variance: float) -> Cell:
+        """Return the share that is fast enough for a slow lap and not usual, and its moments."""
+        spread = max(variance, 1e-6) ** 0.5
+        edge = (self.slow_from(place) - ratio) / spread
+        if norm.sf(edge) < 1e-12:
+            return 0.0, 0.0, 0.0
+        mean, left = truncnorm.stats(edge, np.inf, ratio, spread)
+        usual = self.motion.ratio_spread
+        apart = max(abs(ratio - 1.0) - 2.0 * usual, 0.0)
+        other = 1.0 - np.exp(-0.5 * apart**2 / (spread**2 + usual**2))
+        return float(norm.sf(edge) * other), float(mean), float(left)
+
+    def too_slow(self, row: str, ratio: float, variance: float) -> float:
+        """Return the share of a tick that ends a slow lap because none is as slow."""
+        below = max(SLOWEST - ratio, 0.0) if row == 'slow' else 0.0
+        near = np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2))
+        return float((1.0 - near) * self.switching.exchanges[3, 1])
+
     def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
@@ -123,11 +145,21 @@ class NaiveBelief:
             if row == 'stands':
                 come['on new', place].append((chance * self.switching.stops[1, place], 1.0, usual))
                 stays -= chance * self.switching.stops[1, place]
+            lost = chance * self.too_slow(row, ratio, variance)
+            elsewhere += lost
+            stays -= lost
             for j, other in enumerate(ROWS):
                 part = chance * self.switching.exchanges[i, j]
                 if other == row:
                     continue
-                if row == 'free motion' and other in {'on new', 'stands'}:
+                if (row, other) == ('free motion', 'slow'):
+                    share, *moments = self.fast_enough(place, ratio, variance)
+                    come[other, place].append((part * share, *moments))
+                    stays -= part * share
+                    continue
+                if (row == 'free motion' and other in {'on new', 'stands'}) or (
+                    (row, other) == ('slow', 'on new')
+                ):
                     apart = (
                         ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
                     )
@@ -145,7 +177,7 @@ class NaiveBelief:
                 else:
                     come[other, place].append((part, ratio, variance))
             gone = chance * self.switching.exchanges[i, last]
-            gone *= self.moving if row == 'free motion' else 1.0
+            gone *= self.moving if row in {'slow', 'free motion'} else 1.0
             elsewhere += gone
             jumps += chance * self.switching.jumps[i]
             stays -= gone + chance * self.switching.jumps[i].sum()
@@ -205,6 +237,8 @@ class NaiveBelief:
                 logs[row, place] = self.likelihood.sharpness * (
                     anything if row == 'free motion' else stands
                 )
+            elif row == 'slow':
+                logs[row, place], self.cells[row, place] = self.seen_slow(place, cell, lasting)
             else:
                 logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
         joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
@@ -257,7 +291,36 @@ class NaiveBelief:
         here = min(max(ratio - 1.0, -bound), bound)
         rest = weights**0.5 * (apart - here * slope)
         slope = weights**0.5 * slope
-        noise, count = self.likelihood.noise[place], weights.sum()
+        count = weights.sum()
+        log, updated = self.seen_with(rest, slope, count, place, level, cell)
+        return log, updated if here == ratio - 1.0 else (chance, ratio, variance)
+
+    def slow_from(self, place: int) -> float:
+        """Return the speed ratio from which on a vehicle may drive a slow lap."""
+        slowness = np.abs(self.motion.tick_lengths)
+        return float(max(SLOWEST, SURELY_FAST * slowness[place] / slowness.mean()))
+
+    def seen_slow(self, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
+        """As `seen_at`, by a parabola through the reading at rest, in the channels themselves."""
+        whitening, rest = self.likelihood.new_whitening, self.likelihood.rest_alone.offset
+        usual = np.linalg.solve(whitening, self.likelihood.new_means[place])
+        learned = np.linalg.solve(whitening, self.likelihood.new_slopes[place])
+        physics = self.likelihood.exponents * (usual - rest)
+        steep = (1.0 - LEARNED_SLOPES) * physics + LEARNED_SLOPES * learned
+        # Through the reading at rest, the usual one and its slope there.
+        solved = np.linalg.solve([[1.0, 1.0], [1.0, 2.0]], np.array([usual - rest, steep]))
+        expected = rest + solved[0] * cell[1] + solved[1] * cell[1] ** 2
+        slope = whitening @ (solved[0] + 2.0 * solved[1] * cell[1])
+        apart = whitening @ (self.seen[-1] - expected)
+        level = self.likelihood.new_level + lasting
+        return self.seen_with(apart, slope, float(len(apart)), place, level, cell)
+
+    def seen_with(
+        self, rest: Array, slope: Array, count: float, place: int, level: float, cell: Cell
+    ) -> tuple[float, Cell]:
+        """Integrate the speed ratio out of a density, and update it as a Kalman filter."""
+        chance, ratio, variance = cell
+        noise = self.likelihood.noise[place]
         # Of a Student-t density: the precision of the Gaussian that is as steep at this distance.
         steep = (
             self.likelihood.sharpness
@@ -270,14 +333,12 @@ class NaiveBelief:
             student(np.array([square]), count, noise, self.likelihood.tail) + level
         )
         log -= 0.5 * np.linalg.slogdet(whole)[1]
-        if here == ratio - 1.0:
-            gain = variance * steep * np.linalg.solve(whole, slope)
-            ratio = min(max(ratio + gain @ rest, 0.0), FASTEST)
-            variance -= gain @ slope * variance
-        return float(log), (chance, ratio, variance)
+        gain = variance * steep * np.linalg.solve(whole, slope)
+        ratio = min(max(ratio + gain @ rest, 0.0), FASTEST)
+        return float(log), (chance, ratio, variance - gain @ slope * variance)
 
     def table(self) -> Array:
-        """Return probabilities, means and variances as the belief has them: (3, P, 6)."""
+        """Return probabilities, means and variances as the belief has them: (3, P, 7)."""
         return np.array(
             [[self.cells[row, place] for row in ROWS] for place in range(self.places)]
         ).transpose(2, 0, 1)

@@ -141,6 +141,20 @@ def ride(
     return Ride(way, times, eased, np.maximum(motion(times, 1), 0.0), motion(times, 2))
 
 
+def lap_factor(world: World, way: Way, ratios: Sequence[float]) -> Floats:
+    """
+    Return the factor of a driver on all speeds at each node: the ratio of its lap, (M,).
+
+    The first of ``ratios`` is that of the first lap; laps beyond them have a ratio of 1. What is
+    driven elsewhere belongs to the lap in which the vehicle left the route. Between two laps the
+    factor eases from one ratio to the other.
+    """
+    each = np.append(np.asarray(ratios, dtype=np.float64), 1.0)
+    lap = np.floor(way.phases).astype(np.int64).clip(0, len(ratios))
+    eased = gaussian_filter1d(each[lap], world.habits.lap_eased * NODES, mode='nearest')
+    return np.asarray(eased)
+
+
 def _wander(random: np.random.Generator, count: int, every: float) -> Floats:
     """Return ``count`` values of a smooth process of spread 1, independent after ``every``."""
     values = random.standard_normal(int(count / every) + 5)

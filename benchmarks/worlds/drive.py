@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import START_STAMP_NS, true_imu
-from worlds.course import plan, ride, route
+from worlds.course import lap_factor, plan, ride, route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
     from worlds.course import Course, Ride
     from worlds.table import World
+
+
+SLOW_RATIOS = (0.5, 0.95)
+"""Speed ratios of slow laps: of a safety car or a cold engine, up to what traffic costs."""
+
+TRAFFIC = 0.1
+"""Share of the laps of a stint, beside its first and last, that are slow."""
 
 
 def oversampling(world: World) -> int:
@@ -159,6 +166,7 @@ class WorldDrive:
     recording: Recording  # IMU, and positions that are noisy and late
     truth: Floats  # (N, 2), true position at the stamp of each IMU sample, metres
     on_route: Bools  # (N,), whether it was on the route then, in the trained direction
+    laps: Floats  # (N,), laps since the start, without what was driven elsewhere
 
 
 def drive(
@@ -170,6 +178,7 @@ def drive(
     seed: int = 0,
     course: Course = 'route',
     halts: Sequence[tuple[float, float]] = (),
+    lap_ratios: Sequence[float] = (),
 ) -> WorldDrive:
     """
     Drive in a world.
@@ -191,6 +200,8 @@ def drive(
         and the third need three laps.
     halts
         Further stops: laps since the start, and seconds.
+    lap_ratios
+        Factors on all speeds of the first laps, one for each, see `stint`; 1 for laps beyond.
 
     Raises
     ------
@@ -198,6 +209,9 @@ def drive(
         If not exactly one of laps and seconds is given, or a number makes no sense.
 
     """
+    if not all(0.0 < ratio <= 1.0 for ratio in lap_ratios):
+        msg = f'Laps in {world.name} were asked for at ratios {tuple(lap_ratios)}: 0 to 1.'
+        raise InputError(msg)
     laps = _laps_needed(world, laps, seconds, day, seed)
     # One lap before it leaves the route, one on which it leaves, one after.
     if course in {'pit_lane', 'off_route'} and laps < 3:
@@ -207,7 +221,9 @@ def drive(
     way = plan(world, course, laps, random)
     every = oversampling(world)
     spread = world.habits.day_grip
-    grip = 1.0 + spread * float(world.generator('grip', day).standard_normal())
+    grip: float | Floats = 1.0 + spread * float(world.generator('grip', day).standard_normal())
+    if lap_ratios:
+        grip = grip * lap_factor(world, way, lap_ratios)
     ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip, halts=halts)
     if seconds is not None:
         ridden = ridden.until(seconds)
@@ -233,7 +249,22 @@ def recorded(
         ImuStream('/imu', 'imu', stamps, samples, stamps),
         PositionStream('/position', 'map', 'geometry_msgs/msg/PointStamped', late, places),
     )
-    return WorldDrive(recording, ridden.positions[:, :2], ridden.on_route)
+    way = ridden.way
+    laps = np.interp(ridden.distances, way.distances, way.phases)
+    return WorldDrive(recording, ridden.positions[:, :2], ridden.on_route, laps)
+
+
+def stint(world: World, laps: int, *, day: int = 0, seed: int = 0) -> tuple[float, ...]:
+    """
+    Draw the ``lap_ratios`` of a stint: a slow lap out, a slow lap in, and traffic on one in ten.
+
+    ``day`` and ``seed`` are as in `drive`.
+    """
+    random = world.generator('stint', day, seed)
+    slow = random.uniform(*SLOW_RATIOS, laps)
+    traffic = random.uniform(size=laps) < TRAFFIC
+    traffic[[0, -1]] = True
+    return tuple(np.where(traffic, slow, 1.0).tolist())
 
 
 def _laps_needed(

@@ -76,6 +76,7 @@ class Habits:
     starts_s: float = 3.0  # that it stands first, while the recorder is already running
     creep: float = 0.02  # share of the top speed below which only a stop limits the speed
     day_grip: float = 0.03  # spread of the speed between days: weather, tyres, who drives
+    lap_eased: float = 0.02  # share over which a driver changes over to the ratio of the next lap
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from worlds.course import plan, Ride, ride, route
-from worlds.drive import drive, ideal_imu, mounting, received_positions
+from worlds.drive import drive, ideal_imu, mounting, received_positions, SLOW_RATIOS, stint
 from worlds.shuttle import Line, SHUTTLE, shuttle
 from worlds.table import ImuGrade, World, world_named, WORLDS
 
@@ -66,6 +66,8 @@ def test_worlds_have_names_and_random_streams_of_their_own():
         ({'laps': 1, 'day': -1}, 'asked for'),
         ({'laps': 2, 'course': 'pit_lane'}, 'too few'),
         ({'laps': 2, 'course': 'off_route'}, 'too few'),
+        ({'laps': 2, 'lap_ratios': (1.0, 0.0)}, 'at ratios'),
+        ({'laps': 2, 'lap_ratios': (1.2,)}, 'at ratios'),
         ({'name': 'moon'}, 'choose one of slot_car'),
     ],
 )
@@ -139,6 +141,29 @@ def test_same_seed_same_bytes_and_streams_fit_together(world):
     assert (np.diff(positions.stamps) > 0).all()
     assert np.isfinite(imu.samples).all()
     assert ((imu.samples.std(axis=0) > 0.0) == world.live).all()
+
+
+@every_world
+def test_a_slow_lap_takes_longer_by_its_pace(world):
+    # Without stops, and so slow that no straight is too short for the usual speed.
+    world = replace(world, stations=(), blocked=0.0, lifts=0.0, top_speed=0.5 * world.top_speed)
+    usual, slow = (drive(world, laps=4, lap_ratios=each) for each in ((), (1.0, 0.8, 0.5)))
+    took = [np.bincount(each.laps.astype(int))[1:3] for each in (usual, slow)]
+    np.testing.assert_allclose(took[0] / took[1], [0.8, 0.5], atol=0.08)
+    # The same line, and the laps at the usual speed are as they were.
+    first, near = np.flatnonzero(usual.laps < 0.8), 0.03 * np.ptp(usual.truth)
+    np.testing.assert_allclose(slow.truth[first], usual.truth[first], atol=near)
+
+
+def test_a_stint_has_slow_laps_out_and_in_and_some_traffic():
+    world = world_named('kart')
+    stints = np.array([stint(world, 12, day=day, seed=day) for day in range(40)])
+    slow = stints < 1.0
+    assert slow[:, [0, -1]].all()
+    assert slow[:, 1:-1].mean() == pytest.approx(0.1, abs=0.04)
+    assert SLOW_RATIOS[0] <= stints[slow].min() < 0.55
+    assert 0.9 < stints[slow].max() <= SLOW_RATIOS[1]
+    assert stint(world, 12, day=3, seed=3) == tuple(stints[3])
 
 
 @every_world

@@ -131,6 +131,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(spectral_model, tmp_path)
     ('form', 'version', 'words'),
     [
         ('two_manifold_ros model', 8, 'the model has version 8, but this program reads versions'),
+        ('two_manifold_ros route model', 14, 'the model has version 14, but this program reads'),
         ('two_manifold_ros model', 99, 'the model has version 99, but this program reads'),
         ('two_manifold_ros model', 10_000 * '\x1b', 'the model has version'),
         ('recipe', VERSION, 'this is not a two_manifold_ros model; train one with'),

@@ -115,6 +115,7 @@ def laid(*drives: Drive) -> Passes:
         AT_REST,
         np.full(len(AT_REST), 0.02),
         MEMORY_S,
+        np.ones(len(AT_REST)),
     )
     assert passes is not None
     return passes

@@ -104,6 +104,7 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         'states': states,
         'beginnings': np.array([0.7 * np.eye(PLACES)[2], 0.3 * np.eye(PLACES)[5]]),
         'shifts': np.zeros(CHANNELS),
+        'exponents': np.arange(CHANNELS, 0.0, -1.0),
         'stops': 0.1 * rng.random((2, PLACES)) * (np.arange(PLACES) % 3 == 1),
     }
     return grouped(numbers)

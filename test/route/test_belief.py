@@ -21,6 +21,8 @@ from two_manifold_ros.route.route import (
     ON,
     ON_NEW,
     Route,
+    ROWS,
+    SLOW,
     STANDS,
 )
 from two_manifold_ros.route.transitions import chances_to_move, exchanges_for
@@ -67,7 +69,7 @@ def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
     assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
     if atol < DROPPED:
-        moving = (chances > 1e-9) & (np.arange(6) != STANDS)
+        moving = (chances > 1e-9) & (np.arange(ROWS) != STANDS)
         np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
         np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
 
@@ -129,10 +131,11 @@ def test_readings_against_sums_over_all_cells():
     weights = chances / chances.sum()
     bound = 3.0 * route.motion.ratio_spread
     apart = np.clip(ratios - 1.0, -bound, bound)
+    apart[:, SLOW] = np.minimum(ratios[:, SLOW] - 1.0, bound)
     spreads = np.minimum(spreads, bound**2)
     apart[:, STANDS] = spreads[:, STANDS] = 0.0
     shares = np.ones_like(ratios)
-    shares[:, FREE], shares[:, STANDS] = ratios[:, FREE], 0.0
+    shares[:, [SLOW, FREE]], shares[:, STANDS] = ratios[:, [SLOW, FREE]], 0.0
     means, covariances = belief.read()
     for column in range(3):
         drifts = route.readout.drifts[:, column, None]
@@ -163,7 +166,7 @@ def test_what_is_dropped_is_not_missed():
     """A vehicle goes round, clearly seen, until most places are out of the question."""
     exchanges, jumps = exchanges_for(0.1, 5.0)
     route = changed(
-        small_route(spread=12.0, sharpness=1.0),
+        small_route(spread=10.0, sharpness=1.0),
         whitening=np.eye(6),
         new_whitening=np.eye(2),
         persistence=1e-3,
@@ -352,7 +355,7 @@ def usual_at(of: Route, place: int, ratio: float = 1.0) -> np.ndarray:
 def settled_at(
     place: int, ratio: float = 1.0, chance: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    chances, ratios = np.zeros((PLACES, 6)), np.ones((PLACES, 6))
+    chances, ratios = np.zeros((PLACES, ROWS)), np.ones((PLACES, ROWS))
     chances[place, ON], chances[place, ON_NEW] = chance, 1.0 - chance
     ratios[place, ON] = ratio
     return chances, ratios
@@ -364,9 +367,9 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual():
     gain = 1.0 / sum(1.0 / rate for rate in here.motion.rates)
     for _ in range(200):
         observation = rng.normal(size=here.likelihood.channels)
-        chances = rng.random((PLACES, 6)) * (rng.random((PLACES, 1)) > 0.3)
+        chances = rng.random((PLACES, ROWS)) * (rng.random((PLACES, 1)) > 0.3)
         chances /= chances.sum()
-        ratios = 1.0 + 0.5 * rng.normal(size=(PLACES, 6))
+        ratios = 1.0 + 0.5 * rng.normal(size=(PLACES, ROWS))
         active = np.flatnonzero(chances.sum(axis=1)).astype(np.uint32)
         followed.follow(observation, chances, ratios, active)
         weight = chances[:, ON].sum()
@@ -411,7 +414,7 @@ def test_off_the_route_offsets_are_forgotten_and_a_blow_is_no_offset():
     # Who stands keeps what is known.
     before = followed.applied.copy()
     chances, ratios = settled_at(0)
-    chances[0] = np.eye(6)[STANDS]
+    chances[0] = np.eye(ROWS)[STANDS]
     for _ in range(1000):
         followed.follow(usual_at(here, 0) + 5.0, chances, ratios, EVERY)
     np.testing.assert_array_equal(followed.applied, before)

@@ -223,7 +223,7 @@ def test_a_standing_start_known_in_part_has_no_length():
 def test_what_never_moves_cannot_be_laid():
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
-    assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
+    assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S, AT_REST) is None
 
 
 def stop_and_go(seed: int = 3) -> Drive:

@@ -293,6 +293,7 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
         'likelihood': {
             'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
             'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'shifts': 'd',
+            'exponents': 'd',
         },
         'switching': {'exchanges': 'yy', 'jumps': 'yj', 'beginnings': '2p', 'stops': '2p'},
         'readout': {
@@ -332,7 +333,7 @@ def _check_ranges(route: Route) -> None:
         },
         'likelihood': {
             'sharpness persistence tail noise': positive, 'new_level': (-1e6, 1e6),
-            'gains': (some, 1.0), 'shifts': (0.0, fast),
+            'gains': (some, 1.0), 'shifts': (0.0, fast), 'exponents': (0.0, 2.0),
         },
         'switching': {'halts': share, 'mistakable': (0.0, fast)},
         'readout': {'factors': positive},

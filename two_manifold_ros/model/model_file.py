@@ -50,8 +50,11 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 14
+OLDEST, VERSION = 13, 15
 """Of the file; one outside of these is refused."""
+
+OLDEST_ROUTE = 15
+"""Of the file of a route: those before have fewer hypotheses."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
@@ -139,10 +142,11 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    if form not in _FORMATS or version not in range(OLDEST, VERSION + 1):
+    oldest = OLDEST_ROUTE if _FORMATS.get(form) is RouteModel else OLDEST
+    if form not in _FORMATS or version not in range(oldest, VERSION + 1):
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
-            f'versions {OLDEST} to {VERSION}; train again'
+            f'versions {oldest} to {VERSION}; train again'
         )
         raise InputError(msg)
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cells(NamedTuple):
-    """Probability, mean and variance of the speed ratio, of each row at each place: (P, 6)."""
+    """Probability, mean and variance of the speed ratio, of each row at each place: (P, 7)."""
 
     chances: Floats
     ratios: Floats
@@ -61,6 +61,11 @@ class Usual(NamedTuple):
         over the noise to the power with which it enters.
     columns : (d, P)
         The new means transposed.
+    bends : (P, d), at_rest : (d,)
+        Half the second derivatives of the new means by the speed ratio, on a slow lap; and the
+        whitened observation of a standing vehicle.
+    slow_from : (P,)
+        Speed ratio from which on a vehicle may drive a slow lap.
     tail, sharpness, persistence, new_level
         See ``RouteLikelihood``.
     freedom
@@ -78,6 +83,9 @@ class Usual(NamedTuple):
     levels: Floats
     heights: Floats
     columns: Floats
+    bends: Floats
+    at_rest: Floats
+    slow_from: Floats
     tail: float
     sharpness: float
     persistence: float
@@ -86,7 +94,7 @@ class Usual(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Scratch arrays of a tick: moved (P, 6, 3), logs (P, 6), distances, restarts, sums."""
+    """Scratch arrays of a tick: moved (P, 7, 3), logs (P, 7), distances, restarts, sums."""
 
     moved: Floats
     logs: Floats
@@ -104,7 +112,7 @@ class Buffers(NamedTuple):
     carry : (3,)
         For the next tick: the forward acceleration that the sensor reads at rest, m/s^2, and the
         chances to halt and to move of `steps.switch`.
-    totals : (7,)
+    totals : (8,)
         Probabilities of ``HYPOTHESES``.
     state : (k,)
         Mean state.

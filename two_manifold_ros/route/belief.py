@@ -9,6 +9,7 @@ A Bayes filter over ``HYPOTHESES``, between which the likelihood of the observat
 hypothesis     motion                                     likelihood
 =============  =========================================  =====================================
 on, on new     along the map, near the usual speed        of the place; new: without slow means
+slow           along the map, at a lasting speed ratio    of the place, by physics
 free motion    along the map, by forward acceleration     of no place: the largest of standing,
                                                           low speed and any road
 stands         none                                       of standing
@@ -57,7 +58,7 @@ from two_manifold_ros.route.updating import follow_offsets, mean_state, step, su
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.route import Density, Route
+    from two_manifold_ros.route.route import Density, Route, RouteLikelihood, RouteMotion
     from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 
@@ -98,7 +99,7 @@ class SensorOffsets:
     def follow(
         self, observation: Floats, chances: Floats, ratios: Floats, active: Indices
     ) -> None:
-        """Update with an observation (d,) as it came, and the belief (P, 6) after it."""
+        """Update with an observation (d,) as it came, and the belief (P, 7) after it."""
         if self._follows:
             follow_offsets(
                 observation, chances, ratios, active, self._usual, self._slopes, self._numbers,
@@ -112,7 +113,7 @@ class RouteBelief:
 
     Attributes
     ----------
-    chances, ratios, spreads : (P, 6)
+    chances, ratios, spreads : (P, 7)
         At each place, in the order of ``PLACED``: probabilities, and mean and variance of the
         speed ratio, the speed over the usual one there.
     elsewhere
@@ -340,6 +341,9 @@ def _known(route: Route, weights: Floats) -> Known:
             levels=-0.5 * np.log(likelihood.noise),
             heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
             columns=np.ascontiguousarray(likelihood.new_means.T),
+            bends=_bends(likelihood),
+            at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
+            slow_from=_slow_from(motion),
             tail=tail,
             sharpness=float(likelihood.sharpness),
             persistence=float(likelihood.persistence),
@@ -350,6 +354,32 @@ def _known(route: Route, weights: Floats) -> Known:
         gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,
     )
+
+
+def _bends(likelihood: RouteLikelihood) -> Floats:
+    """
+    Return half the second derivatives (P, d) of whitened observations by the speed ratio.
+
+    An observation is a parabola in the speed ratio: at rest it is that of standing, at the usual
+    speed the usual one, and there its slope is a mixture of physics and what was learned.
+    """
+    root = np.linalg.inv(likelihood.new_whitening).T
+    moving = likelihood.new_means @ root - likelihood.rest_alone.offset
+    slopes = likelihood.new_slopes @ root
+    exponents = likelihood.exponents
+    # Rates of turning grow with the speed, accelerations with its square. Learned slopes alone,
+    # from laps at much the same speed, are noise that is extrapolated.
+    share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
+    slopes = exponents * moving + share * (slopes - exponents * moving)
+    return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
+
+
+def _slow_from(motion: RouteMotion) -> Floats:
+    """Return the speed ratio (P,) from which on a vehicle at a place may drive a slow lap."""
+    # Seconds a metre, up to a factor; their mean over places is that of a lap.
+    slowness = np.abs(motion.tick_lengths)
+    least: Floats = LIMITS.surely_fast * slowness / slowness.mean()
+    return np.maximum(LIMITS.slowest, least)
 
 
 def _as_index(numbers: Ints) -> Any:  # noqa: ANN401 - unsigned, which no index of a map is

@@ -250,6 +250,7 @@ def learn_likelihood(
         tail=TAIL,
         **learn_densities(passes, kept, whitening),
         shifts=np.broadcast_to(passes.shifts, passes.channels).copy(),
+        exponents=np.broadcast_to(passes.exponents, passes.channels).copy(),
     )
 
 

@@ -14,13 +14,13 @@ from typing import NamedTuple, TYPE_CHECKING
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-PLACED = ('on', 'on new', 'free motion', 'stands', 'off', 'off new')
+PLACED = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
 """
 Hypotheses with a place, the rows of a belief.
 
 The vehicle drives on the route, settled (the slow means of the observations are those of the road
-behind) or new there; drives on it in free motion; stands on it; or drives off it on a road
-made of the same pieces, settled or new.
+behind) or new there; drives a slow lap on it; drives on it in free motion; stands on it; or drives
+off it on a road made of the same pieces, settled or new.
 """
 
 HYPOTHESES = (*PLACED, 'elsewhere')
@@ -30,7 +30,7 @@ JUMPED = ('on new', 'off', 'off new')
 """Hypotheses that may start at any place from one tick to the next (uniform restart)."""
 
 ROWS = len(PLACED)
-ON, ON_NEW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
+ON, ON_NEW, SLOW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
 
 
 class Limits(NamedTuple):
@@ -50,6 +50,18 @@ class Limits(NamedTuple):
         Squared whitened distance at which the likelihood is cut off.
     fastest
         Largest speed ratio.
+    slowest
+        Speed ratio below which no lap is a slow one but the vehicle is elsewhere. The slow laps of
+        the simulated worlds have .5 of the usual limits, or more.
+    surely_fast
+        Times the mean speed of the route that a vehicle has to be as fast as before it is taken to
+        drive a slow lap: no lane beside the route is driven that fast. With .7 and .9 laps at half
+        of the speed are published on 71 and 65 % (53) of five worlds, and their pit lanes on 22
+        and 6 % (1); with 1.2 on 44 and 1 %.
+    learned_slopes
+        Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
+        the rest is physics. From .15 to .5 the log-likelihoods of slow laps differ by less than a
+        tenth.
     least_variance, least_step_variance
         Of a speed ratio, and of a move in places: both are divided by.
     usual_ratios
@@ -83,6 +95,9 @@ class Limits(NamedTuple):
     least_move: float = 1e-5
     farthest: float = 1e4
     fastest: float = 3.0
+    slowest: float = 0.45
+    surely_fast: float = 1.1
+    learned_slopes: float = 0.3
     least_variance: float = 1e-6
     least_step_variance: float = 1e-2
     usual_ratios: float = 3.0
@@ -218,6 +233,9 @@ class RouteLikelihood:
         Density of an observation at a low speed on any road.
     shifts : (d,)
         Standard deviation of a channel's offset from one day to another; 0 where unknown.
+    exponents : (d,)
+        Power of the speed ratio with which a channel grows from its reading at rest; 0 where
+        unknown.
 
     """
 
@@ -240,6 +258,7 @@ class RouteLikelihood:
     other_means: Density
     slow: Density
     shifts: Floats
+    exponents: Floats
 
     @property
     def channels(self) -> int:
@@ -253,7 +272,7 @@ class RouteSwitching(NamedTuple):
 
     Parameters
     ----------
-    exchanges : (7, 7), jumps : (7, 3)
+    exchanges : (8, 8), jumps : (8, 3)
         Probabilities per tick to switch between ``HYPOTHESES`` at the same place, and to each of
         ``JUMPED`` at any place; each row of both sums to one. Those from free motion to
         the usual speed and to a standstill hold for a vehicle at just that speed ratio.

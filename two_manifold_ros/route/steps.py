@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import subroutine
-from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, STANDS
+from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, SLOW, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.arrays import Cells, Reach, Usual
@@ -35,8 +35,13 @@ def _next_ratio(
     else:
         kept, usual = motion.ratio_kept, motion.usual_change
         beyond = change - min(max(change, -usual), usual)
-        after = 1.0 + kept * (ratio - 1.0) + motion.trust * (change - beyond) + beyond
-        variance = kept * kept * variance + gained
+        follows = motion.trust * (change - beyond) + beyond
+        if h == SLOW:
+            after = ratio + follows
+            variance += gained
+        else:
+            after = 1.0 + kept * (ratio - 1.0) + follows
+            variance = kept * kept * variance + gained
     return min(max(after, 0.0), LIMITS.fastest), variance
 
 
@@ -48,7 +53,7 @@ def move(
     """
     Predict: move every probability along the map, each at its speed ratio.
 
-    Fills ``moved`` (P, 6, 3) at the places that are reached: probabilities, and weighted by them
+    Fills ``moved`` (P, 7, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
 
     Parameters
@@ -129,24 +134,40 @@ def _restart(
             jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(moved)
     elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
     for h in range(ROWS):
-        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == FREE else 1.0)
+        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h in (SLOW, FREE) else 1.0)
     return elsewhere
+
+
+@subroutine
+def _above(least: float, mean: float, variance: float) -> tuple[float, float, float]:
+    """Return the share of a normal density above a number, and mean and variance there."""
+    spread = math.sqrt(variance)
+    apart = (least - mean) / spread
+    share = 0.5 * math.erfc(apart / math.sqrt(2.0))
+    if share < LIMITS.nothing:
+        return 0.0, least, 0.0
+    hazard = math.exp(-0.5 * apart * apart) / math.sqrt(2.0 * math.pi) / share
+    left = max(1.0 + apart * hazard - hazard * hazard, 0.0)
+    return share, mean + spread * hazard, variance * left
 
 
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
-    jumped: Floats, spread: float, halts: float, moving: float, elsewhere: float, count: int,
+    jumped: Floats, slow_from: Floats, spread: float, halts: float, moving: float,
+    elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
 
     Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
     with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
-    to `weigh`. ``sums`` (7,) is scratch, ``spread`` the ratio_spread of the route.
+    to `weigh`. ``sums`` (8,) is scratch, ``spread`` the ratio_spread of the route.
 
     Parameters
     ----------
+    slow_from
+        Speed ratios (P,) from which on a vehicle in free motion may drive a slow lap.
     halts, moving
         Probability that a vehicle in free motion stands, whatever that speed ratio, because it
         looks so; and that the vehicle moves: a standing one leaves no road.
@@ -174,8 +195,15 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 ratio = max(moved[i, h, 1] / chance, 0.0)
                 variance = max(moved[i, h, 2] / chance - ratio * ratio, LIMITS.least_variance)
             left = exchanges[h, h]
-            if h == FREE:
+            if h in (SLOW, FREE):
                 left += exchanges[h, ROWS] * (1.0 - moving)
+            if h == SLOW:
+                # What is slower than any slow lap was another road all along.
+                apart = max(LIMITS.slowest - ratio, 0.0)
+                near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
+                gone = (1.0 - near) * exchanges[FREE, ON_NEW]
+                elsewhere += chance * gone
+                left -= gone
             elif h in (ON, ON_NEW):
                 chances[i, STANDS] += chance * stops[0, i]
                 left -= stops[0, i]
@@ -189,7 +217,18 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 part = exchanges[h, t]
                 if t == h or not part > 0.0:
                     continue
-                if h == FREE and t in (ON_NEW, STANDS):
+                if h == FREE and t == SLOW:
+                    likely, own, rest = _above(slow_from[i], ratio, variance)
+                    apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
+                    # What may be the usual speed is.
+                    likely *= 1.0 - math.exp(-0.5 * apart * apart / (variance + spread * spread))
+                    left += part * (1.0 - likely)
+                    part *= likely
+                    chances[i, t] += chance * part
+                    ratios[i, t] += chance * part * own
+                    spreads[i, t] += chance * part * (own * own + rest)
+                    continue
+                if (h == FREE and t in (ON_NEW, STANDS)) or (h == SLOW and t == ON_NEW):
                     apart = ratio if t == STANDS else max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
@@ -216,12 +255,51 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 
 @subroutine
+def _measure_slow(
+    cells: Cells, usual: Usual, newest: Floats, offset: float, i: int
+) -> tuple[float, float]:
+    """
+    Update the cell of a slow lap at a place i; return its log-likelihood, and the whole one.
+
+    As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
+    """
+    chances, ratios, spreads = cells
+    if not chances[i, SLOW] > 0.0:
+        return 0.0, -math.inf
+    channels, tail = len(newest), usual.tail
+    scale = tail * usual.noise[i]
+    ratio, variance = ratios[i, SLOW], spreads[i, SLOW]
+    square, product, steepness = 0.0, 0.0, 0.0
+    for k in range(channels):
+        bend = usual.bends[i, k]
+        first = usual.new_means[i, k] - usual.at_rest[k] - bend
+        difference = newest[k] - usual.at_rest[k] - ratio * (first + ratio * bend)
+        slope = first + 2.0 * ratio * bend
+        square += difference * difference
+        product += difference * slope
+        steepness += slope * slope
+    distance = min(square, LIMITS.farthest)
+    weight = usual.sharpness * (tail + channels) / (scale + distance)
+    shrunk = 1.0 + weight * variance * steepness
+    left = variance / shrunk
+    marginal = max(distance - product * product * weight * left, 0.0)
+    value = channels * usual.levels[i] + offset
+    value -= 0.5 * (tail + channels) * math.log(1.0 + marginal / scale)
+    chances[i, SLOW] /= math.sqrt(shrunk)
+    if distance < LIMITS.farthest:
+        ratios[i, SLOW] = min(max(ratio + left * weight * product, 0.0), LIMITS.fastest)
+        spreads[i, SLOW] = left
+    log = usual.sharpness * value
+    return log, log - 0.5 * math.log(shrunk)
+
+
+@subroutine
 def measure(
     cells: Cells, order: Indices, usual: Usual, whitened: Floats, newest: Floats, logs: Floats,
     offset: float, spread: float, stands: float, anything: float, count: int,
 ) -> float:  # fmt: skip
     """
-    Fill tempered log-likelihoods (P, 6) at the places reached, and update the speed ratios there.
+    Fill tempered log-likelihoods (P, 7) at the places reached, and update the speed ratios there.
 
     Student-t densities of the whitened difference to what is usual at the place and speed ratio:
     of the observation given its slow means and, weighing less, of these (``whitened``, (f,)),
@@ -247,6 +325,8 @@ def measure(
         logs[a, FREE], logs[a, STANDS] = anything, stands
         scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
+        logs[a, SLOW], slow = _measure_slow(cells, usual, newest, offset, i)
+        largest = max(largest, slow)
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
                 continue
@@ -336,7 +416,7 @@ def weigh(
     more than ``LIMITS.faint``, or than what restarts there; all others are dropped.
 
     ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the ``shift`` taken from each of
-    them from `measure`; ``distances`` (P,) is scratch; ``totals`` (7,) of ``HYPOTHESES`` are
+    them from `measure`; ``distances`` (P,) is scratch; ``totals`` (8,) of ``HYPOTHESES`` are
     filled.
     Returns the mean likelihood, the shift left out, 0 where nothing is left; and the number of
     active places.

@@ -22,6 +22,7 @@ from two_manifold_ros.route.route import (
     RouteGeometry,
     RouteMotion,
     RouteSwitching,
+    SLOW,
     STANDS,
 )
 from two_manifold_ros.route.steps import measure, move, switch, weigh
@@ -162,12 +163,13 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
         if weight < LIMITS.least_share * largest or not weight > 0.0:
             continue
         for h in range(OFF):
-            here = 0.0 if h == STANDS else min(max(ratios[i, h] - 1.0, -bound), bound)
+            lowest = -1.0 if h == SLOW else -bound
+            here = 0.0 if h == STANDS else min(max(ratios[i, h] - 1.0, lowest), bound)
             own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
             ratio += chances[i, h] * here
             square += chances[i, h] * (here * here + own)
-            # A vehicle in free motion, or standing, is as fast as that.
-            share = ratios[i, h] if h in (FREE, STANDS) else 1.0
+            # A vehicle on a slow lap, in free motion or standing is as fast as that.
+            share = ratios[i, h] if h in (SLOW, FREE, STANDS) else 1.0
             speed += chances[i, h] * share
             speeds += chances[i, h] * share * share
         ratio /= weight
@@ -307,8 +309,8 @@ def step(
         cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
     )
     elsewhere = switch(
-        cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped, spread,
-        halting, moving, elsewhere, count,
+        cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped,
+        usual.slow_from, spread, halting, moving, elsewhere, count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere

@@ -108,6 +108,8 @@ class Passes:
     forward, gears : (P,)
         The forward acceleration that observations measure; and 1, or -1 at places that the vehicle
         drives in reverse.
+    exponents : (d,)
+        As in the model.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
 
@@ -130,6 +132,7 @@ class Passes:
     memory_s: float
     forward: Forward
     gears: Floats
+    exponents: Floats
     halts: Floats
     starts: Floats
 
@@ -239,6 +242,7 @@ def lay_out(
     at_rest: Floats,
     shifts: Floats,
     memory_s: float,
+    exponents: Floats,
 ) -> Passes | None:
     """
     Collect the visits of all places by the training drives; None if no drive moves.
@@ -289,6 +293,7 @@ def lay_out(
         max(memories_s) / MEMORIES[-1],
         forward,
         gears,
+        exponents,
         halts,
         starts,
     )

@@ -66,6 +66,11 @@ is lost on 98 % of its way; at twice as much two runs on another track pass for 
 """
 
 
+EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+"""
+Powers of the speed with which what an IMU reads on a path grows: acceleration, rate of turning.
+"""
+
 MOST_TICKS = 3_000
 """
 Ticks that a model of a route keeps, and whose windows are embedded, however long the recordings.
@@ -188,6 +193,7 @@ def lay_out_drives(
         # Only of the channels of an IMU is known how they drift.
         (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
         memory_of(observations, period_s),
+        EXPONENTS[live] if channels.of_imu else np.zeros(1),
     )
     if passes is None:
         msg = 'the vehicle never moves where its position is known; record while it drives'
