@@ -263,8 +263,14 @@ class RememberingBelief:
         self.weights = self.table @ self.state
 
     def update(self, observation: Floats) -> float:
-        """Take one observation (d,); return the evidence, see `TpsrBelief.update`."""
-        features = self._map.transform(observation[None])[0]
+        """Take an observation (d,), or pass over it; return the evidence, see `TpsrBelief.update`."""
+        try:
+            features = self._map.transform(observation[None])[0]
+        except InputError:
+            if len(observation) != self._map.inputs:
+                raise
+            # Too far out to have features; zeros are passed over.
+            features = np.zeros(len(self.tpsr.inverse))
         before = self.state
         evidence = self._belief.update(features)
         self.weights = self.table @ before
