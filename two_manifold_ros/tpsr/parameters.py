@@ -263,7 +263,7 @@ class RememberingBelief:
         self.weights = self.table @ self.state
 
     def update(self, observation: Floats) -> float:
-        """Take an observation (d,), or pass over it; return the evidence, see `TpsrBelief.update`."""
+        """Take or pass over one observation (d,); return the evidence, see `TpsrBelief.update`."""
         try:
             features = self._map.transform(observation[None])[0]
         except InputError:
