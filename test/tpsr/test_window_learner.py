@@ -8,6 +8,7 @@ from exact_tpsr import learn_by_tensor
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, Triples
 from two_manifold_ros.tpsr.parameters import RememberingBelief, TpsrBelief
@@ -87,6 +88,21 @@ def test_weights_of_remembered_ticks_make_the_next_state(memory):
         assert belief.accepted
         mean = directions @ (triples.next_tests.T @ belief.weights)
         np.testing.assert_allclose(mean / (tpsr.normaliser @ mean), belief.state, atol=1e-8)
+
+
+def test_an_observation_too_far_out_for_features_is_passed_over():
+    """A filter does not die of a sample."""
+    ours = learned()
+    tpsr, table = ours.parameters()
+    belief = RememberingBelief(tpsr, OBSERVATIONS, table, ours.remembered.features)
+    observation = stretch(1, 4)[0]
+    assert belief.update(np.full_like(observation, 1e30)) == 0.0
+    assert not belief.accepted
+    assert np.isfinite(belief.state).all()
+    belief.update(observation)
+    assert belief.accepted
+    with pytest.raises(InputError):
+        belief.update(observation[:-1])
 
 
 def test_only_the_newest_ticks_are_remembered():
