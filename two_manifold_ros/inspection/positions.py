@@ -38,6 +38,9 @@ FEWEST_LAPS = 3
 WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
 
+FOLLOWS = 0.6
+"""Correlation of yaw rate and course from which a gyroscope follows it."""
+
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
 )
@@ -266,7 +269,7 @@ def left_out_sentence(count: int, of: int, topic: str) -> str:
 
 def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
     """Yield findings about unit and sign of the gyroscope."""
-    if yaw is None or abs(yaw.correlation) < 0.6:
+    if yaw is None or abs(yaw.correlation) < FOLLOWS:
         quality = 'they cannot be compared'
         if yaw is not None:
             quality = f'their correlation is only {abs(yaw.correlation):.2f}'

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from two_manifold_ros.inspection.motion import put_together, way_driven
-from two_manifold_ros.inspection.positions import WANTED_LAPS
+from two_manifold_ros.inspection.positions import FOLLOWS, WANTED_LAPS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.merging import SAME_WAY
 
@@ -44,9 +44,6 @@ Vehicles on circuits have .2 and 1, those that circle at one speed .05 and .12 a
 STEPS = 100
 """Steps of a lap at which laps are compared; bends of most routes are longer than a hundredth."""
 
-FOLLOWS = 0.6
-"""Correlation of yaw rate and course from which a gyroscope follows it, as `inspect` has it."""
-
 MIRRORED = 0.9
 """
 How alike parts of a lap look, over how alike a place does on two laps, where they are mistaken.
@@ -55,7 +52,7 @@ An ellipse has 1.0, routes of the recordings and worlds have .5 at most.
 """
 
 LAP_SAMPLES = 80
-"""IMU samples in a lap below which bends are blurred: the ticks of a TPSR, `training.train`."""
+"""IMU samples in a lap below which bends are blurred; as many ticks as a TPSR takes in a lap."""
 
 
 WORDS = {

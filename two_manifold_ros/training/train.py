@@ -13,6 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, LONGEST_HOLE_S, put_together
+from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.visits import memory_of
@@ -143,7 +144,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     native_hz = 1e9 / max(*(median_interval_ns(each.imu.stamps) for each in recordings), 1)
     # A position each second is wanted at least, and 20 are enough anywhere; a sensor that is
     # slower gives the rate.
-    rate_hz = settings.rate_hz or min(float(np.clip(80.0 / lap_s, 1.0, 20.0)), native_hz)
+    rate_hz = settings.rate_hz or min(float(np.clip(LAP_SAMPLES / lap_s, 1.0, 20.0)), native_hz)
     steps = [np.diff(each.imu.stamps[advancing(each.imu.stamps)]) for each in recordings]
     longest_ns = round(1e9 * LONGEST_HOLE_S)
     driven_s = sum(int(np.minimum(each, longest_ns).sum()) for each in steps) * 1e-9
