@@ -198,7 +198,8 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
             if h in (SLOW, FREE):
                 left += exchanges[h, ROWS] * (1.0 - moving)
             if h == SLOW:
-                # What is slower than any slow lap was another road all along.
+                # What is slower than any slow lap was another road all along. It goes as fast as
+                # free motion at the usual speed does (`gather`), so that a lane is not followed.
                 apart = max(LIMITS.slowest - ratio, 0.0)
                 near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                 gone = (1.0 - near) * exchanges[FREE, ON_NEW]
