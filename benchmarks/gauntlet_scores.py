@@ -180,6 +180,9 @@ def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:
         'median_m': float(np.median(errors)),
         'later_rmse_m': _rms(errors[len(errors) // 2 :]),
         'published': _mean(following.published, known),
+        'horizons': [
+            _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
+        ],
     }
 
 
@@ -253,6 +256,7 @@ def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:
     return {
         'ticks_ahead': ahead,
         'rmse_m': _rms(following.errors(index)[chosen]),
+        'published_ticks': int(published.sum()),
         'in_68': _mean(following.inside(index, 0), published),
         'in_95': _mean(following.inside(index, 1), published),
     }
