@@ -131,7 +131,16 @@ class NaiveBelief:
         near = np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2))
         return float((1.0 - near) * self.switching.exchanges[3, 1])
 
-    def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
+    def settles(self, forward: float | None) -> float:
+        """Return the probability that who is at rest stands: twice that of as hard a push."""
+        if forward is None:
+            return 1.0
+        root = self.likelihood.rest_alone.root
+        covariance = np.linalg.inv(root.T @ root)
+        calm = np.sqrt(self.motion.forward @ covariance @ self.motion.forward)
+        return float(min(2.0 * norm.sf(forward - self.resting, scale=calm), 1.0))
+
+    def go_over(self, forward: float | None) -> None:  # noqa: C901 - every rule of it is a line
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
@@ -164,6 +173,7 @@ class NaiveBelief:
                         ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
                     )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
+                    near *= self.settles(forward) if other == 'stands' else 1.0
                     rests = min(
                         self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
                         1.0,
@@ -173,7 +183,7 @@ class NaiveBelief:
                 if other == 'stands':
                     come[other, place].append((part, 0.0, 0.0))
                 elif row == 'stands':
-                    come[other, place].append((part, 0.0, usual))
+                    come[other, place].append((part, 0.0, 0.0))
                 else:
                     come[other, place].append((part, ratio, variance))
             gone = chance * self.switching.exchanges[i, last]
@@ -202,7 +212,7 @@ class NaiveBelief:
         """Predict; of who is settled only so many stay so as would not have settled meanwhile."""
         for _ in range(ticks):
             self.move(None)
-            self.go_over()
+            self.go_over(None)
         for settled, new in (('on', 'on new'), ('off', 'off new')):
             chance = self.switching.exchanges[ROWS.index(new), ROWS.index(settled)]
             left = (1.0 - chance) ** ticks
@@ -223,7 +233,7 @@ class NaiveBelief:
         self.seen.append(observation)
         forward = self.motion.forward @ observation + self.motion.forward_offset
         self.move(forward)
-        self.go_over()
+        self.go_over(forward)
         stands, moves, lasting = self.placeless()
         anything = max(stands, moves)
         if len(self.seen) == 1:

@@ -70,6 +70,8 @@ class Usual(NamedTuple):
         See ``RouteLikelihood``.
     freedom
         Number of features that count for a settled vehicle.
+    calm
+        Spread of the forward acceleration that a standing vehicle reads, m/s^2.
 
     """
 
@@ -91,6 +93,7 @@ class Usual(NamedTuple):
     persistence: float
     new_level: float
     freedom: float
+    calm: float
 
 
 class Scratch(NamedTuple):

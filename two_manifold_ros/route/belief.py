@@ -349,11 +349,18 @@ def _known(route: Route, weights: Floats) -> Known:
             persistence=float(likelihood.persistence),
             new_level=likelihood.new_level,
             freedom=float(weights.sum()),
+            calm=_calm(route),
         ),
         variances=moves @ steps**2 - (moves @ steps) ** 2,
         gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,
     )
+
+
+def _calm(route: Route) -> float:
+    """Return the spread of the forward acceleration that a standing vehicle reads, m/s^2."""
+    spread = np.linalg.solve(route.likelihood.rest_alone.root.T, route.motion.forward)
+    return max(float(np.linalg.norm(spread)), 1e-9)
 
 
 def _bends(likelihood: RouteLikelihood) -> Floats:

@@ -154,7 +154,7 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
-    jumped: Floats, slow_from: Floats, spread: float, halts: float, moving: float,
+    jumped: Floats, slow_from: Floats, spread: float, halts: float, moving: float, settles: float,
     elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
@@ -171,6 +171,8 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     halts, moving
         Probability that a vehicle in free motion stands, whatever that speed ratio, because it
         looks so; and that the vehicle moves: a standing one leaves no road.
+    settles
+        Probability that a vehicle of speed ratio zero may stand: one that accelerates pulls away.
     elsewhere
         Probability of being at no place.
 
@@ -234,14 +236,14 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if t == STANDS:
+                        near *= settles
                         # However sure it is to move: the acceleration may have been wrong.
                         likely = near + (1.0 - near) * min(halts / part, 1.0)
                     left += part * (1.0 - likely)
                     part *= likely
                 chances[i, t] += chance * part
-                if h == STANDS:
-                    spreads[i, t] += chance * part * spread * spread
-                elif t != STANDS:
+                # A standing vehicle that pulls away has a speed ratio of zero for certain.
+                if STANDS not in (h, t):
                     ratios[i, t] += chance * part * ratio
                     spreads[i, t] += chance * part * (ratio * ratio + variance)
             chances[i, h] += chance * left

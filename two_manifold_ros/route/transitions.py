@@ -56,10 +56,11 @@ class Durations:
         integrates to: an accelerometer is far off after a long way to a stop. Without it the stop
         at the end of f1tenth_ipz19 is missed (2.9 m instead of .43).
     pull_away
-        Probability per *tick* that a standing vehicle may be moving, and one of speed ratio zero
-        standing: what it did meanwhile is known from the accelerometer only if it was believed to
-        move from the first tick on. With .1 and .5 the stop of ipz19 errs by .50 and .37 m (.42),
-        the simulated kart at 25 Hz by 3.8 and 7.8 m (3.5), others by up to 15 % more or less.
+        Until a standing vehicle may be moving, and one of speed ratio zero that does not
+        accelerate standing: what it did meanwhile is known from the accelerometer only if it was
+        believed to move from the first ticks on. With a quarter per *tick*, accelerating or not,
+        a start was forgotten many times over, the sooner the faster the ticks. docs/experiments.md
+        has what else was tried.
     piece
         That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
         other roads pass for the route, and the later a return to it is recognised:
@@ -77,7 +78,7 @@ class Durations:
     elsewhere_lasts: float = 20.0
     gather: float = 1.0
     halt: float = 4.0
-    pull_away: float = 0.25
+    pull_away: float = 0.35
     piece: float = MEMORIES[-1]
     slow: float = 6.0
 
@@ -209,6 +210,7 @@ def exchanges_for(
     mean = durations or Durations()
     leave, enter, piece = once(mean.leave), once(mean.enter), once(mean.piece)
     own, lasts = once(mean.own), once(mean.elsewhere_lasts)
+    pull_away = once(mean.pull_away)
     settle = once(SETTLED * MEMORIES[-1])
     here = {
         ('on', 'off'): 0.5 * leave,
@@ -221,9 +223,9 @@ def exchanges_for(
         ('slow', 'on new'): once(mean.gather),
         ('slow', 'free motion'): own,
         ('slow', 'elsewhere'): leave,
-        ('free motion', 'stands'): mean.pull_away,
+        ('free motion', 'stands'): pull_away,
         ('free motion', 'elsewhere'): once(mean.own_lasts),
-        ('stands', 'free motion'): mean.pull_away,
+        ('stands', 'free motion'): pull_away,
         ('off', 'on'): enter,
         ('off', 'elsewhere'): lasts,
         ('off new', 'on new'): enter,
