@@ -43,7 +43,7 @@ class NaiveBelief:
 
     def start(self) -> None:
         self.seen: list[Array] = []
-        self.moving, self.looks_still = 1.0, 0.0
+        self.moving, self.rolling, self.looks_still = 1.0, 1.0, 0.0
         self.resting = (
             self.motion.forward @ self.likelihood.rest_alone.offset + self.motion.forward_offset
         )
@@ -180,20 +180,20 @@ class NaiveBelief:
                     )
                     part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
                 stays -= part
-                if other == 'stands':
-                    come[other, place].append((part, 0.0, 0.0))
-                elif row == 'stands':
+                if 'stands' in {row, other}:
                     come[other, place].append((part, 0.0, 0.0))
                 else:
                     come[other, place].append((part, ratio, variance))
             gone = chance * self.switching.exchanges[i, last]
             gone *= self.moving if row in {'slow', 'free motion'} else 1.0
             elsewhere += gone
-            jumps += chance * self.switching.jumps[i]
-            stays -= gone + chance * self.switching.jumps[i].sum()
+            jumped = chance * self.switching.jumps[i]
+            jumped = jumped * (self.rolling if row == 'free motion' else 1.0)
+            jumps += jumped
+            stays -= gone + jumped.sum()
             come[row, place].append((stays, ratio, variance))
-        elsewhere -= self.elsewhere * self.moving * (1.0 - self.switching.exchanges[last, last])
-        jumps += self.elsewhere * self.moving * self.switching.jumps[last]
+        elsewhere -= self.elsewhere * self.rolling * (1.0 - self.switching.exchanges[last, last])
+        jumps += self.elsewhere * self.rolling * self.switching.jumps[last]
         for row, chance in zip(JUMPED, jumps, strict=True):
             for place in range(self.places):
                 come[row, place].append((chance / self.places, 1.0, usual))
@@ -260,6 +260,8 @@ class NaiveBelief:
         standing = sum(self.cells['stands', place][0] for place in range(self.places))
         self.resting += standing * self.likelihood.persistence * (forward - self.resting)
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
+        started = self.rolling + self.switching.rolls * (1.0 - self.rolling)
+        self.rolling = min(self.moving, started)
         self.looks_still = 1.0 / (1.0 + np.exp(moves + self.switching.mistakable - stands))
         return float(np.log(total))
 

@@ -85,6 +85,24 @@ def test_standing_for_a_minute_keeps_the_place(belief):
     assert standing(belief) < 0.1
 
 
+@pytest.mark.parametrize('ticks', [20, 40])
+@pytest.mark.parametrize('seed', range(6, 10))
+def test_a_start_is_integrated_from_its_first_ticks_on(seed, ticks, route, belief):
+    """However long it takes to the usual speed, where nothing but the push forward is felt."""
+    gains = np.log(np.linspace(0.0, 1.0, ticks + 1)[1:])
+    drive = Circuit().drive(np.concatenate([np.full(20, -np.inf), gains]), seed=seed, begin=0.3)
+    blind = drive.observations.copy()
+    blind[:, :-1] = NOISE * np.random.default_rng(seed).normal(size=blind[:, :-1].shape)
+    apart = np.linalg.norm(route.readout.targets[:, 0] - drive.track[0], axis=1)
+    belief.chances[:] = 0.0
+    belief.chances[np.argmin(apart), STANDS] = 1.0
+    belief.elsewhere = 0.0
+    missed = followed(belief, Drive(drive.shares, drive.log_ratios, blind, drive.track))
+    until = 20 + 3 * ticks // 4
+    way = np.linalg.norm(drive.track[until] - drive.track[0])
+    assert missed[:until].max() < 0.55 * way
+
+
 @pytest.fixture(scope='module')
 def station() -> Route:
     """Return a route on every lap of which drives stopped for four seconds at its start."""

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 15
+OLDEST, VERSION = 13, 16
 """Of the file; one outside of these is refused."""
 
-OLDEST_ROUTE = 15
-"""Of the file of a route: those before have fewer hypotheses."""
+OLDEST_ROUTE = 16
+"""Of the file of a route: those before know less of starts."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 

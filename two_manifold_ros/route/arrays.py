@@ -112,9 +112,9 @@ class Buffers(NamedTuple):
 
     Parameters
     ----------
-    carry : (3,)
+    carry : (4,)
         For the next tick: the forward acceleration that the sensor reads at rest, m/s^2, and the
-        chances to halt and to move of `steps.switch`.
+        chances to halt, to move and to roll of `steps.switch`.
     totals : (8,)
         Probabilities of ``HYPOTHESES``.
     state : (k,)

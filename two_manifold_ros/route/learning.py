@@ -336,6 +336,7 @@ def learn_switching(
         beginnings=learn_beginnings(visits, tuning),
         stops=learn_stops(visits, rates, tuning.most_stop),
         halts=-math.expm1(-period_s / (tuning.durations.halt * memory_s)),
+        rolls=-math.expm1(-period_s / (tuning.durations.roll * memory_s)),
         mistakable=mistakable(likelihood, visits.passes.series, tuning.usual_share),
     )
 

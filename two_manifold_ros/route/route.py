@@ -281,10 +281,12 @@ class RouteSwitching(NamedTuple):
     stops : (2, P)
         Probabilities per tick that a vehicle stops at each place, and that one standing there
         drives on, as in training.
-    halts, mistakable
-        Probability per tick that a vehicle in free motion which looks like standing does
-        stand; and the log-likelihood ratio of standing over driving that a hundredth of the
-        driving of the training exceeds, which is thus no sign of standing.
+    halts, rolls
+        Probabilities per tick that a vehicle in free motion which looks like standing does
+        stand, and that one which pulled away has its usual speed.
+    mistakable
+        The log-likelihood ratio of standing over driving that a hundredth of the driving of the
+        training exceeds, which is thus no sign of standing.
 
     """
 
@@ -293,6 +295,7 @@ class RouteSwitching(NamedTuple):
     beginnings: Floats
     stops: Floats
     halts: float
+    rolls: float
     mistakable: float
 
 

@@ -120,7 +120,7 @@ def move(
 @subroutine
 def _restart(
     moved: Floats, order: Indices, exchanges: Floats, jumps: Floats, sums: Floats, jumped: Floats,
-    moving: float, elsewhere: float, count: int,
+    moving: float, rolling: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """Fill the probability that restarts at each place; return that of being at no place."""
     sums[:] = 0.0
@@ -131,8 +131,9 @@ def _restart(
     for t in range(len(jumped)):
         jumped[t] = 0.0
         for h in range(ROWS + 1):
-            jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(moved)
-    elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
+            part = rolling if h in (FREE, ROWS) else 1.0
+            jumped[t] += part * sums[h] * jumps[h, t] / len(moved)
+    elsewhere *= 1.0 - rolling * (1.0 - exchanges[ROWS, ROWS])
     for h in range(ROWS):
         elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h in (SLOW, FREE) else 1.0)
     return elsewhere
@@ -155,7 +156,7 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
     jumped: Floats, slow_from: Floats, spread: float, halts: float, moving: float, settles: float,
-    elsewhere: float, count: int,
+    rolling: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
@@ -173,13 +174,17 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
         looks so; and that the vehicle moves: a standing one leaves no road.
     settles
         Probability that a vehicle of speed ratio zero may stand: one that accelerates pulls away.
+    rolling
+        Probability that a vehicle may have its usual speed: one that just stood is where it was.
     elsewhere
         Probability of being at no place.
 
     """
     chances, ratios, spreads = cells
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
-    elsewhere = _restart(moved, order, exchanges, jumps, sums, jumped, moving, elsewhere, count)
+    elsewhere = _restart(
+        moved, order, exchanges, jumps, sums, jumped, moving, rolling, elsewhere, count
+    )
     usual = 1.0 + spread * spread
     for a in range(count):
         i = order[a]
@@ -199,6 +204,8 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
             left = exchanges[h, h]
             if h in (SLOW, FREE):
                 left += exchanges[h, ROWS] * (1.0 - moving)
+            if h == FREE:
+                left += jumps[h].sum() * (1.0 - rolling)
             if h == SLOW:
                 # What is slower than any slow lap was another road all along. It goes as fast as
                 # free motion at the usual speed does (`gather`), so that a lane is not followed.

@@ -295,7 +295,7 @@ def step(
     motion, switching, usual = RouteMotion(*known[2]), RouteSwitching(*known[3]), Usual(*known[4])
     variances, gained, states = known[5:]
     stream = Features(*features)
-    resting, halting, moving = carry
+    resting, halting, moving, rolling = carry
     forward, settles = 0.0, 1.0
     if observed:
         take_features(observation, stream.gains, stream.means, stream.features, first)
@@ -312,7 +312,8 @@ def step(
     )
     elsewhere = switch(
         cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped,
-        usual.slow_from, spread, halting, moving, settles, elsewhere, count,
+        usual.slow_from, spread, halting, moving, settles, rolling, elsewhere,
+        count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
@@ -324,6 +325,7 @@ def step(
     likeliest = LIMITS.most_apart
     carry[1] = switching.halts / (1.0 + math.exp(min(moves_by + switching.mistakable, likeliest)))
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
+    carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
     offset = lasting + usual.new_level
     whiten(stream.whitening, stream.features, stream.whitened)
     whiten(stream.new_whitening, observation, stream.newest)
