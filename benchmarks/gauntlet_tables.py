@@ -283,7 +283,7 @@ def show_stops(results: Results) -> None:
 def show_days(results: Results) -> None:
     print(
         '\nother days of the worlds: RMSE / median of each, and over the second half of all; '
-        'published;\nand truth in the 68 / 95 % ellipse by ticks ahead, pooled with the drive followed'
+        'published;\nand the truth in the 68 / 95 % ellipse by ticks ahead, with the drive followed'
     )
     for head, found in _rows(results):
         rows = found.get('days', ())
