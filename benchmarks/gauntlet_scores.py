@@ -152,6 +152,7 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     found: dict[str, Any] = {
         'training_s': time.perf_counter() - began,
         'model_bytes': _size(model),
+        'rate_hz': model.rate_hz,
         'window_s': model.window / model.rate_hz,
         'lap_s': case.lap_s,
     }

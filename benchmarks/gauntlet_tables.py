@@ -210,7 +210,8 @@ def _rows(results: Results) -> Iterator[tuple[str, dict[str, Any]]]:
 def show_accuracy(results: Results) -> None:
     print(
         '\nfollowed: every tick after the first window, published or not; errors in metres\n'
-        f'  {"case":18s}{"method":9s}{"ticks":>6s}{"publ %":>7s}{"RMSE":>8s}{"median":>8s}'
+        f'  {"case":18s}{"method":9s}{"Hz":>5s}{"ticks":>6s}{"publ %":>7s}{"RMSE":>8s}'
+        f'{"median":>8s}'
         f'{"p99":>8s}{"RMSE/md":>8s}{">10md %":>8s}{"along":>8s}{"across":>8s}{"mean":>8s}'
         f'{"train s":>8s}{"us":>6s}{"MB":>6s}'
     )
@@ -222,7 +223,7 @@ def show_accuracy(results: Results) -> None:
         ratio = row['rmse_over_median']
         names = ('along_m', 'across_m', 'mean_m')
         print(
-            f'{head}{row["ticks"]:6d}{_share(row["published"])}'
+            f'{head}{found["rate_hz"]:5.3g}{row["ticks"]:6d}{_share(row["published"])}'
             f'{"".join(_metres(row[name]) for name in ("rmse_m", "median_m", "p99_m"))}'
             f'{ratio:8.2f}{_share(row["far"], 8)}{"".join(_metres(row[name]) for name in names)}'
             f'{found["training_s"]:8.1f}{row["step_us"]:6.0f}{found["model_bytes"] / 1e6:6.1f}'
@@ -283,7 +284,7 @@ def show_stops(results: Results) -> None:
 def show_days(results: Results) -> None:
     print(
         '\nother days of the worlds: RMSE / median of each, and over the second half of all; '
-        'published;\nand the truth in the 68 / 95 % ellipse by ticks ahead, with the drive followed'
+        'published;\nand truth in the 68 / 95 % ellipse by ticks ahead, with the drive followed'
     )
     for head, found in _rows(results):
         rows = found.get('days', ())
@@ -299,6 +300,7 @@ def show_days(results: Results) -> None:
             for each in pooled
         )
         print(f'{"":{len(head)}s}{"".join(held)}')
+
 
 def show_slow(results: Results) -> None:
     print(
