@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.filtering.forecast_scales import ForecastScales
 from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
@@ -327,6 +328,8 @@ class RouteTracker:
         self._most_still = model.most_still + model.window
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self.belief = RouteBelief(route)
+        self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
+        self._read = self.belief.read()
         self.seen = 0
         self._clear_input()
 
@@ -345,11 +348,15 @@ class RouteTracker:
         """Forget everything."""
         self._clear_input()
         self.belief.start()
+        self._scales.start()
+        self._read = self.belief.read()
         self.seen = 0
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""
         self.belief.skip(ticks)
+        self._scales.pause()
+        self._read = self.belief.read()
         self.seen = 0
 
     def update(self, values: Floats) -> UpdateResult:
@@ -359,6 +366,8 @@ class RouteTracker:
         self._still = self._still + 1 if same else 0
         evidence = self.belief.update(self._now[0])
         self.seen += 1
+        self._read = self.belief.read()
+        self._scales.follow(*self._read, self.belief.driving)
         broken = max(self._still / self._most_still, beyond)
         full = self.seen >= len(self._recent)
         return UpdateResult(
@@ -373,7 +382,8 @@ class RouteTracker:
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        return self.belief.read()
+        means, covariances = self._read
+        return means, covariances * self._scales.factors[:, None, None]
 
     def places(self) -> Floats | None:
         """Return the (m, 3) modes of the position; ``None`` if they were not asked for."""

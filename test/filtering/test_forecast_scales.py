@@ -1,0 +1,105 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Ellipses ahead take the size that forecasts turn out to have on a drive."""
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.forecast_scales import ForecastScales, LIMITS
+
+HORIZONS, LAP = (0, 4, 10), 100.0
+
+
+def walk(ticks: int, seed: int) -> np.ndarray:
+    """Return estimates (T, 2) of a vehicle whose way from tick to tick has unit variance."""
+    return np.cumsum(np.random.default_rng(seed).standard_normal((ticks, 2)), axis=0)
+
+
+def forecast(estimates: np.ndarray, tick: int, believed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and covariances of the horizons and a velocity, of a way of that variance."""
+    means = np.repeat(estimates[[tick]], len(HORIZONS) + 1, axis=0)
+    known = 0.5
+    spreads = [known + believed * ahead for ahead in (*HORIZONS, 0)]
+    return means, np.array(spreads)[:, None, None] * np.eye(2)
+
+
+def followed(estimates: np.ndarray, believed: float, driving: float = 1.0) -> ForecastScales:
+    scales = ForecastScales(HORIZONS, LAP)
+    for tick in range(len(estimates)):
+        scales.follow(*forecast(estimates, tick, believed), driving)
+    return scales
+
+
+def naive(estimates: np.ndarray, believed: float) -> list[float]:
+    """Judge each forecast when its time has come, from a list of all that was said."""
+    logs = [0.0] * len(HORIZONS)
+    said = [forecast(estimates, tick, believed) for tick in range(len(estimates))]
+    for tick, (means, covariances) in enumerate(said):
+        for index, ahead in enumerate(HORIZONS):
+            if not 0 < ahead <= tick:
+                continue
+            mean, covariance = (each[index] for each in said[tick - ahead])
+            whole = np.exp(logs[index]) * covariance
+            way = whole - covariances[0]
+            if np.linalg.eigvalsh(way).min() <= 0.0:
+                continue
+            if np.linalg.det(way) <= LIMITS.least * np.linalg.det(whole):
+                continue
+            apart = means[0] - mean
+            square = apart @ np.linalg.solve(way, apart)
+            share = 1.0 - np.sqrt(np.linalg.det(covariances[0]) / np.linalg.det(whole))
+            for level, weight in ((0.68, 1.0), (0.95, LIMITS.outer)):
+                missed = square > -2.0 * np.log(1.0 - level)
+                step = LIMITS.pace / LAP * weight * share
+                logs[index] += step * (missed - (1.0 - level))
+    return [*np.exp(logs), 1.0]
+
+
+@pytest.mark.parametrize('believed', [0.2, 1.0, 5.0])
+def test_factors_are_those_of_a_naive_count(believed):
+    estimates = walk(400, 1)
+    wanted = naive(estimates, believed)
+    np.testing.assert_allclose(followed(estimates, believed).factors, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('believed', [0.1, 1.0, 10.0])
+def test_ellipses_take_the_size_of_what_comes(believed, seed):
+    estimates = walk(9000, seed)
+    scales, wholes = ForecastScales(HORIZONS, LAP), []
+    for tick in range(len(estimates)):
+        scales.follow(*forecast(estimates, tick, believed), 1.0)
+        factors = scales.factors
+        assert factors[0] == factors[-1] == 1.0
+        wholes.append([factors[i] * (0.5 + believed * HORIZONS[i]) for i in (1, 2)])
+    settled = np.median(wholes[len(wholes) // 2 :], axis=0)
+    np.testing.assert_allclose(settled, [0.5 + ahead for ahead in HORIZONS[1:]], rtol=0.3)
+
+
+def test_forecasts_of_a_vehicle_that_may_not_drive_as_in_training_do_not_count():
+    np.testing.assert_array_equal(followed(walk(400, 2), 0.1, driving=0.5).factors, 1.0)
+
+
+def test_a_pause_forgets_the_forecasts_and_a_start_the_factors_too():
+    estimates = walk(400, 3)
+    scales = followed(estimates, 0.1)
+    factors = scales.factors
+    assert factors[1] > 1.5
+    scales.pause()
+    # Far from where it was forecast to be before the pause.
+    for tick in range(HORIZONS[1]):
+        scales.follow(*forecast(estimates + 1e3, tick, 0.1), 1.0)
+    np.testing.assert_array_equal(scales.factors, factors)
+    scales.start()
+    np.testing.assert_array_equal(scales.factors, 1.0)
+
+
+def test_factors_stay_finite_whatever_comes():
+    scales = ForecastScales(HORIZONS, LAP)
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        means = rng.normal(size=(4, 2)) * 10.0 ** rng.integers(-8, 9)
+        root = rng.normal(size=(4, 2, 2)) * 10.0 ** rng.integers(-8, 9)
+        scales.follow(means, root @ root.transpose(0, 2, 1) + 1e-12 * np.eye(2), 1.0)
+    assert np.isfinite(scales.factors).all()
+    assert (np.abs(np.log(scales.factors)) <= LIMITS.largest + 1e-12).all()
