@@ -39,7 +39,7 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.route import lay_out_drives, usual_tuning
+from two_manifold_ros.training.following import lay_out_drives, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model, with_time_scales
 

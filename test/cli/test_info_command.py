@@ -42,8 +42,8 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
         ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
-        'persistence sharpness mean error (m)',
-        ' 0.25 0.2 0.0',
+        'persistence rate_hz sharpness log score mean error (m)',
+        '-> 0.25 10 0.2 ',
     ):
         assert words in text
     assert 'origin' not in text

@@ -21,10 +21,10 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training import tuning as tune_module
-from two_manifold_ros.training.route import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import PAPER, train_model
 from two_manifold_ros.training.tuning import Failure, Outcome, Trial
@@ -290,8 +290,8 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, t
 
 
 def test_the_help_gives_the_sharpness_that_a_training_takes(command):
-    words, taken = command.words('train', '--help'), usual_tuning(TrainingSettings()).sharpness
-    assert f'likelihood of an observation, for method route (default: {taken:g})' in words
+    words, taken = command.words('train', '--help'), Tuning().sharpness
+    assert f'(default: {taken:g}, or less at a faster rate)' in words
 
 
 def test_a_route_is_trained_shown_and_run(slot_car_bag, tmp_path, command, training):

@@ -21,16 +21,17 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.visits import Passes
-from two_manifold_ros.training import route as module
-from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
-from two_manifold_ros.training.route import (
-    calibrate,
-    choose_stretches,
+from two_manifold_ros.training import following as module
+from two_manifold_ros.training.following import (
+    choose_by_parts,
+    Drives,
     follow,
-    MOST_TICKS,
+    follow_parts,
+    MOST_FOLLOWED,
     parts_to_follow,
-    states_at_places,
 )
+from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
+from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -51,12 +52,20 @@ def passes(circuit: Drive) -> Passes:
 def calibration(
     passes: Passes, drive: Drive, lead: int = LEAD, tuning: Tuning | None = None
 ) -> Validation | None:
-    return calibrate(passes, [drive.observations], [drive.track], lead, tuning or Tuning())
+    found = follow_parts(drives_of(passes, drive, lead), [tuning or Tuning(sharpness=0.2)])
+    return found[0].validation(np.zeros(2)) if found else None
 
 
-def parts_of(*drives: Drive) -> list[Any]:
+def drives_of(passes: Passes, drive: Drive, lead: int = LEAD, rate_hz: float = 10.0) -> Drives:
+    dataset = SimpleNamespace(
+        window=lead, observations=[drive.observations], tracks=[drive.track], rate_hz=rate_hz
+    )
+    return Drives(TrainingSettings(), dataset, passes)
+
+
+def parts_of(*drives: Drive, most: int = MOST_FOLLOWED) -> list[Any]:
     observations, tracks = [each.observations for each in drives], [each.track for each in drives]
-    return parts_to_follow(laid(*drives), observations, tracks, LEAD)
+    return parts_to_follow(laid(*drives), observations, tracks, LEAD, most)
 
 
 @pytest.fixture(scope='module')
@@ -117,22 +126,20 @@ def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
         return learn_route(passes, kept, tuning)
 
     monkeypatch.setattr(module, 'learn_route', learned)
-    monkeypatch.setattr(module, 'MOST_FOLLOWED', 0)
-    calibration(passes, circuit, tuning=Tuning(0.3))
+    calibration(passes, circuit, tuning=Tuning(sharpness=0.3))
     np.testing.assert_array_equal((~np.array([kept for kept, _ in given])).sum(axis=0), 1)
-    assert [tuning for _, tuning in given] == [Tuning(0.3)] * FOLDS
+    assert [tuning for _, tuning in given] == [Tuning(sharpness=0.3)] * FOLDS
 
 
-def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit, monkeypatch):
-    monkeypatch.setattr(module, 'MOST_FOLLOWED', 800)
-    parts = parts_of(circuit)
+def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit):
+    parts = parts_of(circuit, most=800)
     edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
     for edge, (((seen, truth),), _) in zip(edges, parts, strict=True):
         assert len(seen) == 200
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
         # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
-    for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6))):
+    for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6)), most=800):
         assert 0 < sum(len(seen) for seen, _ in blocks) <= 200
 
 
@@ -142,10 +149,10 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     """An error while the vehicle is believed elsewhere does not count."""
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, driving = follow(route, observations)
+        means, covariances, driving, active = follow(route, observations)
         driving[-100:] = False
         means[-100:] += 5.0
-        return means, covariances, driving
+        return means, covariances, driving, active
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
@@ -153,6 +160,37 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
         found.calibration.factors, calibrated.calibration.factors, rtol=0.25
     )
     assert found.score_m > calibrated.score_m + 0.5
+
+
+def test_a_given_sharpness_is_kept_at_any_rate(circuit, passes):
+    given = TrainingSettings(sharpness=0.3)
+    usual = drives_of(passes, circuit)._replace(settings=given)
+    offered = [drives_of(passes, circuit, rate_hz=20.0)]
+    _, followed, compared = choose_by_parts(
+        usual, lambda _: offered.pop() if offered else None, 0.1
+    )
+    assert [row['sharpness'] for row in compared] == [0.3, 0.3]
+    assert followed.tuning.sharpness == 0.3
+
+
+@pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])
+def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circuit, passes):
+    """Worse is one whose positions are noise, at the rate that is usual."""
+    noise = np.random.default_rng(0).standard_normal(circuit.observations.shape)
+    blind = replace(circuit, observations=circuit.observations + 3.0 * noise)
+    usual = drives_of(laid(blind), blind)
+    twice = drives_of(passes, circuit, rate_hz=20.0)
+    offered = [twice]
+    chosen, _, compared = choose_by_parts(
+        usual, lambda _: offered.pop() if offered else None, most_load
+    )
+    assert chosen is (twice if most_load == 0.1 else usual)
+    # Once with half of the sharpness, so that a second counts for as much, once with all of it.
+    sharpnesses = [row['sharpness'] for row in compared]
+    assert sharpnesses == pytest.approx([0.2, 0.1, 0.2] if most_load else [0.2])
+    offered = [usual]
+    chosen, _, _ = choose_by_parts(twice, lambda _: offered.pop() if offered else None, most_load)
+    assert chosen is twice
 
 
 def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
@@ -166,7 +204,7 @@ def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
 def test_factors_make_ellipses_hold_their_share():
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
     # Observations are independent here, so each of them counts in full.
-    tuning = Tuning(1.0)
+    tuning = Tuning(sharpness=1.0)
     squares: list[list[np.ndarray]] = [[], [], []]
     for trained in (0, 10, 20):
         drive = Circuit().laps(12, seed=trained)

@@ -428,4 +428,6 @@ class StreamLearner:
 
 def make_learner(name: str) -> StreamLearner:
     """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
-    return StreamLearner(make_head(), TrainingSettings(method=LEARNERS[name]), at_once=True)
+    return StreamLearner(
+        make_head(), TrainingSettings(method=LEARNERS[name], max_step_load=0.0), at_once=True
+    )

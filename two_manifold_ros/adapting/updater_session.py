@@ -274,7 +274,10 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     if chosen.position_lag:
         parse_position_lag(chosen.position_lag)
     settings = TrainingSettings(
-        horizons=tuple(chosen.horizons), method=LEARNERS[learner_name(chosen)]
+        horizons=tuple(chosen.horizons),
+        method=LEARNERS[learner_name(chosen)],
+        # Models of a stream follow each other at one rate.
+        max_step_load=0.0,
     )
 
     def make() -> StreamLearner:

@@ -111,7 +111,9 @@ def run_online(args: Namespace) -> int:
             raise InputError(msg)
     learners = {name: make_learner(name) for name in args.learners or LEARNERS}
     with Progress('evaluating online') as progress:
-        curve = learning_curve(recordings, learners, TrainingSettings(), known_s, progress)
+        curve = learning_curve(
+            recordings, learners, TrainingSettings(max_step_load=0.0), known_s, progress
+        )
     if args.figure:
         from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
 

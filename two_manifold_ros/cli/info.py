@@ -144,18 +144,21 @@ def _print_validation(model: TrainedModel) -> None:
         return
     # In alphabetical order as in the file, before it is saved too.
     compared = validation['compared']
-    names = sorted(name for name in compared[0] if name != 'score_m')
+    names = sorted(name for name in compared[0] if name not in {'score_m', 'log_score'})
+    scored = 'log_score' in compared[0]
     chosen: dict[str, Any] = model.summary['chosen']
     rows = [
         [
             '-> ' if all(row[name] == chosen.get(name, row[name]) for name in names) else '',
             *(_choice(name, row[name]) for name in names),
+            *([f'{row["log_score"]:.2f}'] if scored else []),
             f'{row["score_m"]:.3f}',
         ]
         for row in compared
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
-    print_table(title, ['', *(_TITLES.get(name, name) for name in names), 'mean error (m)'], rows)
+    titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
+    print_table(title, ['', *titles, 'mean error (m)'], rows)
     if model.summary['method'] != 'route' and len(rows) > 1:
         print('-> the narrowest bandwidth among those within 5 % of the best')
 

@@ -205,7 +205,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=float,
         metavar='HZ',
         help='ticks per second (default: 20, or the IMU rate; fewer where that suits the '
-        'recordings, but with method paper)',
+        'recordings, but with method paper; twice or four times as many where parts left out are '
+        'followed better, with method route)',
+    )
+    number.add_argument(
+        '--max-step-load',
+        type=float,
+        default=_DEFAULTS.max_step_load,
+        metavar='SHARE',
+        help='share of a core of a small robot that ticks may take for a faster rate to be tried, '
+        'where neither --rate nor --window is given; 0 tries none (default: %(default)g)',
     )
     number.add_argument(
         '--window',
@@ -250,14 +259,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--horizons',
         default=','.join(map(str, _DEFAULTS.horizons)),
         metavar='TICKS,...',
-        help='ticks ahead to predict, 0 first (default: %(default)s)',
+        help='ticks ahead to predict, 0 first; as long in seconds where a faster rate is chosen '
+        '(default: %(default)s)',
     )
     number.add_argument(
         '--sharpness',
         type=float,
         metavar='X',
         help='exponent of the likelihood of an observation, for method route '
-        f'(default: {RouteTuning.sharpness:g})',
+        f'(default: {RouteTuning.sharpness:g}, or less at a faster rate)',
     )
     number.add_argument(
         '--persistence',
@@ -345,6 +355,7 @@ def _settings(args: Namespace) -> TrainingSettings:
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
         sharpness=args.sharpness,
+        max_step_load=args.max_step_load,
         persistence=args.persistence,
         **given_settings(args),
     )

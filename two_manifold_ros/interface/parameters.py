@@ -351,7 +351,8 @@ class TrainerParameters(NodeParameters):
         choices=METHODS,
     )
     sharpness: float = parameter(
-        'Exponent of the likelihood of an observation, of method route; 0 means 0.2.',
+        'Exponent of the likelihood of an observation, of method route; 0 means 0.2, or less at a '
+        'faster rate.',
         0.0,
         (0.0, 100.0),
     )

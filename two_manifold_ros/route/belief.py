@@ -222,6 +222,11 @@ class RouteBelief:
         self._sum_up()
 
     @property
+    def active(self) -> int:
+        """Number of places with any probability, with which the time of a tick grows."""
+        return self._count
+
+    @property
     def on_route(self) -> float:
         """Probability that the vehicle is on the route."""
         return float(self._totals[:OFF].sum())

@@ -23,7 +23,7 @@ from two_manifold_ros.names import (
 @dataclass(frozen=True)
 class TrainingSettings:
     """
-    Settings of a training; ``None`` means chosen from the data, but for the sharpness.
+    Settings of a training; ``None`` means chosen from the data.
 
     Parameters
     ----------
@@ -52,14 +52,18 @@ class TrainingSettings:
         incremental SVD of random features (see `RouteTpsr`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Likelihood of the route belief, see ``Route``; without them the fixed exponent of
-        ``route.learning.Tuning``, and one over the ticks in the memory of the observations.
+        Likelihood of the route belief, see ``Route``; without them chosen on parts
+        left out, see `choose_by_parts`, and one over the ticks in the memory of the observations.
     bandwidth_factor, ridge
         Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
         ``observation`` is ``ridge``.
     clock
         Ticks of the spectral filter, one of ``CLOCKS``: those of driving, so that stops are left
         out of its windows, or of time, as in the papers.
+    max_step_load
+        Share of a core of a small robot up to which a faster rate than the usual one may be
+        chosen where ``rate_hz`` and ``window`` are left open, with method ``route``; with 0 it
+        is the usual one.
     features, feature_seed
         Random Fourier features of a window, of method ``tpsr``, and the seed of their
         frequencies.
@@ -91,6 +95,7 @@ class TrainingSettings:
     ridge: float | None = None
     clock: str = CLOCKS[0]
     guards: str = GUARDS[0]
+    max_step_load: float = 0.1
     features: int = 1000
     feature_seed: int = 0
 
@@ -126,6 +131,12 @@ class TrainingSettings:
                 words = name.removesuffix('_factor')
                 msg = f'{words} is {number}, but must be above 0'
                 raise InputError(msg)
+        self._check_times()
+
+    def _check_times(self) -> None:
+        if not 0.0 <= self.max_step_load <= 1.0:
+            msg = f'max_step_load is {self.max_step_load}, but must be a share of a core, 0 to 1'
+            raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
             shown = ','.join(map(str, ahead))

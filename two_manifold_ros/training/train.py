@@ -80,9 +80,10 @@ def learn_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
+    free_rate = settings.rate_hz is None and settings.window is None
     settings = with_time_scales(recordings, with_readout(recordings, settings))
     if settings.method == 'route':
-        return train_route(recordings, settings, progress, drives), None
+        return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
     if settings.method == 'tpsr':
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
@@ -160,6 +161,8 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
 def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
+
+    Where the rate is left open, twice and four times of it may be chosen later on.
 
     A slow vehicle does the same for many ticks; twice and half as many change the errors of the
     simulated cars and the tram by less than a fifth. A window needs some bends.

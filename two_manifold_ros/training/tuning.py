@@ -28,6 +28,7 @@ from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.training.cross_validation import Fold, usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
+from two_manifold_ros.training.following import RouteFold, usual_tuning
 from two_manifold_ros.training.held_out import (
     capped_mean,
     HeldTime,
@@ -36,7 +37,6 @@ from two_manifold_ros.training.held_out import (
     set_apart,
     surely_lower,
 )
-from two_manifold_ros.training.route import RouteFold, usual_tuning
 from two_manifold_ros.training.summary import measure_drives, median_lap_s
 from two_manifold_ros.training.tpsr import TpsrFold, usual_numbers
 from two_manifold_ros.training.train import with_time_scales

@@ -1,0 +1,450 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Follow parts of the drives on the map of the others: log scores, and what they choose.
+
+A part is followed as a robot would: from a cold start, and where a recording begins at rest from a
+standing start, until its end. So starts count for as much as they do in a drive of a few laps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+import itertools
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import (
+    Calibration,
+    calibration_factors,
+    segment_targets,
+    squared_mahalanobis,
+)
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.visits import lay_out, memory_of, motionless
+from two_manifold_ros.training.cross_validation import NEIGHBOURS
+from two_manifold_ros.training.embeddings import embed, impute_positions
+from two_manifold_ros.training.held_out import (
+    begins_of,
+    beside_mean_position,
+    capped_mean,
+    FOLDS,
+    follow_held_out,
+    LOST_SHARE,
+    squared_distances,
+    stretches_between,
+    Validation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.typing import Bools, Floats
+
+
+SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
+"""
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
+
+One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
+half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
+is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
+"""
+
+SHARPER = 0.15
+"""
+Nats by which the sharper of two likelihoods at twice the rate has to be better.
+
+Parts left out are of the same days as the map, and on others what is sharp errs more. With .1 the
+simulated car goes to 20 Hz, is lost on other days and errs by 118 m (24 m), while 94 and 95 % of
+rc_car and of the slot car are published on other days (89 and 93 %).
+"""
+
+FASTER = 0.1
+"""Nats by which twice the rate has to be better: 5 % of the axes of an ellipse, for its load."""
+
+DOUBLINGS = 2
+"""Times the rate may be doubled: each trial takes up to six times as long as the one before."""
+
+MOST_WORK, WORK_GROWS = 8e6, 6.0
+"""
+Places times ticks that the trial of a rate may take, and how many times as many the next one has.
+
+Some six seconds. Twice the rate has twice the ticks, and three times the places with any
+probability on the simulated slot car, car and kart.
+"""
+
+STRAYED = 0.01
+"""Share of the positions that may be anywhere on the route: one lost start does not decide."""
+
+TICK_S, PLACE_S = 1e-4, 2.5e-6
+"""
+Time of a tick, and for each place with any probability, on a small robot: five times that of
+the machine of results.md, as a Raspberry Pi 4 has beside it.
+"""
+
+EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+"""
+Powers of the speed with which what an IMU reads on a path grows: acceleration, rate of turning.
+"""
+
+MOST_FOLLOWED = 8_000
+"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
+
+MOST_DRIVEN = 1.5
+"""
+Times its share of the visits that a part may have.
+
+At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
+"""
+
+
+def lay_out_drives(
+    observations: list[Floats], tracks: list[Floats], dataset: Dataset, horizons: Sequence[int]
+) -> Passes:
+    """Merge the passes of segments into places; ``InputError`` if the vehicle never moves."""
+    channels, period_s = dataset.channels, dataset.period_s
+    live = channels.live
+    still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
+    passes = lay_out(
+        observations,
+        tracks,
+        horizons,
+        period_s,
+        channels.standardise(still[None])[0],
+        # Only of the channels of an IMU is known how they drift.
+        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
+        memory_of(observations, period_s),
+        EXPONENTS[live] if channels.of_imu else np.zeros(1),
+    )
+    if passes is None:
+        msg = 'the vehicle never moves where its position is known; record while it drives'
+        raise InputError(msg)
+    return passes
+
+
+def usual_tuning(settings: TrainingSettings) -> Tuning:
+    """Return the numbers of the likelihood: those given, and the usual ones for the rest."""
+    return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
+
+
+class Drives(NamedTuple):
+    """
+    Drives laid out at one rate.
+
+    Parameters
+    ----------
+    settings
+        With the rate, the window and the horizons.
+    dataset, passes
+        Of the recordings; positions that were missing are estimated where that is asked for.
+    notes
+        Sentences for the summary.
+
+    """
+
+    settings: TrainingSettings
+    dataset: Dataset
+    passes: Passes
+    notes: tuple[str, ...] = ()
+
+
+class Run(NamedTuple):
+    """
+    A stretch that was followed from a cold start.
+
+    Parameters
+    ----------
+    errors, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
+        As read, not calibrated; errors are NaN where the truth is unknown.
+    driving : (T,) bool
+        Whether the vehicle drives on the route as in training. Where it crashed its position is
+        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
+    active : (T,)
+        Places with any probability.
+    truths : (T, H + 1, 2)
+        True positions.
+
+    """
+
+    errors: Floats
+    covariances: Floats
+    driving: Bools
+    active: Floats
+    truths: Floats
+
+
+@dataclass(frozen=True)
+class Followed:
+    """
+    Parts of the drives, as they were followed with one tuning.
+
+    Parameters
+    ----------
+    parts
+        Runs of each part.
+    tuning
+        Of the likelihood.
+    positions : (P, 2)
+        Of the places of the map.
+
+    """
+
+    parts: tuple[tuple[Run, ...], ...]
+    tuning: Tuning
+    positions: Floats
+
+    @cached_property
+    def run(self) -> Run:
+        """All runs in one."""
+        runs = zip(*itertools.chain.from_iterable(self.parts), strict=True)
+        return Run(*map(np.concatenate, runs))
+
+    @cached_property
+    def factors(self) -> Floats:
+        """Factors (H + 1,) of the covariances."""
+        run = self.run
+        return calibration_factors(run.errors[run.driving], run.covariances[run.driving])
+
+    @cached_property
+    def log_score(self) -> float:
+        """
+        Mean log density of the true positions, nats, relative to the centre of a unit normal one.
+
+        It is how much the filter knew, and how sure of it it was. A share ``STRAYED`` of the
+        positions may be anywhere on the route, so that no lost start decides alone.
+        """
+        known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
+        if not known.any():
+            return math.nan
+        covariances = self.factors[0] * self.run.covariances[known, 0]
+        logs = -0.5 * squared_mahalanobis(self.run.errors[known, 0], covariances)
+        logs -= 0.5 * np.log(np.linalg.det(covariances))
+        anywhere = -1.0 - 0.5 * math.log(np.linalg.det(np.cov(self.positions.T)))
+        astray = math.log(STRAYED) + anywhere
+        return float(np.logaddexp(math.log(1.0 - STRAYED) + logs, astray).mean())
+
+    @property
+    def lost_m(self) -> float:
+        """Error of a vehicle that is plainly lost, metres, as the maps know the route."""
+        return LOST_SHARE * float(np.sqrt(self.positions.var(axis=0).sum()))
+
+    @property
+    def score_m(self) -> float:
+        """Mean error of the present position, metres, each cut where the vehicle is lost."""
+        return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
+
+    @property
+    def work(self) -> float:
+        """Places times ticks, with which the time grows that following takes."""
+        return float(self.run.active.sum())
+
+    def load(self, rate_hz: float) -> float:
+        """Return the share of a core of a small robot that the ticks take, see ``PLACE_S``."""
+        return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
+
+    def every_other(self) -> Followed:
+        """Return every other part, the first among them."""
+        return replace(self, parts=self.parts[::2])
+
+    def validation(self, middle: Floats) -> Validation:
+        """Return the errors, and the calibration; ``middle`` (2,) is the mean position."""
+        run, lost_m = self.run, self.lost_m
+        beside = beside_mean_position(run.errors, run.truths, middle, lost_m)
+        calibration = Calibration(np.zeros(len(self.factors)), self.factors)
+        return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration)
+
+
+def follow_parts(
+    drives: Drives, tunings: Sequence[Tuning], most: int = MOST_FOLLOWED, every: int = 1
+) -> list[Followed]:
+    """
+    Follow each part of the drives on the map of all others, once with each tuning.
+
+    The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
+    leave a part out, where hardly a place was visited twice, or no position is known. The place
+    is not known yet in the first window of each stretch, which does not count. At ``most`` so
+    many ticks are followed, and one of ``every`` so many parts.
+    """
+    passes, dataset = drives.passes, drives.dataset
+    visited, lead = passes.places.visited, dataset.window
+    if not np.mean(np.bincount(visited)[visited] > 1) >= 0.5:
+        return []
+    parts = parts_to_follow(passes, dataset.observations, dataset.tracks, lead, most)[::every]
+    runs: list[list[tuple[Run, ...]]] = [[] for _ in tunings]
+    for blocks, kept in parts:
+        route = learn_route(passes, kept, tunings[0])
+        truths = [truth[lead:] for _, truth in blocks]
+        for found, tuning in zip(runs, tunings, strict=True):
+            likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
+            see = partial(follow, replace(route, likelihood=likelihood))
+            seen = follow_held_out(see, blocks, lead)
+            each = [(*run, truth) for run, truth in zip(seen, truths, strict=True)]
+            found.append(tuple(map(Run._make, each)))
+    if not any(np.isfinite(run.errors[:, 0]).any() for part in runs[0] for run in part):
+        return []
+    positions = route.readout.targets[:, 0]
+    return [
+        Followed(tuple(found), tuning, positions)
+        for found, tuning in zip(runs, tunings, strict=True)
+    ]
+
+
+def choose_by_parts(
+    usual: Drives, faster: Callable[[Drives], Drives | None], most_load: float
+) -> tuple[Drives, Followed | None, list[dict[str, float | None]]]:
+    """
+    Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
+
+    A rate twice as high is taken, and the next one tried, where every other part is followed
+    better by ``FASTER`` with no larger mean error than at the usual rate: with the same sharpness
+    of each observation or, unless that is given, half of it, so that the belief of a second is as
+    sharp as it was.
+
+    Parameters
+    ----------
+    usual
+        The drives at the usual rate.
+    faster
+        Lays drives out at twice their rate; ``None`` where the IMU is not that fast.
+    most_load
+        Share of a core that ticks may take on a small robot; with 0 no other rate is tried.
+
+    Returns
+    -------
+    The drives at the chosen rate; how their parts were followed, ``None`` if none could be; and
+    what was compared.
+
+    """
+    tuning = usual_tuning(usual.settings)
+    found = follow_parts(usual, [tuning])
+    if not found:
+        return usual, None, []
+    best = found[0]
+    compared = [_compared(usual, best)]
+    chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
+    least_m = known.score_m
+    for _ in range(DOUBLINGS if most_load > 0.0 else 0):
+        if WORK_GROWS * known.work > MOST_WORK or (drives := faster(chosen)) is None:
+            break
+        # The same time at any rate.
+        most *= 2
+        tunings = [known.tuning]
+        if usual.settings.sharpness is None:
+            tunings.insert(0, replace(known.tuning, sharpness=0.5 * known.tuning.sharpness))
+        tried = follow_parts(drives, tunings, most, every=2)
+        if not tried:
+            break
+        compared += [_compared(drives, each) for each in tried]
+        better = tried[0]
+        if tried[-1].log_score >= better.log_score + SHARPER:
+            better = tried[-1]
+        if not (
+            better.log_score >= known.log_score + FASTER
+            and better.score_m <= least_m
+            and better.load(drives.dataset.rate_hz) <= most_load
+        ):
+            break
+        chosen, known = drives, better
+    if chosen is not usual:
+        # Every other part is too little for ellipses, and it may have been luck.
+        times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
+        (whole,) = follow_parts(chosen, [known.tuning], MOST_FOLLOWED * times)
+        if not whole.log_score >= best.log_score + FASTER:
+            return usual, best, compared
+        best = whole
+    return chosen, best, compared
+
+
+def _compared(drives: Drives, followed: Followed) -> dict[str, float | None]:
+    """Return a row of the table of choices."""
+    persistence = drives.passes.persistence
+    return {
+        'rate_hz': drives.dataset.rate_hz,
+        'sharpness': followed.tuning.sharpness,
+        'persistence': followed.tuning.persistence or persistence,
+        'log_score': followed.log_score,
+        'score_m': followed.score_m,
+    }
+
+
+def parts_to_follow(
+    passes: Passes,
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    lead: int,
+    most: int = MOST_FOLLOWED,
+) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
+    """Return observations and truth of stretches to follow, and the visits to follow them with."""
+    places = passes.places
+    lengths = [len(each) for each in observations]
+    begins = begins_of(lengths)
+    total = begins[-1]
+    # As few as two of a drive so short that a part would not be twice a window.
+    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
+    when = np.array(begins)[places.segments] + places.times
+    edges = np.linspace(0, total, folds + 1)
+    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
+    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
+    parts = []
+    for low, high in itertools.pairwise(edges.tolist()):
+        kept = (when < low) | (when >= high)
+        if not kept.any() or kept.all():
+            continue
+        left, blocks = max(most // FOLDS, 3 * lead), []
+        for index, first, last in stretches_between(lengths, int(low), int(high), 2 * lead + 1):
+            chosen = slice(first, min(last, first + left))
+            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
+                blocks.append((observations[index][chosen], truths[index][chosen]))
+                left -= chosen.stop - first
+        parts.append((blocks, kept))
+    return [part for part in parts if part[0]]
+
+
+def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools, Floats]:
+    """Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`."""
+    belief = RouteBelief(route)
+    read = []
+    for observation in observations:
+        belief.update(observation)
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
+    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
+    return means, covariances, driving, active
+
+
+class RouteFold:
+    """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
+
+    def __init__(
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
+    ) -> None:
+        observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
+        if settings.imputes_positions:
+            neighbours = settings.neighbours or NEIGHBOURS[0]
+            embeddings = embed(observations, dataset.window, settings, neighbours)
+            tracks, _ = impute_positions(embeddings, tracks)
+        self.passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
+        self._blocks = dataset.blocks_of(held, settings.horizons)
+
+    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
+        """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
+        kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
+        route = learn_route(self.passes, kept, usual_tuning(settings))
+        runs = follow_held_out(partial(follow, route), self._blocks, 0)
+        return [squared_distances(errors) for errors, *_ in runs]
