@@ -131,14 +131,16 @@ class NaiveBelief:
         near = np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2))
         return float((1.0 - near) * self.switching.exchanges[3, 1])
 
-    def settles(self, forward: float | None) -> float:
+    def settles(self, forward: float | None, place: int) -> float:
         """Return the probability that who is at rest stands: twice that of as hard a push."""
         if forward is None:
             return 1.0
         root = self.likelihood.rest_alone.root
         covariance = np.linalg.inv(root.T @ root)
         calm = np.sqrt(self.motion.forward @ covariance @ self.motion.forward)
-        return float(min(2.0 * norm.sf(forward - self.resting, scale=calm), 1.0))
+        push = (forward - self.resting) / calm
+        backwards = self.motion.tick_lengths[place] < 0.0
+        return float(min(2.0 * norm.sf(-push if backwards else push), 1.0))
 
     def go_over(self, forward: float | None) -> None:  # noqa: C901 - every rule of it is a line
         usual = self.motion.ratio_spread**2
@@ -173,7 +175,7 @@ class NaiveBelief:
                         ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
                     )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
-                    near *= self.settles(forward) if other == 'stands' else 1.0
+                    near *= self.settles(forward, place) if other == 'stands' else 1.0
                     rests = min(
                         self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
                         1.0,

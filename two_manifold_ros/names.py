@@ -37,6 +37,10 @@ DRIVERS = ('steady', 'timid', 'bold', 'random')
 HORIZONS = (0, 10, 50, 100)
 """Ticks ahead."""
 
+STEP_LOAD = 0.1
+"""Share of a core of a small robot that ticks may take for a faster rate to be tried."""
+
+
 POSITION_TYPES = (
     'geometry_msgs/msg/PoseStamped',
     'geometry_msgs/msg/PoseWithCovarianceStamped',

@@ -42,7 +42,7 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
         ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
-        'persistence rate_hz sharpness log score mean error (m)',
+        'persistence rate (Hz) sharpness log score mean error (m)',
         '-> 0.25 10 0.2 ',
     ):
         assert words in text

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.forecast_scales import ForecastScales, LIMITS
 
 HORIZONS, LAP = (0, 4, 10), 100.0
@@ -103,3 +104,45 @@ def test_factors_stay_finite_whatever_comes():
         scales.follow(means, root @ root.transpose(0, 2, 1) + 1e-12 * np.eye(2), 1.0)
     assert np.isfinite(scales.factors).all()
     assert (np.abs(np.log(scales.factors)) <= LIMITS.largest + 1e-12).all()
+
+
+def test_horizons_beyond_what_is_remembered_stay_as_calibrated():
+    scales = ForecastScales((0, 5, LIMITS.longest + 1), LAP)
+    for mean in walk(LIMITS.longest + 200, 4):
+        means = np.repeat(mean[None], 4, axis=0)
+        scales.follow(means, np.array([0.5, 1.0, 1.0, 1.0])[:, None, None] * np.eye(2), 1.0)
+    assert scales.factors[1] > 1.5
+    assert scales.factors[2] == 1.0
+
+
+def test_a_single_horizon_has_nothing_to_follow():
+    scales = ForecastScales((0,), LAP)
+    for mean in walk(50, 5):
+        scales.follow(np.repeat(mean[None], 2, axis=0), np.tile(np.eye(2), (2, 1, 1)), 1.0)
+    np.testing.assert_array_equal(scales.factors, [1.0, 1.0])
+
+
+def test_the_filter_of_a_route_scales_what_lies_ahead_and_nothing_else(
+    slot_car_laps, slot_car_model
+):
+    followed = make_tick_filter(slot_car_model)
+    shares = []
+    for sample in slot_car_laps[1].imu.samples:
+        followed.update(sample)
+        means, covariances = followed.read()
+        plain_means, plain = followed.belief.read()
+        np.testing.assert_array_equal(means, plain_means)
+        shares.append(covariances[:, 0, 0] / plain[:, 0, 0])
+        np.testing.assert_allclose(covariances, shares[-1][:, None, None] * plain, rtol=1e-12)
+    shares = np.array(shares)
+    np.testing.assert_allclose(shares[:, [0, -1]], 1.0, rtol=1e-12)
+    assert np.ptp(np.log(shares[-40:, 2])) > 0.0
+    assert not np.allclose(shares[-1, 1:3], 1.0)
+    # A gap leaves the factors, a start forgets them.
+    kept = shares[-1]
+    followed.coast(3)
+    np.testing.assert_allclose(
+        followed.read()[1][:, 0, 0] / followed.belief.read()[1][:, 0, 0], kept, rtol=1e-12
+    )
+    followed.start()
+    np.testing.assert_allclose(followed.read()[1], followed.belief.read()[1], rtol=1e-12)

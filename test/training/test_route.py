@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from rounds import on_circle
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -22,6 +23,7 @@ from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import following as module
+from two_manifold_ros.training import route as training_route
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
@@ -162,15 +164,43 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     assert found.score_m > calibrated.score_m + 0.5
 
 
-def test_a_given_sharpness_is_kept_at_any_rate(circuit, passes):
-    given = TrainingSettings(sharpness=0.3)
-    usual = drives_of(passes, circuit)._replace(settings=given)
-    offered = [drives_of(passes, circuit, rate_hz=20.0)]
-    _, followed, compared = choose_by_parts(
-        usual, lambda _: offered.pop() if offered else None, 0.1
-    )
-    assert [row['sharpness'] for row in compared] == [0.3, 0.3]
-    assert followed.tuning.sharpness == 0.3
+def faster_where_asked_for(slot_car_laps, monkeypatch, given: dict[str, float]) -> list[float]:
+    """Train, and return for which loads rates were to be chosen; the choice itself is left out."""
+    loads = []
+
+    def choose(usual: Drives, _: object, most_load: float) -> tuple[Any, ...]:
+        loads.append(most_load)
+        return choose_by_parts(usual, lambda _: None, 0.0)
+
+    monkeypatch.setattr(training_route, 'choose_by_parts', choose)
+    train_model(slot_car_laps[:1], TrainingSettings(**given))
+    return loads
+
+
+@pytest.mark.parametrize(
+    'given', [{'rate_hz': 10.0}, {'window': 40}, {'sharpness': 0.2}, {'persistence': 0.2}]
+)
+def test_no_rate_is_tried_where_the_time_scales_are_given(given, slot_car_laps, monkeypatch):
+    assert faster_where_asked_for(slot_car_laps, monkeypatch, given) == [0.0]
+    assert faster_where_asked_for(slot_car_laps, monkeypatch, {'max_step_load': 0.07}) == [0.07]
+
+
+def test_a_rate_that_cannot_be_laid_out_is_passed_over(circuit, passes):
+    def refuse(_: Drives) -> Drives:
+        msg = 'windows of 60 ticks leave too little of the recording'
+        raise InputError(msg)
+
+    usual = drives_of(passes, circuit)
+    chosen, followed, compared = choose_by_parts(usual, refuse, 0.1)
+    assert chosen is usual
+    assert followed is not None
+    assert len(compared) == 1
+
+
+def test_on_a_straight_line_log_scores_are_finite(circuit):
+    flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
+    _, _, (row,) = choose_by_parts(drives_of(laid(flat), flat), lambda _: None, 0.0)
+    assert np.isfinite(row['log_score'])
 
 
 @pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])

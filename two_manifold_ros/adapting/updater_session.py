@@ -276,7 +276,7 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     settings = TrainingSettings(
         horizons=tuple(chosen.horizons),
         method=LEARNERS[learner_name(chosen)],
-        # Models of a stream follow each other at one rate.
+        # A trial of rates takes longer than a lap.
         max_step_load=0.0,
     )
 

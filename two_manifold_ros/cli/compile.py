@@ -41,7 +41,8 @@ def run(args: Namespace) -> int:
         laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
         recording = run_to_recording(laps)
         for method in METHODS:
-            filtering = Filter(train_model([recording], TrainingSettings(method=method)))
+            settings = TrainingSettings(method=method, max_step_load=0.0)
+            filtering = Filter(train_model([recording], settings))
             filtering.warm_up()
             for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
                 filtering.push(stamp_ns, sample)

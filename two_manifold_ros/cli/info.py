@@ -28,6 +28,7 @@ HELP = 'Check a model file and show what it was trained on, what was chosen, and
 _TITLES = {
     'bandwidth_factor': 'bandwidth (medians)',
     'ridge': 'observation',
+    'rate_hz': 'rate (Hz)',
 }
 """Choices that need other words than their names."""
 

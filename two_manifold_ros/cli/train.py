@@ -214,7 +214,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=_DEFAULTS.max_step_load,
         metavar='SHARE',
         help='share of a core of a small robot that ticks may take for a faster rate to be tried, '
-        'where neither --rate nor --window is given; 0 tries none (default: %(default)g)',
+        'with method route and no --rate, --window, --sharpness or --persistence; 0 tries none '
+        '(default: %(default)g)',
     )
     number.add_argument(
         '--window',

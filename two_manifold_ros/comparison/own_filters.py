@@ -68,7 +68,12 @@ class ManifoldHmm:
         return bool(observation == 'ridge')
 
     def fit(self, train: TrainSplit) -> FittedModel:
-        """Train a model; raise ``InputError`` as ``train_model`` does."""
+        """
+        Train a model at the rate of the split; raise ``InputError`` as ``train_model`` does.
+
+        All methods see the same ticks, so a faster rate, which the default might choose, is not
+        tried.
+        """
         # What is filtered are the ticks of the training part.
         dataset = train.dataset
         asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)

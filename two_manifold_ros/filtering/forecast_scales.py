@@ -41,6 +41,8 @@ class ScaleLimits(NamedTuple):
     sure
         Probability that the vehicle drives as in training, from which on forecasts count: those of
         a stop that no training shows would widen ellipses for laps.
+    longest
+        Ticks ahead at most: forecasts are remembered for as long.
     least
         Share of the area of a forecast's ellipse, squared, that has to be uncertainty of the way
         there: less shows nothing.
@@ -51,6 +53,7 @@ class ScaleLimits(NamedTuple):
     outer: float = 4.0
     largest: float = 4.0
     sure: float = 0.9
+    longest: int = 2000
     least: float = 0.01
 
 
@@ -86,7 +89,7 @@ def follow_forecasts(
     length = len(sure)
     for c in range(1, len(ahead)):
         then = (count - ahead[c]) % length
-        if not is_sure or count < ahead[c] or not sure[then]:
+        if not is_sure or count < ahead[c] or ahead[c] >= length or not sure[then]:
             continue
         x = means[0, 0] - forecasts[then, c, 0]
         y = means[0, 1] - forecasts[then, c, 1]
@@ -135,7 +138,7 @@ class ForecastScales:
 
     def __init__(self, horizons: Sequence[int], lap: float) -> None:
         self._ahead = np.array(horizons, dtype=np.int64)
-        length, count = int(self._ahead[-1]) + 1, len(horizons)
+        length, count = min(int(self._ahead[-1]), LIMITS.longest) + 1, len(horizons)
         self._forecasts = np.zeros((length, count, 2))
         self._spreads = np.zeros((length, count, 3))
         self._sure: Bools = np.zeros(length, dtype=np.bool_)

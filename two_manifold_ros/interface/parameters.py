@@ -17,7 +17,15 @@ import re
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.names import DRIVERS, HORIZONS, KERNELS, METHODS, POSITION_TYPES, READOUTS
+from two_manifold_ros.names import (
+    DRIVERS,
+    HORIZONS,
+    KERNELS,
+    METHODS,
+    POSITION_TYPES,
+    READOUTS,
+    STEP_LOAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -372,7 +380,16 @@ class TrainerParameters(NodeParameters):
         choices=('', *READOUTS),
     )
     horizons: list[int] = parameter(
-        'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
+        'Ticks ahead to predict, increasing from 0; as long in seconds where a faster rate is '
+        'chosen.',
+        list(HORIZONS),
+        units='ticks',
+    )
+    max_step_load: float = parameter(
+        'Share of a core of a small robot that ticks may take for a faster rate to be tried, with '
+        'method route and no rate_hz, window, sharpness or persistence; 0 tries none.',
+        STEP_LOAD,
+        (0.0, 1.0),
     )
 
 

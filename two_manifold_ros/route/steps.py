@@ -155,8 +155,8 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
-    jumped: Floats, slow_from: Floats, spread: float, halts: float, moving: float, settles: float,
-    rolling: float, elsewhere: float, count: int,
+    jumped: Floats, slow_from: Floats, tick_lengths: Floats, spread: float, halts: float,
+    moving: float, push: float, rolling: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
@@ -172,8 +172,9 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     halts, moving
         Probability that a vehicle in free motion stands, whatever that speed ratio, because it
         looks so; and that the vehicle moves: a standing one leaves no road.
-    settles
-        Probability that a vehicle of speed ratio zero may stand: one that accelerates pulls away.
+    tick_lengths, push
+        See ``RouteMotion``; and the forward acceleration now, in spreads of that which a standing
+        vehicle reads: whoever accelerates by more pulls away, and does not stand.
     rolling
         Probability that a vehicle may have its usual speed: one that just stood is where it was.
     elsewhere
@@ -243,7 +244,9 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if t == STANDS:
-                        near *= settles
+                        # Twice the probability that a standing vehicle reads as much or more.
+                        along = push if tick_lengths[i] >= 0.0 else -push
+                        near *= min(math.erfc(along / math.sqrt(2.0)), 1.0)
                         # However sure it is to move: the acceleration may have been wrong.
                         likely = near + (1.0 - near) * min(halts / part, 1.0)
                     left += part * (1.0 - likely)

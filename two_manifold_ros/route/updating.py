@@ -296,7 +296,7 @@ def step(
     variances, gained, states = known[5:]
     stream = Features(*features)
     resting, halting, moving, rolling = carry
-    forward, settles = 0.0, 1.0
+    forward, push = 0.0, 0.0
     if observed:
         take_features(observation, stream.gains, stream.means, stream.features, first)
         forward = motion.forward_offset
@@ -304,15 +304,14 @@ def step(
             forward += motion.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
-        # Twice the probability that a standing vehicle reads as much or more.
-        settles = min(math.erfc((forward - resting) / (math.sqrt(2.0) * usual.calm)), 1.0)
+        push = (forward - resting) / usual.calm
     spread = motion.ratio_spread
     count = move(
         cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
     )
     elsewhere = switch(
         cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped,
-        usual.slow_from, spread, halting, moving, settles, rolling, elsewhere,
+        usual.slow_from, motion.tick_lengths, spread, halting, moving, push, rolling, elsewhere,
         count,
     )  # fmt: skip
     if not observed:

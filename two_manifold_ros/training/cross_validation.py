@@ -3,7 +3,7 @@
 """
 Closed-loop cross-validation of the spectral filter: choose settings, calibrate the covariances.
 
-The belief about the place has nothing to choose, and is calibrated in ``training.route``.
+The belief about the place is calibrated, and its rate chosen, in ``training.following``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Follow parts of the drives on the map of the others: log scores, and what they choose.
 
 A part is followed as a robot would: from a cold start, and where a recording begins at rest from a
-standing start, until its end. So starts count for as much as they do in a drive of a few laps.
+standing start. So starts count for as much as they do in a drive of a few laps.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
+    floors,
     segment_targets,
     squared_mahalanobis,
 )
@@ -230,8 +231,9 @@ class Followed:
         covariances = self.factors[0] * self.run.covariances[known, 0]
         logs = -0.5 * squared_mahalanobis(self.run.errors[known, 0], covariances)
         logs -= 0.5 * np.log(np.linalg.det(covariances))
-        anywhere = -1.0 - 0.5 * math.log(np.linalg.det(np.cov(self.positions.T)))
-        astray = math.log(STRAYED) + anywhere
+        # A straight route is as thin as its floor.
+        spread = np.cov(self.positions.T) + floors(self.positions[:, None])[0] * np.eye(2)
+        astray = math.log(STRAYED) - 1.0 - 0.5 * np.linalg.slogdet(spread)[1]
         return float(np.logaddexp(math.log(1.0 - STRAYED) + logs, astray).mean())
 
     @property
@@ -246,11 +248,11 @@ class Followed:
 
     @property
     def work(self) -> float:
-        """Places times ticks, with which the time grows that following takes."""
+        """Places times ticks that count, with which the time grows that following takes."""
         return float(self.run.active.sum())
 
     def load(self, rate_hz: float) -> float:
-        """Return the share of a core of a small robot that the ticks take, see ``PLACE_S``."""
+        """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
         return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
 
     def every_other(self) -> Followed:
@@ -307,9 +309,9 @@ def choose_by_parts(
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
     A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER`` with no larger mean error than at the usual rate: with the same sharpness
-    of each observation or, unless that is given, half of it, so that the belief of a second is as
-    sharp as it was.
+    better by ``FASTER`` with no larger mean error than at the usual rate: with half of the
+    sharpness of each observation, so that the belief of a second is as sharp as it was, or all
+    of it.
 
     Parameters
     ----------
@@ -331,36 +333,41 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = found[0]
-    compared = [_compared(usual, best)]
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
+    # What is compared is compared on the same parts.
+    compared = [_compared(usual, known if most_load > 0.0 else best)]
     least_m = known.score_m
     for _ in range(DOUBLINGS if most_load > 0.0 else 0):
-        if WORK_GROWS * known.work > MOST_WORK or (drives := faster(chosen)) is None:
+        if WORK_GROWS * known.work > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2
-        tunings = [known.tuning]
-        if usual.settings.sharpness is None:
-            tunings.insert(0, replace(known.tuning, sharpness=0.5 * known.tuning.sharpness))
-        tried = follow_parts(drives, tunings, most, every=2)
-        if not tried:
+        half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
+        try:
+            drives = faster(chosen)
+            tried = follow_parts(drives, [half, known.tuning], most, every=2) if drives else []
+        # What is enough of a drive at one rate may be too little, or too much, at another.
+        except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
+            break
+        if drives is None or not tried:
             break
         compared += [_compared(drives, each) for each in tried]
-        better = tried[0]
-        if tried[-1].log_score >= better.log_score + SHARPER:
-            better = tried[-1]
-        if not (
-            better.log_score >= known.log_score + FASTER
-            and better.score_m <= least_m
-            and better.load(drives.dataset.rate_hz) <= most_load
-        ):
+        fitting = [
+            each
+            for each in tried
+            if each.log_score >= known.log_score + FASTER
+            and each.score_m <= least_m
+            and each.load(drives.dataset.rate_hz) <= most_load
+        ]
+        if not fitting:
             break
-        chosen, known = drives, better
+        better = fitting[-1].log_score >= fitting[0].log_score + SHARPER
+        chosen, known = drives, fitting[-1] if better else fitting[0]
     if chosen is not usual:
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
         (whole,) = follow_parts(chosen, [known.tuning], MOST_FOLLOWED * times)
-        if not whole.log_score >= best.log_score + FASTER:
+        if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
             return usual, best, compared
         best = whole
     return chosen, best, compared

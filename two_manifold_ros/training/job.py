@@ -47,7 +47,11 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
             raise InputError(msg)
     names = ('rate_hz', 'window', 'states', 'method', 'sharpness', 'persistence', 'kernel')
     chosen: dict[str, Any] = {name: values[name] or None for name in (*names, 'readout')}
-    return TrainingSettings(**chosen, horizons=tuple(values['horizons']))
+    return TrainingSettings(
+        **chosen,
+        horizons=tuple(values['horizons']),
+        max_step_load=values['max_step_load'],
+    )
 
 
 def check_target(path: str) -> None:

@@ -64,9 +64,9 @@ def train_route(
     """
     Train the belief about the place on a route, see `train_model`.
 
-    Following each part of the drives on the map of the others chooses sharpness and, if that is
-    free, the rate, and calibrates the covariances, see `choose_by_parts`; then everything is
-    learned from all of the recordings. ``reports`` are of the positions.
+    Following each part of the drives on the map of the others chooses the rate and the sharpness
+    at it, if that is free, and calibrates the covariances, see `choose_by_parts`; then everything
+    is learned from all of the recordings. ``reports`` are of the positions.
     """
     progress('merging the passes into places', 0.1)
     usual = lay_out_recordings(recordings, settings)

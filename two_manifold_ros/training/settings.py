@@ -17,6 +17,7 @@ from two_manifold_ros.names import (
     METHODS,
     OBSERVATIONS,
     READOUTS,
+    STEP_LOAD,
 )
 
 
@@ -52,8 +53,9 @@ class TrainingSettings:
         incremental SVD of random features (see `RouteTpsr`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Likelihood of the route belief, see ``Route``; without them chosen on parts
-        left out, see `choose_by_parts`, and one over the ticks in the memory of the observations.
+        Likelihood of the route belief, see ``Route``; without them the fixed exponent of
+        ``route.learning.Tuning``, or less at a faster rate, see `choose_by_parts`, and one over
+        the ticks in the memory of the observations.
     bandwidth_factor, ridge
         Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
         ``observation`` is ``ridge``.
@@ -62,8 +64,8 @@ class TrainingSettings:
         out of its windows, or of time, as in the papers.
     max_step_load
         Share of a core of a small robot up to which a faster rate than the usual one may be
-        chosen where ``rate_hz`` and ``window`` are left open, with method ``route``; with 0 it
-        is the usual one.
+        chosen, with method ``route``, where the rate, the window and the likelihood are left
+        open; with 0 it is the usual one.
     features, feature_seed
         Random Fourier features of a window, of method ``tpsr``, and the seed of their
         frequencies.
@@ -95,7 +97,7 @@ class TrainingSettings:
     ridge: float | None = None
     clock: str = CLOCKS[0]
     guards: str = GUARDS[0]
-    max_step_load: float = 0.1
+    max_step_load: float = STEP_LOAD
     features: int = 1000
     feature_seed: int = 0
 

@@ -80,7 +80,9 @@ def learn_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
-    free_rate = settings.rate_hz is None and settings.window is None
+    # A given likelihood is that of a tick of the usual rate.
+    given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
+    free_rate = all(each is None for each in given)
     settings = with_time_scales(recordings, with_readout(recordings, settings))
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
