@@ -51,7 +51,7 @@ def naive(estimates: np.ndarray, believed: float) -> list[float]:
             share = 1.0 - np.sqrt(np.linalg.det(covariances[0]) / np.linalg.det(whole))
             for level, weight in ((0.68, 1.0), (0.95, LIMITS.outer)):
                 missed = square > -2.0 * np.log(1.0 - level)
-                step = LIMITS.pace / LAP * weight * share
+                step = LIMITS.step / LAP * weight * share
                 logs[index] += step * (missed - (1.0 - level))
     return [*np.exp(logs), 1.0]
 

@@ -31,7 +31,7 @@ class ScaleLimits(NamedTuple):
 
     Parameters
     ----------
-    pace
+    step
         Change of the logarithm of a factor in a lap all of whose forecasts miss the 68 % ellipse,
         before the share that is to miss it is taken off.
     outer
@@ -49,7 +49,7 @@ class ScaleLimits(NamedTuple):
 
     """
 
-    pace: float = 1.5
+    step: float = 1.5
     outer: float = 4.0
     largest: float = 4.0
     sure: float = 0.9
@@ -142,8 +142,8 @@ class ForecastScales:
         self._forecasts = np.zeros((length, count, 2))
         self._spreads = np.zeros((length, count, 3))
         self._sure: Bools = np.zeros(length, dtype=np.bool_)
-        paces = np.array([1.0, LIMITS.outer]) * LIMITS.pace / max(lap, 1.0)
-        self._levels = np.column_stack([CHI_SQUARE, 1.0 - np.array(LEVELS), paces])
+        steps = np.array([1.0, LIMITS.outer]) * LIMITS.step / max(lap, 1.0)
+        self._levels = np.column_stack([CHI_SQUARE, 1.0 - np.array(LEVELS), steps])
         self._logs = np.zeros(count)
         self._count = 0
 

@@ -85,7 +85,7 @@ Some six seconds. Twice the rate has twice the ticks, and three times the places
 probability on the simulated slot car, car and kart.
 """
 
-STRAYED = 0.01
+ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
 
 TICK_S, PLACE_S = 1e-4, 2.5e-6
@@ -222,7 +222,7 @@ class Followed:
         """
         Mean log density of the true positions, nats, relative to the centre of a unit normal one.
 
-        It is how much the filter knew, and how sure of it it was. A share ``STRAYED`` of the
+        It is how much the filter knew, and how sure of it it was. A share ``ANYWHERE`` of the
         positions may be anywhere on the route, so that no lost start decides alone.
         """
         known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
@@ -233,8 +233,8 @@ class Followed:
         logs -= 0.5 * np.log(np.linalg.det(covariances))
         # A straight route is as thin as its floor.
         spread = np.cov(self.positions.T) + floors(self.positions[:, None])[0] * np.eye(2)
-        astray = math.log(STRAYED) - 1.0 - 0.5 * np.linalg.slogdet(spread)[1]
-        return float(np.logaddexp(math.log(1.0 - STRAYED) + logs, astray).mean())
+        anywhere = math.log(ANYWHERE) - 1.0 - 0.5 * np.linalg.slogdet(spread)[1]
+        return float(np.logaddexp(math.log(1.0 - ANYWHERE) + logs, anywhere).mean())
 
     @property
     def lost_m(self) -> float:
@@ -352,6 +352,8 @@ def choose_by_parts(
         if drives is None or not tried:
             break
         compared += [_compared(drives, each) for each in tried]
+        if tried[1].log_score < tried[0].log_score + SHARPER:
+            del tried[1]
         fitting = [
             each
             for each in tried
@@ -361,8 +363,7 @@ def choose_by_parts(
         ]
         if not fitting:
             break
-        better = fitting[-1].log_score >= fitting[0].log_score + SHARPER
-        chosen, known = drives, fitting[-1] if better else fitting[0]
+        chosen, known = drives, fitting[-1]
     if chosen is not usual:
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
