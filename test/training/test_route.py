@@ -243,7 +243,7 @@ def test_factors_make_ellipses_hold_their_share():
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
-            means, covariances, _ = follow(route, other.observations)
+            means, covariances, *_ = follow(route, other.observations)
             truth = segment_targets(other.track, passes.horizons, passes.period_s)
             errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
             for column, each in enumerate(squares):
