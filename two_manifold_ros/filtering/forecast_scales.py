@@ -37,7 +37,7 @@ class ScaleLimits(NamedTuple):
     outer
         Weight of a miss of the 95 % ellipse over one of the 68 % ellipse: heavy tails are covered.
     largest
-        Logarithm of a factor at most, and minus that at least.
+        A factor at most, and one over it at least.
     sure
         Probability that the vehicle drives as in training, from which on forecasts count: those of
         a stop that no training shows would widen ellipses for laps.
@@ -51,7 +51,7 @@ class ScaleLimits(NamedTuple):
 
     step: float = 1.5
     outer: float = 4.0
-    largest: float = 4.0
+    largest: float = 50.0
     sure: float = 0.9
     longest: int = 2000
     least: float = 0.01
@@ -63,7 +63,7 @@ LIMITS = ScaleLimits()
 @compiled
 def follow_forecasts(
     means: Floats, covariances: Floats, ahead: Ints, forecasts: Floats, spreads: Floats,
-    sure: Bools, levels: Floats, logs: Floats, count: int, is_sure: bool,
+    sure: Bools, levels: Floats, factors: Floats, count: int, is_sure: bool,
 ) -> None:  # fmt: skip
     """
     Compare the position now with what was forecast for it, and remember the newest forecasts.
@@ -80,8 +80,8 @@ def follow_forecasts(
     levels : (2, 3)
         Of the 68 % and the 95 % ellipse: squared Mahalanobis length, share outside, and what a
         miss adds to the logarithm of a factor.
-    logs : (H,)
-        Logarithms of the factors, updated; that of the present position stays.
+    factors : (H + 1,)
+        Of the covariances, updated; those of the present position and the velocity stay.
     count, is_sure
         Ticks before, and whether the vehicle is surely on the route now.
 
@@ -93,7 +93,7 @@ def follow_forecasts(
             continue
         x = means[0, 0] - forecasts[then, c, 0]
         y = means[0, 1] - forecasts[then, c, 1]
-        factor = math.exp(logs[c])
+        factor = factors[c]
         # Of the forecast, less that of what is known now.
         a = factor * spreads[then, c, 0] - covariances[0, 0, 0]
         b = factor * spreads[then, c, 1] - covariances[0, 0, 1]
@@ -107,10 +107,12 @@ def follow_forecasts(
         # The more of the forecast is known by now, the less the way there shows of it.
         share = 1.0 - math.sqrt(max(known, 0.0) / whole)
         square = (d * x * x - 2.0 * b * x * y + a * y * y) / left
+        grows = 0.0
         for level in range(len(levels)):
             missed = 1.0 if square > levels[level, 0] else 0.0
-            logs[c] += share * levels[level, 2] * (missed - levels[level, 1])
-        logs[c] = min(max(logs[c], -LIMITS.largest), LIMITS.largest)
+            grows += share * levels[level, 2] * (missed - levels[level, 1])
+        factor *= math.exp(grows)
+        factors[c] = min(max(factor, 1.0 / LIMITS.largest), LIMITS.largest)
     now = count % length
     sure[now] = is_sure
     for c in range(len(ahead)):
@@ -134,6 +136,11 @@ class ForecastScales:
     lap
         Ticks of a lap, in which factors change as `ScaleLimits` says.
 
+    Attributes
+    ----------
+    factors : (H + 1,)
+        Of the covariances at the horizons, and of the velocity.
+
     """
 
     def __init__(self, horizons: Sequence[int], lap: float) -> None:
@@ -144,12 +151,12 @@ class ForecastScales:
         self._sure: Bools = np.zeros(length, dtype=np.bool_)
         steps = np.array([1.0, LIMITS.outer]) * LIMITS.step / max(lap, 1.0)
         self._levels = np.column_stack([CHI_SQUARE, 1.0 - np.array(LEVELS), steps])
-        self._logs = np.zeros(count)
+        self.factors = np.ones(count + 1)
         self._count = 0
 
     def start(self) -> None:
         """Forget everything."""
-        self._logs[:] = 0.0
+        self.factors[:] = 1.0
         self.pause()
 
     def pause(self) -> None:
@@ -164,11 +171,6 @@ class ForecastScales:
         """
         follow_forecasts(
             means, covariances, self._ahead, self._forecasts, self._spreads, self._sure,
-            self._levels, self._logs, self._count, driving > LIMITS.sure,
+            self._levels, self.factors, self._count, driving > LIMITS.sure,
         )  # fmt: skip
         self._count += 1
-
-    @property
-    def factors(self) -> Floats:
-        """Factors of the covariances at the horizons, and of the velocity: (H + 1,)."""
-        return np.append(np.exp(self._logs), 1.0)
