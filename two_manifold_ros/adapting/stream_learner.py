@@ -94,7 +94,8 @@ class StreamLearner:
         ellipse_m: tuple[float, float] = (0.0, 0.0),
         at_once: bool = False,
     ) -> None:
-        self._settings = settings
+        # A trial of rates takes longer than a lap.
+        self._settings = replace(settings, max_step_load=0.0)
         self._trainer = trainer or Trainer()
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
@@ -428,6 +429,4 @@ class StreamLearner:
 
 def make_learner(name: str) -> StreamLearner:
     """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
-    return StreamLearner(
-        make_head(), TrainingSettings(method=LEARNERS[name], max_step_load=0.0), at_once=True
-    )
+    return StreamLearner(make_head(), TrainingSettings(method=LEARNERS[name]), at_once=True)

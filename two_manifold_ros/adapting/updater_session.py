@@ -274,10 +274,7 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     if chosen.position_lag:
         parse_position_lag(chosen.position_lag)
     settings = TrainingSettings(
-        horizons=tuple(chosen.horizons),
-        method=LEARNERS[learner_name(chosen)],
-        # A trial of rates takes longer than a lap.
-        max_step_load=0.0,
+        horizons=tuple(chosen.horizons), method=LEARNERS[learner_name(chosen)]
     )
 
     def make() -> StreamLearner:
