@@ -94,6 +94,7 @@ def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
         ('--method spectral --clock time', {'method': 'spectral', 'clock': 'time'}),
         ('--readout mkdr', {'readout': 'mkdr'}),
         ('--sharpness .3 --persistence .7', {'sharpness': 0.3, 'persistence': 0.7}),
+        ('--max-step-load 0', {'max_step_load': 0.0}),
         ('--method paper --rate 5', {'rate_hz': 5.0, **PAPER}),
         ('--method paper --window 30', {'window': 30, **PAPER}),
         (
@@ -168,6 +169,11 @@ def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training
             '--method spectral has no such choice: leave out --sharpness, or use --method route',
         ),
         ('--sharpness 0', 'sharpness is 0.0, but must be above 0'),
+        ('--max-step-load 2', 'max_step_load is 2.0, but must be a share of a core, 0 to 1'),
+        (
+            '--method spectral --max-step-load 0.2',
+            'leave out --max-step-load, or use --method route',
+        ),
         ('--method best', "argument --method: invalid choice: 'best'"),
         ('--states 1', 'states is 1, but must be at least 2'),
         ('--imu-topic /wheel', '/wheel'),

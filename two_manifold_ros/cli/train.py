@@ -142,7 +142,7 @@ _NUMBERS = ('bandwidth', 'ridge')
 _SPECTRAL = ('observation', 'readout', 'clock', 'guards', *_NUMBERS)
 """What only the spectral filter has, but for a read-out that fills gaps before training."""
 
-_ROUTE = ('sharpness', 'persistence')
+_ROUTE = ('sharpness', 'persistence', 'max_step_load')
 """What only the belief about the place has."""
 
 _DRAWN = ('features', 'feature_seed')
@@ -211,11 +211,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     number.add_argument(
         '--max-step-load',
         type=float,
-        default=_DEFAULTS.max_step_load,
         metavar='SHARE',
         help='share of a core of a small robot that ticks may take for a faster rate to be tried, '
         'with method route and no --rate, --window, --sharpness or --persistence; 0 tries none '
-        '(default: %(default)g)',
+        f'(default: {_DEFAULTS.max_step_load:g})',
     )
     number.add_argument(
         '--window',
@@ -356,7 +355,9 @@ def _settings(args: Namespace) -> TrainingSettings:
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
         sharpness=args.sharpness,
-        max_step_load=args.max_step_load,
+        max_step_load=(
+            _DEFAULTS.max_step_load if args.max_step_load is None else args.max_step_load
+        ),
         persistence=args.persistence,
         **given_settings(args),
     )
