@@ -147,3 +147,16 @@ def test_scales_do_not_follow_a_wild_stamp(drive, wild_ns):
         stamps = recording.imu.stamps.copy()
         stamps[index] += wild_ns
         assert with_time_scales([with_imu(recording, stamps=stamps)], TPSR) == usual
+
+
+def test_at_another_rate_windows_and_horizons_are_as_long_in_seconds():
+    usual = TrainingSettings(rate_hz=20.0, window=60, horizons=(0, 5, 20))
+    twice = usual.times_the_rate(2.0, 40.0)
+    assert twice == replace(usual, rate_hz=40.0, window=120, horizons=(0, 10, 40))
+    assert twice.times_the_rate(0.5, 40.0) == usual
+    # An IMU of 40 Hz often brings a little less.
+    assert usual.times_the_rate(2.0, 38.5) == twice
+    assert usual.times_the_rate(2.0, 37.0) is None
+    # Half of five ticks is no tick, and half of three is no window.
+    assert usual.times_the_rate(0.5, 40.0) is None
+    assert replace(usual, window=2, horizons=(0,)).times_the_rate(0.5, 40.0) is None

@@ -156,16 +156,10 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettin
 
 
 def _twice_the_rate(recordings: Sequence[Recording], drives: Drives) -> Drives | None:
-    """Lay out at twice the rate, window and horizons as long in seconds; None if no IMU is so."""
-    settings, rate_hz = drives.settings, 2.0 * drives.dataset.rate_hz
+    """Lay out at twice the rate; ``None`` where an IMU is not that fast."""
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
-    # An IMU a little slower than its nominal rate still has it.
-    if rate_hz > 1.05 * native_hz:
-        return None
-    window = 2 * drives.dataset.window
-    horizons = tuple(2 * ticks for ticks in settings.horizons)
-    twice = replace(settings, rate_hz=rate_hz, window=window, horizons=horizons)
-    return lay_out_recordings(recordings, twice)
+    twice = drives.settings.times_the_rate(2.0, native_hz)
+    return None if twice is None else lay_out_recordings(recordings, twice)
 
 
 def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 from two_manifold_ros.errors import InputError
@@ -24,7 +24,7 @@ from two_manifold_ros.names import (
 @dataclass(frozen=True)
 class TrainingSettings:
     """
-    Settings of a training; ``None`` means chosen from the data.
+    Settings of a training; ``None`` means chosen from the data, or as said here.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ class TrainingSettings:
                 words = name.removesuffix('_factor')
                 msg = f'{words} is {number}, but must be above 0'
                 raise InputError(msg)
-        self._check_times()
+        self._check_load_and_horizons()
 
-    def _check_times(self) -> None:
+    def _check_load_and_horizons(self) -> None:
         if not 0.0 <= self.max_step_load <= 1.0:
             msg = f'max_step_load is {self.max_step_load}, but must be a share of a core, 0 to 1'
             raise InputError(msg)
@@ -144,6 +144,22 @@ class TrainingSettings:
             shown = ','.join(map(str, ahead))
             msg = f'horizons {shown!r} must start with 0 and increase'
             raise InputError(msg)
+
+    def times_the_rate(self, factor: float, native_hz: float) -> TrainingSettings | None:
+        """
+        Return complete settings at another rate, window and horizons as long in seconds.
+
+        ``None`` where an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
+        ticks, or nothing is left of the window.
+        """
+        rate_hz = factor * (self.rate_hz or 0.0)
+        window = round(factor * (self.window or 0))
+        ticks = [factor * horizon for horizon in self.horizons]
+        whole = all(tick.is_integer() for tick in ticks)
+        # An IMU a little slower than its nominal rate still has it.
+        if not (whole and rate_hz <= 1.05 * native_hz and window > 1):
+            return None
+        return replace(self, rate_hz=rate_hz, window=window, horizons=tuple(map(int, ticks)))
 
     @property
     def guarded(self) -> bool:

@@ -115,19 +115,9 @@ def _other_rates(
     settings: TrainingSettings, start: TrainingSettings, native_hz: float
 ) -> list[TrainingSettings]:
     """Return half and twice the rate where the horizons stay at the same times."""
-    start_hz, rate_hz = start.rate_hz or 0.0, settings.rate_hz or 0.0
-    changed = []
-    for factor in (0.5, 2.0):
-        wanted = rate_hz * factor
-        ticks = [horizon * factor for horizon in settings.horizons]
-        window = round((settings.window or 0) * factor)
-        near = 0.5 * start_hz <= wanted <= 2.0 * start_hz
-        whole = all(tick.is_integer() for tick in ticks)
-        # An IMU a little slower than its nominal rate still has it.
-        if near and whole and wanted <= 1.05 * native_hz and window > 1:
-            horizons = tuple(map(int, ticks))
-            changed.append(replace(settings, rate_hz=wanted, window=window, horizons=horizons))
-    return changed
+    scaled = (settings.times_the_rate(factor, native_hz) for factor in (0.5, 2.0))
+    low, high = (factor * (start.rate_hz or 0.0) for factor in (0.5, 2.0))
+    return [each for each in scaled if each and low <= (each.rate_hz or 0.0) <= high]
 
 
 def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> frozenset[str]:
