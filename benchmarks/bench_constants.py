@@ -85,7 +85,7 @@ def scaled(constant: str, factor: float) -> float:
 def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     """Return the losses of one case, by the constants."""
     case = make_case(name, 'auto')
-    # Maps are learned anew at the usual rate.
+    # The map that replaces that of the model is of the usual rate.
     settings = TrainingSettings(max_step_load=0.0)
     model = train_model(case.training, settings)
     assert isinstance(model, RouteModel)  # noqa: S101 - which the default makes
