@@ -43,7 +43,7 @@ class NaiveBelief:
 
     def start(self) -> None:
         self.seen: list[Array] = []
-        self.moving, self.rolling, self.looks_still = 1.0, 1.0, 0.0
+        self.moving, self.rolling, self.looks_still, self.unfound = 1.0, 1.0, 0.0, 1.0
         self.resting = (
             self.motion.forward @ self.likelihood.rest_alone.offset + self.motion.forward_offset
         )
@@ -79,11 +79,7 @@ class NaiveBelief:
             if row == 'stands':
                 come[row, here].append((chance, 0.0, 0.0))
                 continue
-            change = 0.0
-            if forward is not None:
-                at_rest = (1.0 - min(ratio**2, 1.0)) * self.resting
-                pull = forward - ratio**2 * self.motion.pulls[here] - at_rest
-                change = pull * self.motion.tick_lengths[here]
+            change = self.change(forward, here, ratio)
             if row == 'free motion':
                 after = min(ratio + change, self.motion.fastest[here])
                 variance = before + self.motion.ratio_noise
@@ -112,6 +108,14 @@ class NaiveBelief:
                         come[row, there].append((chance * part * share, updated, left))
         self.cells = {key: merged(cells) for key, cells in come.items()}
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
+
+    def change(self, forward: float | None, place: int, ratio: float) -> float:
+        """Return by what the acceleration changes a speed ratio in a tick."""
+        if forward is None:
+            return 0.0
+        at_rest = (1.0 - min(ratio**2, 1.0)) * self.resting
+        pull = forward - ratio**2 * self.motion.pulls[place] - at_rest
+        return float(pull * self.motion.tick_lengths[place])
 
     def fast_enough(self, place: int, ratio: float, variance: float) -> Cell:
         """Return the share that is fast enough for a slow lap and not usual, and its moments."""
@@ -142,7 +146,7 @@ class NaiveBelief:
         backwards = self.motion.tick_lengths[place] < 0.0
         return float(min(2.0 * norm.sf(-push if backwards else push), 1.0))
 
-    def go_over(self, forward: float | None) -> None:  # noqa: C901 - every rule of it is a line
+    def go_over(self, forward: float | None) -> None:  # noqa: C901, PLR0912, PLR0915 - each line a rule
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
@@ -154,8 +158,9 @@ class NaiveBelief:
                 come['stands', place].append((chance * self.switching.stops[0, place], 0.0, 0.0))
                 stays -= chance * self.switching.stops[0, place]
             if row == 'stands':
-                come['on new', place].append((chance * self.switching.stops[1, place], 1.0, usual))
-                stays -= chance * self.switching.stops[1, place]
+                goes = chance * self.moving * self.switching.stops[1, place]
+                come['on new', place].append((goes, 1.0, usual))
+                stays -= goes
             lost = chance * self.too_slow(row, ratio, variance)
             elsewhere += lost
             stays -= lost
@@ -163,6 +168,9 @@ class NaiveBelief:
                 part = chance * self.switching.exchanges[i, j]
                 if other == row:
                     continue
+                if (row, other) in {('off', 'on'), ('off new', 'on new')}:
+                    more = self.switching.finds - self.switching.exchanges[i, j]
+                    part += chance * self.unfound * max(more, 0.0)
                 if (row, other) == ('free motion', 'slow'):
                     share, *moments = self.fast_enough(place, ratio, variance)
                     come[other, place].append((part * share, *moments))
@@ -176,6 +184,9 @@ class NaiveBelief:
                     )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
                     near *= self.settles(forward, place) if other == 'stands' else 1.0
+                    if row == 'free motion' and other == 'on new':
+                        change = self.change(forward, place, ratio) / self.motion.usual_change
+                        near *= np.exp(-0.5 * change**2)
                     rests = min(
                         self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
                         1.0,
@@ -264,6 +275,10 @@ class NaiveBelief:
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
         started = self.rolling + self.switching.rolls * (1.0 - self.rolling)
         self.rolling = min(self.moving, started)
+        found = sum(
+            self.cells[row, place][0] for row in ('on', 'on new') for place in range(self.places)
+        )
+        self.unfound *= 1.0 - found
         self.looks_still = 1.0 / (1.0 + np.exp(moves + self.switching.mistakable - stands))
         return float(np.log(total))
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.estimate import Estimate, steady_ticks
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import StateMachine, Status
+from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import positions_at
@@ -47,7 +47,7 @@ def test_nothing_is_valid_until_a_window_is_full(usual):
 def test_after_a_short_gap_the_belief_goes_on(ticks, live, stream):
     before, after = with_gap(stream, ticks)
     tracked, recovered = feed(live, before), feed(live, after)
-    unsure = WINDOW - 1 + StateMachine.steady - 1
+    unsure = WINDOW - 1 + steady_ticks(live.running) - 1
     assert statuses(recovered[: unsure + 2]) == [
         *[Status.UNSURE] * unsure, Status.TRACKING, Status.TRACKING
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def test_a_reset_forgets_everything_but_the_counters(shift, live, stream, usual)
 
 
 BEGIN, END = 100, 115
-REFUSED_FOR = WINDOW + StateMachine.steady
+REFUSED_FOR = WINDOW + REJECTED_BEFORE_RESTART
 """Ticks after which samples that were refused are forgotten by the status: as after a gap."""
 
 BELIEVED_FOR = 5 * WINDOW

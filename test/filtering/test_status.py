@@ -13,6 +13,7 @@ from two_manifold_ros.filtering.status import (
     CAUSES,
     EllipseLimits,
     Finding,
+    REJECTED_BEFORE_RESTART,
     StateMachine,
     Status,
     TickDiagnostics,
@@ -20,7 +21,7 @@ from two_manifold_ros.filtering.status import (
     Verdict,
 )
 
-STEADY = StateMachine.steady
+STEADY = REJECTED_BEFORE_RESTART
 LIMITS = EllipseLimits(0.5, 1.0)
 GOOD = TickDiagnostics(
     window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,

@@ -81,6 +81,7 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         'fastest': np.linspace(1.05, 1.3, PLACES),
         'halts': 0.01,
         'rolls': 0.1,
+        'finds': 0.05,
         'mistakable': 2.0,
         'rates': 0.5 + rng.random(PLACES),
         'tick_lengths': 0.05 + 0.1 * rng.random(PLACES),

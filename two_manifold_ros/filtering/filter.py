@@ -17,6 +17,7 @@ from two_manifold_ros.filtering.estimate import (
     is_valid_gaussian,
     limits_of,
     make_tick_filter,
+    steady_ticks,
     TickEstimator,
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
@@ -121,6 +122,7 @@ class Filter:
             self.limits,
             model.window,
             math.ceil(model.rate_hz / places_hz) if places_hz else 0,
+            steady_ticks(model),
         )
         self._watch = None if tick_filter is not None else InputWatch(model)
         self._waiting_for = 'waiting for the first IMU sample'

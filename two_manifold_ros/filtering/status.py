@@ -220,11 +220,11 @@ class StateMachine:
         Limits of the ellipse.
     window
         Ticks in a window.
+    steady
+        Ticks in a row that have to be better before the status is.
 
     Attributes
     ----------
-    steady
-        Ticks in a row that have to be better before the status is.
     doubts
         Contradictions in a row that make an estimate unsure: one may be a pothole.
     leaving, likely
@@ -233,14 +233,16 @@ class StateMachine:
 
     """
 
-    steady = REJECTED_BEFORE_RESTART
     doubts = 3
     leaving = 0.1
     likely = 0.5
 
-    def __init__(self, limits: EllipseLimits, window: int) -> None:
+    def __init__(
+        self, limits: EllipseLimits, window: int, steady: int = REJECTED_BEFORE_RESTART
+    ) -> None:
         self._limits = limits
         self._window = window
+        self._steady = steady
         self.reset()
 
     @property
@@ -283,7 +285,7 @@ class StateMachine:
         if self.status is not Status.FILLING and newest.severity < self._verdict.severity:
             self._better_ticks += 1
             self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
-            if self._better_ticks < self.steady:
+            if self._better_ticks < self._steady:
                 return self._verdict
             newest = self._worst
         self._better_ticks, self._worst = 0, _ALL_WELL

@@ -335,7 +335,7 @@ def _check_ranges(route: Route) -> None:
             'sharpness persistence tail noise': positive, 'new_level': (-1e6, 1e6),
             'gains': (some, 1.0), 'shifts': (0.0, fast), 'exponents': (0.0, 2.0),
         },
-        'switching': {'halts': share, 'rolls': share, 'mistakable': (0.0, fast)},
+        'switching': {'halts': share, 'rolls': share, 'finds': share, 'mistakable': (0.0, fast)},
         'readout': {'factors': positive},
     }  # fmt: skip
     for group, limits in ranges.items():

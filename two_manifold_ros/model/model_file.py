@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 16
+OLDEST, VERSION = 13, 17
 """Of the file; one outside of these is refused."""
 
-OLDEST_ROUTE = 16
+OLDEST_ROUTE = 17
 """Of the file of a route: those before know less of starts."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'

@@ -143,8 +143,8 @@ class RouteBelief:
         self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
         self._count = places
-        # At rest, halts, moving and rolling, see `arrays.Buffers`.
-        self._carry = np.zeros(4)
+        # At rest, halts, moving, rolling and unfound, see `arrays.Buffers`.
+        self._carry = np.zeros(5)
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(readout.states.shape[1])
         self._buffers: Buffers = plain(
@@ -215,7 +215,7 @@ class RouteBelief:
             float(route.motion.forward @ route.likelihood.rest_alone.offset)
             + route.motion.forward_offset
         )
-        self._carry[:] = resting, 0.0, 1.0, 1.0
+        self._carry[:] = resting, 0.0, 1.0, 1.0, 1.0
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = False

@@ -337,6 +337,7 @@ def learn_switching(
         stops=learn_stops(visits, rates, tuning.most_stop),
         halts=-math.expm1(-period_s / (tuning.durations.halt * memory_s)),
         rolls=-math.expm1(-period_s / (tuning.durations.roll * memory_s)),
+        finds=-math.expm1(-period_s / (tuning.durations.find * memory_s)),
         mistakable=mistakable(likelihood, visits.passes.series, tuning.usual_share),
     )
 

@@ -281,9 +281,10 @@ class RouteSwitching(NamedTuple):
     stops : (2, P)
         Probabilities per tick that a vehicle stops at each place, and that one standing there
         drives on, as in training.
-    halts, rolls
+    halts, rolls, finds
         Probabilities per tick that a vehicle in free motion which looks like standing does
-        stand, and that one which pulled away has its usual speed.
+        stand, that one which pulled away has its usual speed, and that one which was not on the
+        route since the start is on it where it drives as on it.
     mistakable
         The log-likelihood ratio of standing over driving that a hundredth of the driving of the
         training exceeds, which is thus no sign of standing.
@@ -296,6 +297,7 @@ class RouteSwitching(NamedTuple):
     stops: Floats
     halts: float
     rolls: float
+    finds: float
     mistakable: float
 
 

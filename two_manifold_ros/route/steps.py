@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 
 @subroutine
+def _change(i: int, ratio: float, forward: float, resting: float, motion: RouteMotion) -> float:
+    """Return by what the forward acceleration changes a speed ratio at a place in a tick."""
+    square = ratio * ratio
+    # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
+    pull = forward - square * motion.pulls[i] - max(1.0 - square, 0.0) * resting
+    return float(pull * motion.tick_lengths[i])
+
+
+@subroutine
 def _next_ratio(
     h: int, ratio: float, variance: float, change: float, fastest: float, motion: RouteMotion,
     gained: float,
@@ -69,8 +78,7 @@ def move(
     chances, ratios, spreads = cells
     active, reached, order = reach
     begins, targets, steps, shares = geometry
-    moves, rates, lengths = motion.moves, motion.rates, motion.tick_lengths
-    pulls, fastest = motion.pulls, motion.fastest
+    moves, rates, fastest = motion.moves, motion.rates, motion.fastest
     met, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
@@ -89,10 +97,9 @@ def move(
                 moved[i, h, 0] += chance
                 continue
             ratio = ratios[i, h]
-            # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
-            pull = forward - ratio * ratio * pulls[i] - max(1.0 - ratio * ratio, 0.0) * resting
+            change = _change(i, ratio, forward, resting, motion)
             after, variance = _next_ratio(
-                h, ratio, spreads[i, h], pull * lengths[i], fastest[i], motion, gained
+                h, ratio, spreads[i, h], change, fastest[i], motion, gained
             )
             mean = 0.5 * rates[i] * (ratio + after)
             row = min(mean * motion.moves_a_row, last - 1e-9)
@@ -154,35 +161,39 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
-    cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, sums: Floats,
-    jumped: Floats, slow_from: Floats, tick_lengths: Floats, spread: float, halts: float,
-    moving: float, push: float, rolling: float, elsewhere: float, count: int,
+    cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, motion: RouteMotion,
+    sums: Floats, jumped: Floats, slow_from: Floats, forward: float, resting: float, push: float,
+    halts: float, moving: float, rolling: float, unfound: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
 
     Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
     with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
-    to `weigh`. ``sums`` (8,) is scratch, ``spread`` the ratio_spread of the route.
+    to `weigh`. ``sums`` (8,) is scratch.
 
     Parameters
     ----------
     slow_from
         Speed ratios (P,) from which on a vehicle in free motion may drive a slow lap.
+    forward, resting, push
+        As in `move`; and the forward acceleration beyond that at rest, in spreads of what a
+        standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
     halts, moving
         Probability that a vehicle in free motion stands, whatever that speed ratio, because it
-        looks so; and that the vehicle moves: a standing one leaves no road.
-    tick_lengths, push
-        See ``RouteMotion``; and the forward acceleration now, in spreads of that which a standing
-        vehicle reads: whoever accelerates by more pulls away, and does not stand.
+        looks so; and that the vehicle moves: a standing one leaves no road, nor drives on.
     rolling
         Probability that a vehicle may have its usual speed: one that just stood is where it was.
+    unfound
+        Probability that it was not driving on the route since the start: what drives as on it
+        then is rather on it than off it.
     elsewhere
         Probability of being at no place.
 
     """
     chances, ratios, spreads = cells
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
+    spread = motion.ratio_spread
     elsewhere = _restart(
         moved, order, exchanges, jumps, sums, jumped, moving, rolling, elsewhere, count
     )
@@ -219,15 +230,19 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 chances[i, STANDS] += chance * stops[0, i]
                 left -= stops[0, i]
             elif h == STANDS:
-                goes = chance * stops[1, i]
-                chances[i, ON_NEW] += goes
-                ratios[i, ON_NEW] += goes
-                spreads[i, ON_NEW] += goes * usual
-                left -= stops[1, i]
+                goes = moving * stops[1, i]
+                chances[i, ON_NEW] += chance * goes
+                ratios[i, ON_NEW] += chance * goes
+                spreads[i, ON_NEW] += chance * goes * usual
+                left -= goes
             for t in range(ROWS):
                 part = exchanges[h, t]
                 if t == h or not part > 0.0:
                     continue
+                if t == h - OFF:
+                    found = unfound * max(switching.finds - part, 0.0)
+                    left -= found
+                    part += found
                 if h == FREE and t == SLOW:
                     likely, own, rest = _above(slow_from[i], ratio, variance)
                     apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
@@ -243,9 +258,13 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     apart = ratio if t == STANDS else max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
-                    if t == STANDS:
+                    if h == FREE and t == ON_NEW:
+                        change = _change(i, ratio, forward, resting, motion)
+                        change /= max(motion.usual_change, LIMITS.least_variance)
+                        likely *= math.exp(-0.5 * change * change)
+                    elif t == STANDS:
                         # Twice the probability that a standing vehicle reads as much or more.
-                        along = push if tick_lengths[i] >= 0.0 else -push
+                        along = push if motion.tick_lengths[i] >= 0.0 else -push
                         near *= min(math.erfc(along / math.sqrt(2.0)), 1.0)
                         # However sure it is to move: the acceleration may have been wrong.
                         likely = near + (1.0 - near) * min(halts / part, 1.0)

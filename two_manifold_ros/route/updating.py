@@ -19,6 +19,7 @@ from two_manifold_ros.route.route import (
     LIMITS,
     OFF,
     ON,
+    ON_NEW,
     RouteGeometry,
     RouteMotion,
     RouteSwitching,
@@ -295,7 +296,7 @@ def step(
     motion, switching, usual = RouteMotion(*known[2]), RouteSwitching(*known[3]), Usual(*known[4])
     variances, gained, states = known[5:]
     stream = Features(*features)
-    resting, halting, moving, rolling = carry
+    resting, halting, moving, rolling, unfound = carry
     forward, push = 0.0, 0.0
     if observed:
         take_features(observation, stream.gains, stream.means, stream.features, first)
@@ -310,8 +311,8 @@ def step(
         cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
     )
     elsewhere = switch(
-        cells, reach.order, scratch.moved, switching, scratch.sums, scratch.jumped,
-        usual.slow_from, motion.tick_lengths, spread, halting, moving, push, rolling, elsewhere,
+        cells, reach.order, scratch.moved, switching, motion, scratch.sums, scratch.jumped,
+        usual.slow_from, forward, resting, push, halting, moving, rolling, unfound, elsewhere,
         count,
     )  # fmt: skip
     if not observed:
@@ -339,5 +340,6 @@ def step(
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * persistence * (forward - resting)
     carry[0] = resting
+    carry[4] = unfound * (1.0 - totals[ON] - totals[ON_NEW])
     mean_state(cells.chances, reach.active[:count], states, state)
     return evidence, count, elsewhere
