@@ -267,7 +267,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=float,
         metavar='X',
         help='exponent of the likelihood of an observation, for method route '
-        f'(default: {RouteTuning.sharpness:g}, or less at a faster rate)',
+        f'(default: {RouteTuning.sharpness:g} at the usual rate, and as much a second at others)',
     )
     number.add_argument(
         '--persistence',

@@ -359,8 +359,8 @@ class TrainerParameters(NodeParameters):
         choices=METHODS,
     )
     sharpness: float = parameter(
-        'Exponent of the likelihood of an observation, of method route; 0 means 0.2, or less at a '
-        'faster rate.',
+        'Exponent of the likelihood of an observation, of method route; 0 means 0.2 at the '
+        'usual rate, and as much a second at others.',
         0.0,
         (0.0, 100.0),
     )

@@ -53,9 +53,10 @@ class TrainingSettings:
         incremental SVD of random features (see `RouteTpsr`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Likelihood of the route belief, see ``Route``; without them the fixed exponent of
-        ``route.learning.Tuning``, or less at a faster rate, see `choose_by_parts`, and one over
-        the ticks in the memory of the observations.
+        Likelihood of the route belief, see ``Route``; without them the exponent of
+        ``route.learning.Tuning`` at the usual rate, and as much a second at one that is given
+        (``train.with_sharpness``) or chosen (`choose_by_parts`); and one over the ticks in the
+        memory of the observations.
     bandwidth_factor, ridge
         Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
         ``observation`` is ``ridge``.

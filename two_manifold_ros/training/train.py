@@ -19,6 +19,7 @@ from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.training.cross_validation import (
     cross_validate,
@@ -96,10 +97,11 @@ def learn_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
-    # A given likelihood is that of a tick of the usual rate.
+    # A given likelihood is that of a tick of a known rate.
     given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
     free_rate = all(each is None for each in given)
-    settings = with_time_scales(recordings, with_readout(recordings, settings))
+    settings = with_sharpness(recordings, with_readout(recordings, settings))
+    settings = with_time_scales(recordings, settings)
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
     if settings.method == 'tpsr':
@@ -140,6 +142,24 @@ def with_time_scales(
     if settings.method == 'route':
         return _by_memory(recordings, settings)
     return settings if settings.rate_hz or settings.window else _by_trial(recordings, settings)
+
+
+def with_sharpness(
+    recordings: Sequence[Recording], settings: TrainingSettings
+) -> TrainingSettings:
+    """
+    Return the settings with the sharpness that a given rate wants, for a route.
+
+    In a second it is as much as at the usual rate, so that the belief is the same at any:
+    ``benchmarks/bench_rates.py`` shows both. An exponent above one would count an observation
+    twice.
+    """
+    if settings.method != 'route' or settings.rate_hz is None or settings.sharpness is not None:
+        return settings
+    usual = replace(settings, rate_hz=None, window=settings.window or LEAST_WINDOW)
+    usual_hz = _by_memory(recordings, usual).rate_hz or settings.rate_hz
+    sharpness = min(RouteTuning.sharpness * usual_hz / settings.rate_hz, 1.0)
+    return replace(settings, sharpness=sharpness)
 
 
 def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:

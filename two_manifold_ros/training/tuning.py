@@ -39,7 +39,7 @@ from two_manifold_ros.training.held_out import (
 )
 from two_manifold_ros.training.summary import measure_drives, median_lap_s
 from two_manifold_ros.training.tpsr import TpsrFold, usual_numbers
-from two_manifold_ros.training.train import with_time_scales
+from two_manifold_ros.training.train import with_sharpness, with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -405,8 +405,7 @@ def tune(
     """
     recordings = set_apart(recordings)
     scaled = with_time_scales(recordings, settings)
-    if settings.method != 'route':
-        settings = scaled
+    settings = with_sharpness(recordings, settings) if settings.method == 'route' else scaled
     dataset = driving_dataset(recordings, scaled)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
