@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 import multiprocessing
 import os
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.threads import one_blas_thread
 
@@ -22,7 +22,7 @@ from two_manifold_ros.threads import one_blas_thread
 one_blas_thread()
 
 from gauntlet_drives import make_case, other_days
-from gauntlet_scores import follow, moves
+from gauntlet_scores import follow, Following, moves
 import numpy as np
 
 from two_manifold_ros.route.learning import Tuning
@@ -30,7 +30,11 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from gauntlet_scores import Following
+    from collections.abc import Callable
+
+    from gauntlet_drives import Case, Drive
+
+    from two_manifold_ros.typing import Bools, Floats
 
 RATES_HZ = (5.0, 10.0, 20.0, 50.0)
 AHEAD_S = (0.0, 1.0, 2.0)
@@ -39,7 +43,72 @@ AHEAD_S = (0.0, 1.0, 2.0)
 WORLDS = ('slot_car', 'rc_car', 'kart', 'figure_eight')
 """Two small and fast vehicles, a large one, and a route that crosses itself."""
 
-SHARPNESSES = ('a second', 'a tick')
+
+class Figures(NamedTuple):
+    """
+    How a model follows drives.
+
+    Parameters
+    ----------
+    rmse_m, median_m, told
+        Over all ticks after the first window, and the share of them that is published.
+    inside : (A, 2)
+        Shares of the published positions in the 68 % and the 95 % ellipse, by time ahead.
+    found, found_s
+        Share of moves that are found within 1.5 windows, and the median time it takes.
+
+    """
+
+    rmse_m: float
+    median_m: float
+    told: float
+    inside: Floats
+    found: float
+    found_s: float
+
+    def __str__(self) -> str:
+        ellipses = '   '.join(f'{100 * one:3.0f} /{100 * two:4.0f}' for one, two in self.inside)
+        return (
+            f'{self.rmse_m:7.3f} {self.median_m:7.3f} {100 * self.told:6.1f}   {ellipses}  '
+            f'{100 * self.found:5.0f} {self.found_s:5.1f}'
+        )
+
+
+def figures_at(
+    rate_hz: float, case: Case, drives: list[Drive], window_s: float, sharpness: float | None
+) -> Figures:
+    """Train at a rate and follow drives; without a sharpness it is that of the default."""
+    settings = TrainingSettings(
+        rate_hz=rate_hz,
+        window=round(window_s * rate_hz),
+        horizons=tuple(round(rate_hz * seconds) for seconds in AHEAD_S),
+        sharpness=sharpness,
+    )
+    model = train_model(case.training, settings)
+    followings = [follow(model, drive) for drive in drives]
+
+    def every(value: Callable[[Following], Floats | Bools], horizon: int = 0) -> Floats:
+        parts = [value(each)[each.known(horizon)] for each in followings]
+        return np.concatenate(parts).astype(np.float64)
+
+    errors, told = every(Following.errors), every(lambda each: each.published)
+    inside = np.empty((len(AHEAD_S), 2))
+    for horizon, level in np.ndindex(inside.shape):
+        shown = every(lambda each: each.published, horizon) > 0.0
+        inside[horizon, level] = every(partial(_inside, horizon, level), horizon)[shown].mean()
+    found = moves(model, case) or {'found': np.nan, 'found_median_windows': None}
+    return Figures(
+        float(np.sqrt(np.square(errors).mean())),
+        float(np.median(errors)),
+        float(told.mean()),
+        inside,
+        found['found'],
+        window_s * (found['found_median_windows'] or np.nan),
+    )
+
+
+def _inside(horizon: int, level: int, following: Following) -> Bools:
+    return following.inside(horizon, level)
 
 
 def compare(name: str, days: int) -> list[str]:
@@ -47,55 +116,17 @@ def compare(name: str, days: int) -> list[str]:
     case = make_case(name)
     drives = [case.followed, *other_days(name)][:days]
     usual = train_model(case.training, TrainingSettings(max_step_load=0.0))
-    window_s = usual.window / usual.rate_hz
-    imu = case.training[0].imu
-    native_hz = 1e9 / float(np.median(np.diff(imu.stamps)))
+    native_hz = 1e9 / float(np.median(np.diff(case.training[0].imu.stamps)))
     rows = []
     for rate_hz in RATES_HZ:
         if rate_hz > 1.05 * native_hz:
             continue
-        for of in SHARPNESSES:
-            sharpness = Tuning.sharpness
-            if of == 'a second':
-                sharpness = min(sharpness * usual.rate_hz / rate_hz, 1.0)
-            settings = TrainingSettings(
-                rate_hz=rate_hz,
-                window=round(window_s * rate_hz),
-                horizons=tuple(round(rate_hz * seconds) for seconds in AHEAD_S),
-                sharpness=sharpness,
-            )
-            model = train_model(case.training, settings)
-            found = moves(model, case)
-            followings = [follow(model, drive) for drive in drives]
-            rows.append(
-                f'  {name:13s} {rate_hz:4.0f}{"*" if rate_hz == usual.rate_hz else " "} '
-                f'{of:9s} {sharpness:5.2f} {summarise(followings)}  '
-                f'{100.0 * found["found"] if found else np.nan:5.0f} '
-                f'{window_s * ((found or {}).get("found_median_windows") or np.nan):5.1f}'
-            )
+        mark = '*' if rate_hz == usual.rate_hz else ' '
+        for words, sharpness in (('a second', None), ('a tick', Tuning.sharpness)):
+            window_s = usual.window / usual.rate_hz
+            figures = figures_at(rate_hz, case, drives, window_s, sharpness)
+            rows.append(f'  {name:13s} {rate_hz:4.0f}{mark} {words:9s} {figures}')
     return rows
-
-
-def summarise(followings: list[Following]) -> str:
-    """Return errors, the share told, and ellipses over all drives of a model."""
-    known = [each.known() for each in followings]
-    errors = np.concatenate([f.errors()[k] for f, k in zip(followings, known, strict=True)])
-    told = np.concatenate([f.published[k] for f, k in zip(followings, known, strict=True)])
-    ellipses = []
-    for horizon in range(len(AHEAD_S)):
-        shares = []
-        for level in range(2):
-            inside = [
-                each.inside(horizon, level)[each.known(horizon) & each.published]
-                for each in followings
-            ]
-            shares.append(100.0 * float(np.concatenate(inside).mean()))
-        ellipses.append(f'{shares[0]:3.0f} /{shares[1]:4.0f}')
-    rms = float(np.sqrt(np.square(errors).mean()))
-    return (
-        f'{rms:7.3f} {float(np.median(errors)):7.3f} {100.0 * told.mean():6.1f}   '
-        f'{"   ".join(ellipses)}'
-    )
 
 
 def main() -> None:
@@ -107,7 +138,7 @@ def main() -> None:
     ahead = '   '.join(f'{f"+{seconds:g} s":>9s}' for seconds in AHEAD_S)
     print('* the usual rate; sharpness: the same for a second or for a tick; moves found within')
     print('1.5 windows, %, and the median time until found, s; errors in metres')
-    print(f'  {"world":13s}   Hz  sharpness         RMSE  median told %   {ahead}  found   s')
+    print(f'  {"world":13s}   Hz  sharpness    RMSE  median told %   {ahead}  found    s')
     context = multiprocessing.get_context('spawn')
     with ProcessPoolExecutor(args.jobs, context) as pool:
         for rows in pool.map(partial(compare, days=args.days), args.names):

@@ -226,3 +226,11 @@ def test_a_gap_makes_nothing_better_and_forgives_contradictions(machine):
     run([GOOD, *[GOOD._replace(accepted=False)] * 9], machine)
     machine.pause()
     assert machine.step(GAP._replace(accepted=False)).cause == 'gap'
+
+
+@pytest.mark.parametrize('steady', [1, 4])
+def test_what_is_better_holds_after_so_many_ticks(steady):
+    machine = StateMachine(LIMITS, 20, steady)
+    history = [GOOD, GOOD._replace(off_route=0.7), *[GOOD] * (steady + 1)]
+    shown = [machine.step(each).status for each in history]
+    assert shown == [Status.TRACKING, *[Status.LOST] * steady, *[Status.TRACKING] * 2]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The belief against one that goes from cell to cell, and offsets against sums written out."""
 
-from circuit import CHANNELS, Circuit, LAP_TICKS
+from circuit import CHANNELS, Circuit, laid, LAP_TICKS, learned
 from naive_route import NaiveBelief
 import numpy as np
 import pytest
@@ -445,3 +445,36 @@ def test_a_belief_stays_on_the_route_where_a_sensor_gets_an_offset(route):
         assert not belief.offsets.applied.any()
     assert shares[0] > 0.95
     assert shares[1] < 0.05
+
+
+def test_a_vehicle_off_the_route_since_the_start_is_soon_found_on_it(route):
+    """Until then nothing speaks for another road of the same pieces; afterwards `enter` holds."""
+    drive = Circuit().laps(2, seed=9)
+
+    def driving(*, found_before: bool, finds: float) -> float:
+        belief = RouteBelief(changed(route, finds=finds))
+        for observation in drive.observations[: LAP_TICKS * found_before]:
+            belief.update(observation)
+        belief.chances[:, OFF] += belief.chances[:, :OFF].sum(axis=1) + 1e-3
+        belief.chances[:, :OFF] = 0.0
+        belief.chances /= belief.chances.sum() + belief.elsewhere
+        for observation in drive.observations[LAP_TICKS : LAP_TICKS + 60]:
+            belief.update(observation)
+        return belief.driving
+
+    usual = route.switching.finds
+    assert driving(found_before=False, finds=usual) > 0.8
+    assert driving(found_before=False, finds=0.0) < 0.5
+    assert driving(found_before=True, finds=usual) < 0.5
+
+
+def test_standing_says_nothing_of_the_road():
+    passes = laid(*(Circuit().halting(0, 40, 3 * LAP_TICKS, seed) for seed in range(2)))
+    belief = RouteBelief(learned(passes))
+    # Still, but for the noise of the sensor.
+    shares = []
+    for seen in 0.015 * np.random.default_rng(0).normal(size=(400, CHANNELS)):
+        belief.update(seen)
+        shares.append(belief.on_route)
+    assert shares[20] > 0.3
+    assert shares[-1] == pytest.approx(shares[20], abs=0.03)

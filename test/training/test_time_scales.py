@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, paper_settings, with_time_scales
+from two_manifold_ros.training.train import PAPER, paper_settings, with_sharpness, with_time_scales
 
 
 def slowed(recording: Recording, factor: int) -> Recording:
@@ -160,3 +160,16 @@ def test_at_another_rate_windows_and_horizons_are_as_long_in_seconds():
     # Half of five ticks is no tick, and half of three is no window.
     assert usual.times_the_rate(0.5, 40.0) is None
     assert replace(usual, window=2, horizons=(0,)).times_the_rate(0.5, 40.0) is None
+
+
+def test_a_given_rate_keeps_the_sharpness_a_second(drive):
+    recording = [drive(60.0)]
+    usual_hz = with_time_scales(recording, TrainingSettings()).rate_hz
+    for times, wanted in ((1.0, 0.2), (0.5, 0.4), (2.5, 0.08), (0.1, 1.0)):
+        asked = TrainingSettings(rate_hz=times * usual_hz)
+        assert with_sharpness(recording, asked).sharpness == pytest.approx(wanted)
+        given = replace(asked, sharpness=0.3)
+        assert with_sharpness(recording, given) == given
+    # What is left open is chosen elsewhere, and no other method has one.
+    for each in (TrainingSettings(), replace(SPECTRAL, rate_hz=7.0), replace(TPSR, rate_hz=7.0)):
+        assert with_sharpness(recording, each) == each
