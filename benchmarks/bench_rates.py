@@ -118,12 +118,13 @@ def compare(name: str, days: int) -> list[str]:
     usual = train_model(case.training, TrainingSettings(max_step_load=0.0))
     native_hz = 1e9 / float(np.median(np.diff(case.training[0].imu.stamps)))
     rows = []
-    for rate_hz in RATES_HZ:
+    for rate_hz in sorted({*RATES_HZ, usual.rate_hz}):
         if rate_hz > 1.05 * native_hz:
             continue
-        mark = '*' if rate_hz == usual.rate_hz else ' '
-        for words, sharpness in (('a second', None), ('a tick', Tuning.sharpness)):
-            window_s = usual.window / usual.rate_hz
+        is_usual = rate_hz == usual.rate_hz
+        mark = '*' if is_usual else ' '
+        window_s = usual.window / usual.rate_hz
+        for words, sharpness in (('a second', None), ('a tick', Tuning.sharpness))[is_usual:]:
             figures = figures_at(rate_hz, case, drives, window_s, sharpness)
             rows.append(f'  {name:13s} {rate_hz:4.0f}{mark} {words:9s} {figures}')
     return rows

@@ -31,7 +31,7 @@ import held_figures
 import kept_outputs
 
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
-from two_manifold_ros.filtering.status import CAUSES, REJECTED_BEFORE_RESTART, Status, USABLE
+from two_manifold_ros.filtering.status import CAUSES, MOST_STEADY, Status, USABLE
 from two_manifold_ros.interface.assessment import (
     CLOCK_WORDS,
     InputLimits,
@@ -117,7 +117,7 @@ def states(page: str) -> str:
     page = only(page, 'The filter is not there yet, or not any more', filters)
     for name in CLOCK_WORDS:
         require(f'`{name}`' in page, f'states.md: {name} is not named')
-    steady = {10: 'ten'}[REJECTED_BEFORE_RESTART]
+    steady = {10: 'ten'}[MOST_STEADY]
     for pattern, words in (
         (
             r'\| [\d.]+ and [\d.]+ times the 95',

@@ -150,6 +150,7 @@ class NaiveBelief:
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
+        moving = 1.0 if forward is None else self.moving
         last = len(ROWS)
         jumps = np.zeros(len(JUMPED))
         for (row, place), (chance, ratio, variance) in self.cells.items():
@@ -158,7 +159,7 @@ class NaiveBelief:
                 come['stands', place].append((chance * self.switching.stops[0, place], 0.0, 0.0))
                 stays -= chance * self.switching.stops[0, place]
             if row == 'stands':
-                goes = chance * self.moving * self.switching.stops[1, place]
+                goes = chance * moving * self.switching.stops[1, place]
                 come['on new', place].append((goes, 1.0, usual))
                 stays -= goes
             lost = chance * self.too_slow(row, ratio, variance)
@@ -185,7 +186,8 @@ class NaiveBelief:
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
                     near *= self.settles(forward, place) if other == 'stands' else 1.0
                     if row == 'free motion' and other == 'on new':
-                        change = self.change(forward, place, ratio) / self.motion.usual_change
+                        change = self.change(forward, place, ratio)
+                        change /= max(self.motion.usual_change, 1e-6)
                         near *= np.exp(-0.5 * change**2)
                     rests = min(
                         self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
@@ -198,7 +200,7 @@ class NaiveBelief:
                 else:
                     come[other, place].append((part, ratio, variance))
             gone = chance * self.switching.exchanges[i, last]
-            gone *= self.moving if row in {'slow', 'free motion'} else 1.0
+            gone *= moving if row in {'slow', 'free motion'} else 1.0
             elsewhere += gone
             jumped = chance * self.switching.jumps[i]
             jumped = jumped * (self.rolling if row == 'free motion' else 1.0)
@@ -278,7 +280,7 @@ class NaiveBelief:
         found = sum(
             self.cells[row, place][0] for row in ('on', 'on new') for place in range(self.places)
         )
-        self.unfound *= 1.0 - found
+        self.unfound *= (1.0 - found) ** self.likelihood.persistence
         self.looks_still = 1.0 / (1.0 + np.exp(moves + self.switching.mistakable - stands))
         return float(np.log(total))
 

@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.estimate import Estimate, steady_ticks
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
+from two_manifold_ros.filtering.status import MOST_STEADY, Status
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import positions_at
@@ -138,7 +138,7 @@ def test_a_reset_forgets_everything_but_the_counters(shift, live, stream, usual)
 
 
 BEGIN, END = 100, 115
-REFUSED_FOR = WINDOW + REJECTED_BEFORE_RESTART
+REFUSED_FOR = WINDOW + MOST_STEADY
 """Ticks after which samples that were refused are forgotten by the status: as after a gap."""
 
 BELIEVED_FOR = 5 * WINDOW

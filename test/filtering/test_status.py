@@ -3,17 +3,19 @@
 """The status follows from the signs, is never better than they are, and does not flicker."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
+from two_manifold_ros.filtering.estimate import steady_ticks
 from two_manifold_ros.filtering.status import (
     CAUSES,
     EllipseLimits,
     Finding,
-    REJECTED_BEFORE_RESTART,
+    MOST_STEADY,
     StateMachine,
     Status,
     TickDiagnostics,
@@ -21,7 +23,7 @@ from two_manifold_ros.filtering.status import (
     Verdict,
 )
 
-STEADY = REJECTED_BEFORE_RESTART
+STEADY = MOST_STEADY
 LIMITS = EllipseLimits(0.5, 1.0)
 GOOD = TickDiagnostics(
     window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
@@ -234,3 +236,13 @@ def test_what_is_better_holds_after_so_many_ticks(steady):
     history = [GOOD, GOOD._replace(off_route=0.7), *[GOOD] * (steady + 1)]
     shown = [machine.step(each).status for each in history]
     assert shown == [Status.TRACKING, *[Status.LOST] * steady, *[Status.TRACKING] * 2]
+
+
+def test_a_status_is_better_after_a_memory_of_ten_ticks_at_most(slot_car_model, spectral_model):
+    def steady(persistence: float) -> int:
+        likelihood = replace(slot_car_model.route.likelihood, persistence=persistence)
+        route = replace(slot_car_model.route, likelihood=likelihood)
+        return steady_ticks(replace(slot_car_model, route=route))
+
+    assert [steady(each) for each in (0.01, 0.1, 0.2, 0.25, 1.0, 5.0)] == [10, 10, 5, 4, 3, 3]
+    assert steady_ticks(spectral_model) == 10

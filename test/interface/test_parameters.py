@@ -32,7 +32,9 @@ def test_every_entry_is_complete(node, parameter):
 def test_the_sharpness_is_the_one_that_a_training_takes():
     (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
     taken = usual_tuning(TrainingSettings()).sharpness
-    words = f'of method route; 0 means {taken:g}, or less at a faster rate.'
+    words = (
+        f'of method route; 0 means {taken:g} at the usual rate, and as much a second at others.'
+    )
     assert sharpness.description.endswith(words)
 
 

@@ -170,6 +170,9 @@ def test_a_given_rate_keeps_the_sharpness_a_second(drive):
         assert with_sharpness(recording, asked).sharpness == pytest.approx(wanted)
         given = replace(asked, sharpness=0.3)
         assert with_sharpness(recording, given) == given
+    # However long a window of so many ticks would be at the usual rate.
+    asked = TrainingSettings(rate_hz=2.5 * usual_hz, window=1000)
+    assert with_sharpness(recording, asked).sharpness == pytest.approx(0.08)
     # What is left open is chosen elsewhere, and no other method has one.
     for each in (TrainingSettings(), replace(SPECTRAL, rate_hz=7.0), replace(TPSR, rate_hz=7.0)):
         assert with_sharpness(recording, each) == each

@@ -15,7 +15,8 @@ from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import (
     EllipseLimits,
-    REJECTED_BEFORE_RESTART,
+    LEAST_STEADY,
+    MOST_STEADY,
     StateMachine,
     TickDiagnostics,
     USABLE,
@@ -222,9 +223,10 @@ def steady_ticks(model: ModelHead) -> int:
     memory is four ticks, is published on 93 % of five other days in place of 95 %.
     """
     if not isinstance(model, RouteModel):
-        return REJECTED_BEFORE_RESTART
-    memory = max(round(1.0 / model.route.likelihood.persistence), 1)
-    return min(memory, REJECTED_BEFORE_RESTART)
+        return MOST_STEADY
+    memory = round(1.0 / model.route.likelihood.persistence)
+    # A persistence that is given may be that of no memory at all.
+    return min(max(memory, LEAST_STEADY), MOST_STEADY)
 
 
 def _prior_ellipse_m(model: ModelHead) -> float:

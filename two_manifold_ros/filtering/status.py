@@ -32,11 +32,10 @@ class Status(Enum):
 
 
 REJECTED_BEFORE_RESTART = 10
-"""
-Unlikely observations in a row before the belief is restarted (mathematics, section 6.5).
+"""Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
 
-As many ticks have to be better before a status is.
-"""
+LEAST_STEADY, MOST_STEADY = 3, 10
+"""Ticks in a row that have to be better before a status is, see `estimate.steady_ticks`."""
 
 USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
@@ -237,9 +236,7 @@ class StateMachine:
     leaving = 0.1
     likely = 0.5
 
-    def __init__(
-        self, limits: EllipseLimits, window: int, steady: int = REJECTED_BEFORE_RESTART
-    ) -> None:
+    def __init__(self, limits: EllipseLimits, window: int, steady: int = MOST_STEADY) -> None:
         self._limits = limits
         self._window = window
         self._steady = steady

@@ -114,7 +114,7 @@ class Buffers(NamedTuple):
     ----------
     carry : (5,)
         For the next tick: the forward acceleration that the sensor reads at rest, m/s^2, and the
-        chances to halt, to move, to roll and to be unfound of `steps.switch`.
+        chances to halt, to move and to roll and the weight ``unfound`` of `steps.switch`.
     totals : (8,)
         Probabilities of ``HYPOTHESES``.
     state : (k,)

@@ -62,8 +62,9 @@ class Limits(NamedTuple):
         Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
         the rest is physics. From .15 to .5 the log-likelihoods of slow laps differ by less than a
         tenth.
-    least_variance, least_step_variance
-        Of a speed ratio, and of a move in places: both are divided by.
+    least_variance, least_step_variance, least_change
+        Of a speed ratio, of a move in places, and of the usual changes of a speed ratio in a tick:
+        all are divided by.
     usual_ratios
         Standard deviations of the usual speed ratios within which a place's features are linear in
         the speed ratio.
@@ -100,6 +101,7 @@ class Limits(NamedTuple):
     learned_slopes: float = 0.3
     least_variance: float = 1e-6
     least_step_variance: float = 1e-2
+    least_change: float = 1e-6
     usual_ratios: float = 3.0
     farthest_off: float = 1.0
     least_share: float = 1e-5
@@ -283,8 +285,8 @@ class RouteSwitching(NamedTuple):
         drives on, as in training.
     halts, rolls, finds
         Probabilities per tick that a vehicle in free motion which looks like standing does
-        stand, that one which pulled away has its usual speed, and that one which was not on the
-        route since the start is on it where it drives as on it.
+        stand, that one which pulled away has its usual speed, and that one which has not driven as
+        usual since the belief started is on the route where it drives as on it.
     mistakable
         The log-likelihood ratio of standing over driving that a hundredth of the driving of the
         training exceeds, which is thus no sign of standing.

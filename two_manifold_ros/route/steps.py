@@ -185,8 +185,8 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     rolling
         Probability that a vehicle may have its usual speed: one that just stood is where it was.
     unfound
-        Probability that it was not driving on the route since the start: what drives as on it
-        then is rather on it than off it.
+        Weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as
+        usual: until then what drives as on the route is rather on it than off it.
     elsewhere
         Probability of being at no place.
 
@@ -260,7 +260,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     likely = near
                     if h == FREE and t == ON_NEW:
                         change = _change(i, ratio, forward, resting, motion)
-                        change /= max(motion.usual_change, LIMITS.least_variance)
+                        change /= max(motion.usual_change, LIMITS.least_change)
                         likely *= math.exp(-0.5 * change * change)
                     elif t == STANDS:
                         # Twice the probability that a standing vehicle reads as much or more.

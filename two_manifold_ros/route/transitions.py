@@ -67,9 +67,10 @@ class Durations:
         twice and four times as much by 1 % less, and other roads, on which drives start at rest
         too, pass for the figure of eight on 1 and 3 % of their ticks.
     find
-        Until a vehicle that was not on the route since the start is on it, where it drives as on
-        it: before, nothing speaks for another road of the same pieces. With that of ``enter``
-        the simulated tram is told 45 s into a drive on three of five days.
+        Until a vehicle that has not driven on the route as usual since the belief started is on
+        it, where it drives as on it, in place of ``enter``: before, nothing speaks for another
+        road of the same pieces. With ``enter`` the simulated tram has a position 43 s into a drive
+        on three of five days.
     piece
         That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
         other roads pass for the route, and the later a return to it is recognised:
@@ -89,7 +90,7 @@ class Durations:
     halt: float = 4.0
     pull_away: float = 0.35
     roll: float = 4.0
-    find: float = 6.0
+    find: float = 12.0
     piece: float = MEMORIES[-1]
     slow: float = 6.0
 

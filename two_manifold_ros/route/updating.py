@@ -298,7 +298,10 @@ def step(
     stream = Features(*features)
     resting, halting, moving, rolling, unfound = carry
     forward, push = 0.0, 0.0
-    if observed:
+    if not observed:
+        # Nothing says that a vehicle which stood still does.
+        moving = 1.0
+    else:
         take_features(observation, stream.gains, stream.means, stream.features, first)
         forward = motion.forward_offset
         for k in range(len(observation)):
@@ -340,6 +343,7 @@ def step(
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * persistence * (forward - resting)
     carry[0] = resting
-    carry[4] = unfound * (1.0 - totals[ON] - totals[ON_NEW])
+    driving = min(totals[ON] + totals[ON_NEW], 1.0)
+    carry[4] = unfound * (1.0 - driving) ** persistence
     mean_state(cells.chances, reach.active[:count], states, state)
     return evidence, count, elsewhere

@@ -150,13 +150,14 @@ def with_sharpness(
     """
     Return the settings with the sharpness that a given rate wants, for a route.
 
-    In a second it is as much as at the usual rate, so that the belief is the same at any:
-    ``benchmarks/bench_rates.py`` shows both. An exponent above one would count an observation
+    In a second it counts as much as at the usual rate, so that the belief is the same at any:
+    ``benchmarks/bench_rates.py`` shows it. An exponent above one would count an observation
     twice.
     """
     if settings.method != 'route' or settings.rate_hz is None or settings.sharpness is not None:
         return settings
-    usual = replace(settings, rate_hz=None, window=settings.window or LEAST_WINDOW)
+    # A window of so many ticks may not fit at that rate, and does not matter.
+    usual = replace(settings, rate_hz=None, window=LEAST_WINDOW)
     usual_hz = _by_memory(recordings, usual).rate_hz or settings.rate_hz
     sharpness = min(RouteTuning.sharpness * usual_hz / settings.rate_hz, 1.0)
     return replace(settings, sharpness=sharpness)
