@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-One drive at several rates: errors, share told, time until found and ellipses beside each other.
+One drive at several rates: errors, share published, ellipses and time until found.
 
 A belief that does not depend on the rate of its ticks gives the same at each, but for what
 the signal itself gains. Run `./run bench rates`, or name worlds after it.
@@ -40,8 +40,8 @@ RATES_HZ = (5.0, 10.0, 20.0, 50.0)
 AHEAD_S = (0.0, 1.0, 2.0)
 """Whole ticks at every rate."""
 
-WORLDS = ('slot_car', 'rc_car', 'kart', 'figure_eight')
-"""Two small and fast vehicles, a large one, and a route that crosses itself."""
+WORLDS = ('slot_car', 'rc_car', 'figure_eight')
+"""Two small and fast vehicles, and a large one on a route that crosses itself."""
 
 
 class Figures(NamedTuple):
@@ -50,7 +50,7 @@ class Figures(NamedTuple):
 
     Parameters
     ----------
-    rmse_m, median_m, told
+    rmse_m, median_m, published
         Over all ticks after the first window, and the share of them that is published.
     inside : (A, 2)
         Shares of the published positions in the 68 % and the 95 % ellipse, by time ahead.
@@ -61,7 +61,7 @@ class Figures(NamedTuple):
 
     rmse_m: float
     median_m: float
-    told: float
+    published: float
     inside: Floats
     found: float
     found_s: float
@@ -69,7 +69,7 @@ class Figures(NamedTuple):
     def __str__(self) -> str:
         ellipses = '   '.join(f'{100 * one:3.0f} /{100 * two:4.0f}' for one, two in self.inside)
         return (
-            f'{self.rmse_m:7.3f} {self.median_m:7.3f} {100 * self.told:6.1f}   {ellipses}  '
+            f'{self.rmse_m:7.3f} {self.median_m:7.3f} {100 * self.published:6.1f}   {ellipses}  '
             f'{100 * self.found:5.0f} {self.found_s:5.1f}'
         )
 
@@ -91,7 +91,7 @@ def figures_at(
         parts = [value(each)[each.known(horizon)] for each in followings]
         return np.concatenate(parts).astype(np.float64)
 
-    errors, told = every(Following.errors), every(lambda each: each.published)
+    errors, published = every(Following.errors), every(lambda each: each.published)
     inside = np.empty((len(AHEAD_S), 2))
     for horizon, level in np.ndindex(inside.shape):
         shown = every(lambda each: each.published, horizon) > 0.0
@@ -100,7 +100,7 @@ def figures_at(
     return Figures(
         float(np.sqrt(np.square(errors).mean())),
         float(np.median(errors)),
-        float(told.mean()),
+        float(published.mean()),
         inside,
         found['found'],
         window_s * (found['found_median_windows'] or np.nan),
@@ -139,7 +139,7 @@ def main() -> None:
     ahead = '   '.join(f'{f"+{seconds:g} s":>9s}' for seconds in AHEAD_S)
     print('* the usual rate; sharpness: the same for a second or for a tick; moves found within')
     print('1.5 windows, %, and the median time until found, s; errors in metres')
-    print(f'  {"world":13s}   Hz  sharpness    RMSE  median told %   {ahead}  found    s')
+    print(f'  {"world":13s}   Hz  sharpness    RMSE  median publ %   {ahead}  found    s')
     context = multiprocessing.get_context('spawn')
     with ProcessPoolExecutor(args.jobs, context) as pool:
         for rows in pool.map(partial(compare, days=args.days), args.names):

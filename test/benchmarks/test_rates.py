@@ -17,7 +17,7 @@ def test_one_drive_is_followed_alike_at_any_rate():
     )
     assert fast.rmse_m == pytest.approx(usual.rmse_m, rel=0.2)
     assert fast.median_m == pytest.approx(usual.median_m, rel=0.2)
-    assert fast.told == pytest.approx(usual.told, abs=0.03)
+    assert fast.published == pytest.approx(usual.published, abs=0.03)
     np.testing.assert_allclose(fast.inside, usual.inside, atol=0.1)
     assert usual.found == fast.found == 1.0
     assert fast.found_s == pytest.approx(usual.found_s, abs=0.4)
