@@ -124,7 +124,9 @@ def compare(name: str, days: int) -> list[str]:
         is_usual = rate_hz == usual.rate_hz
         mark = '*' if is_usual else ' '
         window_s = usual.window / usual.rate_hz
-        for words, sharpness in (('a second', None), ('a tick', Tuning.sharpness))[is_usual:]:
+        both = ('both', None), ('a tick', Tuning.sharpness)
+        kinds = both[:1] if is_usual else (('a second', None), both[1])
+        for words, sharpness in kinds:
             figures = figures_at(rate_hz, case, drives, window_s, sharpness)
             rows.append(f'  {name:13s} {rate_hz:4.0f}{mark} {words:9s} {figures}')
     return rows
