@@ -150,7 +150,7 @@ class NaiveBelief:
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
-        moving = 1.0 if forward is None else self.moving
+        drives_on = 1.0 if forward is None else self.moving
         last = len(ROWS)
         jumps = np.zeros(len(JUMPED))
         for (row, place), (chance, ratio, variance) in self.cells.items():
@@ -159,7 +159,7 @@ class NaiveBelief:
                 come['stands', place].append((chance * self.switching.stops[0, place], 0.0, 0.0))
                 stays -= chance * self.switching.stops[0, place]
             if row == 'stands':
-                goes = chance * moving * self.switching.stops[1, place]
+                goes = chance * drives_on * self.switching.stops[1, place]
                 come['on new', place].append((goes, 1.0, usual))
                 stays -= goes
             lost = chance * self.too_slow(row, ratio, variance)
@@ -200,7 +200,7 @@ class NaiveBelief:
                 else:
                     come[other, place].append((part, ratio, variance))
             gone = chance * self.switching.exchanges[i, last]
-            gone *= moving if row in {'slow', 'free motion'} else 1.0
+            gone *= self.moving if row in {'slow', 'free motion'} else 1.0
             elsewhere += gone
             jumped = chance * self.switching.jumps[i]
             jumped = jumped * (self.rolling if row == 'free motion' else 1.0)

@@ -40,7 +40,6 @@ HORIZONS = (0, 10, 50, 100)
 STEP_LOAD = 0.1
 """Share of a core of a small robot that ticks may take for a faster rate to be tried."""
 
-
 POSITION_TYPES = (
     'geometry_msgs/msg/PoseStamped',
     'geometry_msgs/msg/PoseWithCovarianceStamped',

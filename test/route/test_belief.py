@@ -478,3 +478,14 @@ def test_standing_says_nothing_of_the_road():
         shares.append(belief.on_route)
     assert shares[20] > 0.3
     assert shares[-1] == pytest.approx(shares[20], abs=0.03)
+
+
+def test_a_vehicle_that_stands_through_a_gap_is_where_it_was():
+    passes = laid(Circuit().laps(6), *(Circuit().halting(90, 60, 200, n) for n in range(2)))
+    belief = RouteBelief(learned(passes))
+    for observation in Circuit().halting(90, 300, 200, seed=5).observations[:200]:
+        belief.update(observation)
+    before = belief.on_route
+    assert before > 0.7
+    belief.skip(25)
+    assert belief.on_route == pytest.approx(before, abs=0.02)

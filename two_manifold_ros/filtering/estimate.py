@@ -220,7 +220,7 @@ def steady_ticks(model: ModelHead) -> int:
 
     No more than the memory of the observations, one over the persistence of a route, where that is
     short: within it they say the same thing once. With ten always the simulated slot car, whose
-    memory is four ticks, is published on 93 % of five other days in place of 95 %.
+    memory is four ticks, is published on 92 % of its ticks on other days in place of 93 %.
     """
     if not isinstance(model, RouteModel):
         return MOST_STEADY

@@ -163,7 +163,8 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, motion: RouteMotion,
     sums: Floats, jumped: Floats, slow_from: Floats, forward: float, resting: float, push: float,
-    halts: float, moving: float, rolling: float, unfound: float, elsewhere: float, count: int,
+    halts: float, moving: float, drives_on: float, rolling: float, unfound: float,
+    elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
@@ -179,9 +180,10 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     forward, resting, push
         As in `move`; and the forward acceleration beyond that at rest, in spreads of what a
         standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
-    halts, moving
+    halts, moving, drives_on
         Probability that a vehicle in free motion stands, whatever that speed ratio, because it
-        looks so; and that the vehicle moves: a standing one leaves no road, nor drives on.
+        looks so; that the vehicle moves, since a standing one leaves no road; and the same of
+        driving on, 1 where nothing is observed.
     rolling
         Probability that a vehicle may have its usual speed: one that just stood is where it was.
     unfound
@@ -230,7 +232,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 chances[i, STANDS] += chance * stops[0, i]
                 left -= stops[0, i]
             elif h == STANDS:
-                goes = moving * stops[1, i]
+                goes = drives_on * stops[1, i]
                 chances[i, ON_NEW] += chance * goes
                 ratios[i, ON_NEW] += chance * goes
                 spreads[i, ON_NEW] += chance * goes * usual

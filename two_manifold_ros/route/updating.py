@@ -297,11 +297,10 @@ def step(
     variances, gained, states = known[5:]
     stream = Features(*features)
     resting, halting, moving, rolling, unfound = carry
-    forward, push = 0.0, 0.0
-    if not observed:
-        # Nothing says that a vehicle which stood still does.
-        moving = 1.0
-    else:
+    # While nothing is observed, nothing says that a vehicle which stood still does.
+    forward, push, drives_on = 0.0, 0.0, 1.0
+    if observed:
+        drives_on = moving
         take_features(observation, stream.gains, stream.means, stream.features, first)
         forward = motion.forward_offset
         for k in range(len(observation)):
@@ -315,8 +314,8 @@ def step(
     )
     elsewhere = switch(
         cells, reach.order, scratch.moved, switching, motion, scratch.sums, scratch.jumped,
-        usual.slow_from, forward, resting, push, halting, moving, rolling, unfound, elsewhere,
-        count,
+        usual.slow_from, forward, resting, push, halting, moving, drives_on, rolling, unfound,
+        elsewhere, count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
