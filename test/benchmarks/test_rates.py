@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.long
 def test_one_drive_is_followed_alike_at_any_rate():
-    """With the same exponent a tick it errs four times as much at 50 Hz as at the usual rate."""
+    """With the same exponent a tick the first assertion fails: bench_rates.py prints both."""
     case = make_case('slot_car')
     usual, fast = (
         figures_at(rate_hz, case, [case.followed], 3.0, None) for rate_hz in (20.0, 50.0)

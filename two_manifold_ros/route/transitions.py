@@ -69,8 +69,8 @@ class Durations:
     find
         Until a vehicle that has not driven on the route as usual since the belief started is on
         it, where it drives as on it, in place of ``enter``: before, nothing speaks for another
-        road of the same pieces. With ``enter`` the simulated tram has a position 43 s into a drive
-        on three of five days.
+        road of the same pieces. With ``enter`` the simulated tram has its first position 10 to
+        25 s later on each of six days.
     piece
         That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
         other roads pass for the route, and the later a return to it is recognised:
