@@ -211,12 +211,14 @@ def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
     assert bench.swap.start('') == (
         'No next model is given: set the parameter next_model to the path of one.'
     )
+    missing = tmp_path / 'none.npz'
+    assert bench.swap.start(str(missing)).startswith(f'{missing}: there is no such file')
+    assert bench.swap.state == 'none'
     bench.go(200)
-    for path in (broken, tmp_path / 'none.npz'):
-        bench.load(path)
-        bench.go(20)
-        bench.assert_failed(f'^{path}: ')
-        assert bench.said[-1] == bench.swap.trouble
+    bench.load(broken)
+    bench.go(20)
+    bench.assert_failed(f'^{broken}: ')
+    assert bench.said[-1] == bench.swap.trouble
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401

@@ -189,7 +189,12 @@ class ModelSwap:
         version = file_version(path)
         if not path:
             refusal = 'No next model is given: set the parameter next_model to the path of one.'
-        elif version is not None and version == self._version:
+        elif version is None:
+            refusal = refusal or (
+                f'{path}: there is no such file, or it cannot be read: set the parameter '
+                'next_model to the path of a model.'
+            )
+        elif version == self._version:
             # Swapped for itself, it would be its own model before, and the way back be lost.
             refusal = refusal or (
                 f'{path}: this model runs already, unchanged since it was read: set the parameter '
