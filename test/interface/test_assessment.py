@@ -56,6 +56,9 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'waiting': (WARN, Status.WAITING, UNHEARD),
     'no_publisher': (ERROR, Status.WAITING, UNHEARD | {'silence_s': 3.0}),
     'silent': (ERROR, Status.NO_DATA, SILENT),
+    'publisher_gone': (
+        ERROR, Status.NO_DATA, {'silence_s': 3.0, 'clock': 'clock_stands'},
+    ),
     'wrong_type': (ERROR, Status.WAITING, UNHEARD | {'publishers': STRINGS}),
     'incompatible': (ERROR, Status.WAITING, UNHEARD | DRIVEN | {'incompatible': 'durability'}),
     'clock_stands': (ERROR, Status.NO_DATA, SILENT | {'clock': 'clock_stands'}),
@@ -95,6 +98,7 @@ WORDS = {
     'waiting': 'waiting for the first IMU message on /imu',
     'no_publisher': 'no IMU message on /imu for 3.0 s: it has no publisher; remap imu',
     'silent': 'no data: no IMU message on /imu for 3.0 s: its publisher is there but silent',
+    'publisher_gone': 'for 3.0 s: its publisher has gone: start it again',
     'wrong_type': 'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
     'in_g': '(99 out_of_range): wrong units',
     'several_publishers': 'unsure: 2 publishers are on /imu (/driver, unnamed)',
@@ -114,6 +118,12 @@ def test_reasons(cause):
     assessment = assess(snapshot(**known))
     assert assessment[:3] == (level, status, cause)
     assert WORDS.get(cause, '') in assessment.why
+
+
+def test_a_clock_that_stands_is_odd_only_while_messages_come():
+    for silence_s, cause in ((0.1, 'clock_stands'), (0.7, '')):
+        known = snapshot(clock='clock_stands', silence_s=silence_s, **TRACKS, **DRIVEN)
+        assert assess(known).cause == cause
 
 
 @pytest.mark.parametrize(('rejection', 'cause'), [('zero_stamp', 'no_clock'), ('malformed',) * 2])

@@ -325,7 +325,8 @@ def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
     found.update(heard.complaints)
     if rejected:
         found[heard.rejected_most] = rejected
-    if heard.clock:
+    # Where messages are about to be missed as well, one sentence says so, once that is sure.
+    if heard.clock and heard.silence_s < 0.5 * heard.timeout_s:
         found[heard.clock] = CLOCK_WORDS[heard.clock]
     return found
 
@@ -361,6 +362,9 @@ def assess_silence(heard: InputHealth) -> Assessment | None:
     elif heard.silence_s <= heard.timeout_s:
         why = f'waiting for the first {heard.sensor} message on {heard.topic}'
         return Assessment(Level.WARN, Status.WAITING, 'waiting', why)
+    elif heard.received and not heard.publishers:
+        # What played a bag played its clock as well: that this stands is no other trouble.
+        cause, reason = 'publisher_gone', 'its publisher has gone: start it again'
     elif not heard.publishers:
         cause = 'no_publisher'
         reason = f'it has no publisher; remap {heard.sensor.lower()} to the topic of the driver'
