@@ -120,8 +120,8 @@ def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_
 
 def test_a_recording_of_given_length_ends_when_training_starts(talk, start, drive, tmp_path):
     """Nobody would call finish again, so a training that fails is the end of it."""
-    start(
-        'trainer_node', model=tmp_path / 'm.npz', record_seconds=1.0, exit_when_done='false',
+    node = start(
+        'trainer_node', model=tmp_path / 'm.npz', record_seconds=2.0, exit_when_done='false',
         **(SMALL | {'window': 2000}),
     )  # fmt: skip
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
@@ -132,6 +132,9 @@ def test_a_recording_of_given_length_ends_when_training_starts(talk, start, driv
     answer = talk.call(Trigger, 'trainer_node/finish')
     assert not answer.success
     assert 'restart the node' in answer.message
+    node.stop()
+    # Who waits for two minutes wants to see that something happens.
+    assert ' positions on /reference, 1 of 2 s' in node.log()
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

@@ -123,9 +123,12 @@ class TrainerNode(GuardedNode):
         assessment = live.assessment
         self._level, self._why = assessment.level, assessment.why
         self._values = {'cause': assessment.cause, **live.counts}
-        self._say(f'recording {assessment.cause}', live.summary(assessment))
-        limit_s = read(self, TrainerParameters).record_seconds
-        if limit_s and live.seconds() >= limit_s:
+        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds()
+        # Whoever waits for the end sees four times that it comes nearer.
+        quarter = int(4.0 * seconds / limit_s) if limit_s else 0
+        so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
+        self._say(f'recording {assessment.cause} {quarter}', live.summary(assessment) + so_far)
+        if limit_s and seconds >= limit_s:
             try:
                 self._start_training()
             except InputError as error:
