@@ -93,8 +93,9 @@ setup(
         (SHARE, ['package.xml']),
         (f'{SHARE}/launch', files('launch/*')),
         (f'{SHARE}/config', files('config/*')),
+        (f'{SHARE}/config/examples', files('config/examples/*')),
         # pip puts console scripts into bin/, where ros2 run and launch do not look.
-        (f'lib/{NAME}', [f'resource/lib/{node}' for node in NODES]),
+        (f'lib/{NAME}', files('resource/lib/*')),
     ],
     zip_safe=False,
     python_requires='>=3.10',

@@ -32,6 +32,13 @@ def test_a_command_gets_its_arguments(info, command):
     assert info.HELP in command('info', '--help').out
 
 
+def test_the_package_itself_is_the_command():
+    asked = [sys.executable, '-m', 'two_manifold_ros', 'info']
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert told.returncode == 2
+    assert told.stderr.endswith('see two-manifold info --help\n')
+
+
 @pytest.mark.parametrize('name', COMMANDS)
 def test_every_command_has_a_module_and_json(name, command):
     assert find_spec(f'two_manifold_ros.cli.{name}') is not None

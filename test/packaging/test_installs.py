@@ -76,8 +76,8 @@ def test_pip_installs_all_sources_all_data_files_and_the_command(pip_prefix, che
     assert 'train' in text
 
 
-@pytest.mark.parametrize('node', NODES)
-def test_ros2_run_would_find_a_node_installed_by_pip(pip_prefix, node):
+@pytest.mark.parametrize('node', [*NODES, 'two-manifold'])
+def test_ros2_run_would_find_what_pip_installed(pip_prefix, node):
     assert os.access(pip_prefix / 'bin' / node, os.X_OK)
     stand_in = pip_prefix / 'bin' / node
     stand_in.write_text('#!/bin/sh\necho "$# $2"\n')
