@@ -27,11 +27,16 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
         asked: list[float | None] = []
 
         def listen(
-            hear: Callable[..., Any], look: Callable[[], Any], seconds: float | None
+            hear: Callable[..., Any],
+            look: Callable[[], Any],
+            seconds: float | None,
+            done: Callable[[], bool],
         ) -> None:
             asked.append(seconds)
             look()
             for level, why, values in words:
+                if done():
+                    return
                 hear('filter_node', level, why, values, nodes)
                 look()
 
@@ -96,6 +101,21 @@ def test_two_nodes_of_one_name_are_no_single_node(play, command):
     play((0, 'tracking', WELL), nodes=2)
     assert '2 nodes of this name' in command('status').out
     assert command.json('status')['nodes']['filter_node']['nodes'] == 2
+
+
+@pytest.mark.parametrize(
+    ('until', 'heard', 'status'),
+    [('active', 2, 0), ('published', 3, 0), ('tracking', 4, 0), ('tracking', 3, 1)],
+)
+def test_a_state_is_waited_for(until, heard, status, play, command):
+    states = 'configuring', 'waiting for data', 'unsure', 'tracking', 'lost'
+    words = [(1, each, {'status': each, 'cause': ''}) for each in states]
+    asked = play(*(words if status == 0 else words[:heard]))
+    said = command('status', '--until', until, status=status).out.splitlines()
+    assert len(said) == heard
+    assert asked == [None]
+    node = command.json('status', '--until', until)['nodes']['filter_node'] if not status else {}
+    assert node.get('status', states[heard - 1]) == states[heard - 1]
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])

@@ -14,21 +14,28 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, seconds
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 HELP = (
     'Print one line per running filter or updater node, live: status, rates, and cause. '
     'A file or pipe gets a line for each change. Needs ROS 2.'
 )
-_NOBODY = 1
+_NOT_SO = 1
 _JSON_S = 2.0
 """A node reports once a second."""
 _GONE_S = 3.0
 """Silence after which a node is taken to be gone: one lost report is not enough."""
+_UNTIL = {
+    'active': frozenset(each.value for each in Status),
+    'published': frozenset(each.value for each in USABLE),
+    'tracking': frozenset({Status.TRACKING.value}),
+}
+"""Statuses that may be waited for: active is a node that takes samples, or waits for the first."""
 _NOBODY_WORDS = (
     'no filter or updater node was heard: check that one runs, and that ROS_DOMAIN_ID is that '
     'of its terminal'
@@ -43,6 +50,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=(
             'end this long after nodes were discovered, with status 1 if none was heard; a node '
             f'reports once a second (default: until Ctrl-C, or {_JSON_S:g} with --json)'
+        ),
+    )
+    parser.add_argument(
+        '--until',
+        choices=_UNTIL,
+        help=(
+            'end once every node that is heard takes samples (active), publishes estimates '
+            '(published) or is sure of them (tracking); with --seconds, status 1 if that does '
+            'not happen in time'
         ),
     )
     add_json(parser)
@@ -60,22 +76,27 @@ def run(args: Namespace) -> int:
             f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'
         )
         raise InputError(msg) from error
+    wanted = _UNTIL[args.until] if args.until else frozenset()
+    limit_s = args.seconds
     if args.json:
         table = StatusTable()
 
         def hear(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
             table.update(name, level, why, values, monotonic(), nodes)
 
-        listen(hear, lambda: None, args.seconds or _JSON_S)
+        if not wanted:
+            limit_s = limit_s or _JSON_S
+        listen(hear, lambda: None, limit_s, lambda: table.all_in(wanted))
         nodes = table.nodes(monotonic())
         print(json.dumps({'nodes': nodes}, indent=2, allow_nan=False))
-        return 0 if nodes else _NOBODY
-    board = _Board()
-    listen(board.hear, board.look, args.seconds)
-    if board.heard:
-        return 0
-    print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
-    return _NOBODY
+    else:
+        board = _Board()
+        table = board.table
+        listen(board.hear, board.look, limit_s, lambda: table.all_in(wanted))
+        if not table.heard:
+            print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
+    reached = table.all_in(wanted) if wanted else table.heard
+    return 0 if reached else _NOT_SO
 
 
 class _Heard(NamedTuple):
@@ -128,6 +149,15 @@ class StatusTable:
         self._heard[name] = here
         return before is None or (before.status, before.cause, before.nodes) != (*state, nodes)
 
+    @property
+    def heard(self) -> bool:
+        """True if any node was heard."""
+        return bool(self._heard)
+
+    def all_in(self, statuses: Collection[str]) -> bool:
+        """Return whether nodes were heard, and the newest status of each is one of these."""
+        return self.heard and all(each.status in statuses for each in self._heard.values())
+
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""
         here = self._heard[name]
@@ -168,20 +198,15 @@ class _Board:
     """Lines that stay in place on a terminal, or one after the other elsewhere."""
 
     def __init__(self) -> None:
-        self._table = StatusTable()
+        self.table = StatusTable()
         self._shown = 0
         self._stays = sys.stdout.isatty()
 
-    @property
-    def heard(self) -> bool:
-        """True if any node was heard."""
-        return bool(self._table.lines(monotonic()))
-
     def hear(self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
         """Take a word; print it where lines do not stay in place."""
-        new = self._table.update(name, level, why, values, monotonic(), nodes)
+        new = self.table.update(name, level, why, values, monotonic(), nodes)
         if new and not self._stays:
-            print(self._table.line(name, monotonic()), flush=True)
+            print(self.table.line(name, monotonic()), flush=True)
 
     def look(self) -> None:
         """Write all lines over those of before."""
@@ -189,7 +214,7 @@ class _Board:
             return
         size = get_terminal_size()
         width = max(size.columns, 21)
-        lines = self._table.lines(monotonic()) or ['no node was heard yet']
+        lines = self.table.lines(monotonic()) or ['no node was heard yet']
         # The terminal must not wrap: lines that it makes would not be written over.
         lines = [part for line in lines for part in wrap(line, width - 1, subsequent_indent='  ')]
         # Nor can lines that left it at the top.

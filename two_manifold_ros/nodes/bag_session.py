@@ -38,6 +38,7 @@ def listen(
     hear: Callable[[str, int, str, Mapping[str, str], int], object],
     refresh: Callable[[], object],
     seconds: float | None,
+    done: Callable[[], bool] = lambda: False,
 ) -> None:
     """
     Listen to all diagnostics for some time, or until a signal ends the process.
@@ -51,6 +52,8 @@ def listen(
         Called twice a second.
     seconds
         Seconds to listen after all publishers were discovered; ``None`` for ever.
+    done
+        Whether enough was heard.
 
     """
     nodes: Counter[str] = Counter()
@@ -71,7 +74,7 @@ def listen(
         refreshed_s = -math.inf
         # When all publishers are discovered, as far as is known by now.
         from_s = monotonic() + DISCOVERY_S
-        while seconds is None or monotonic() - from_s < seconds:
+        while not done() and (seconds is None or monotonic() - from_s < seconds):
             if monotonic() - refreshed_s >= 0.5:
                 refreshed_s = monotonic()
                 for topic, kinds in node.get_topic_names_and_types():
