@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from fcntl import ioctl
+import itertools
 import os
 from pathlib import Path
 import socket
@@ -27,7 +28,12 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
+from two_manifold_ros.interface.parameters import (
+    NodeParameters,
+    sections_of_others,
+    Settable,
+    unknown_parameters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,9 +144,14 @@ def declare(
     def check(changes: list[Change]) -> SetParametersResult:
         for change in changes:
             parameter = table.get(change.name)
-            if parameter is None:
+            # A file that was dumped gives all of them, most with the value that they have.
+            if parameter is None or change.value == node.get_parameter(change.name).value:
                 continue
-            held = '' if parameter.settable is Settable.ALWAYS else locked()
+            held = ''
+            if parameter.settable is Settable.NEVER:
+                held = f'{change.name} can be set {Settable.NEVER.value}: restart the node with it'
+            elif parameter.settable is not Settable.ALWAYS:
+                held = locked()
             reason = held or parameter.refusal(change.value)
             if reason:
                 return SetParametersResult(successful=False, reason=reason)
@@ -149,9 +160,34 @@ def declare(
     node.add_on_set_parameters_callback(check)
     # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    if stray:
-        node.get_logger().warning(stray)
+    for each in (stray, *_files_of_others(node.get_fully_qualified_name())):
+        if each:
+            node.get_logger().warning(each)
     return read(node, parameters)
+
+
+def _files_of_others(node: str) -> list[str]:
+    """Return a sentence for each file of parameters that names this node without its namespace."""
+    try:
+        # Of every ROS 2 from apt; not needed for anything else.
+        import yaml  # noqa: PLC0415
+    except ImportError:
+        return []
+    said = []
+    for flag, path in itertools.pairwise(sys.argv):
+        if flag != '--params-file':
+            continue
+        try:
+            sections = sections_of_others(yaml.safe_load(Path(path).read_text()), node)
+        # rclpy has read it: what is wrong with it was its business.
+        except (OSError, ValueError, yaml.YAMLError):
+            continue
+        said += [
+            f'{path} has parameters of {other}, but this node is {node}, so that they have no '
+            f'effect: write /**{other}: there'
+            for other in sections
+        ]
+    return said
 
 
 def _declare_one(node: Node, parameter: Parameter) -> None:
@@ -184,10 +220,10 @@ def read(node: Node, parameters: type[Chosen]) -> Chosen:
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
     """Return the descriptor of a parameter for ``ros2 param describe``."""
     units = f' [{parameter.units}]' if parameter.units else ''
+    # One that is declared as read-only is refused even with the value that it has.
     message = ParameterDescriptor(
         name=parameter.name,
-        description=f'{parameter.description}{units}',
-        read_only=parameter.settable is Settable.NEVER,
+        description=f'{parameter.description}{units} Settable {parameter.settable.value}.',
     )
     if parameter.choices:
         message.additional_constraints = f'one of {parameter.constraint}'
