@@ -29,6 +29,20 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'folder', description='Folder for checkpoints and for the models that are handed over.'
         ),
+        DeclareLaunchArgument(
+            'namespace',
+            default_value='',
+            description='Namespace of the nodes and of all relative topics, one for each robot.',
+        ),
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the nodes.'
+        ),
+        DeclareLaunchArgument(
+            'respawn',
+            default_value='false',
+            description='Start filter or updater again that has ended by itself.',
+            choices=['true', 'false'],
+        ),
         # A name of its own: an included file sees all that is set here, and onboard.launch.py has
         # a params_file for filter_node.
         DeclareLaunchArgument(
@@ -59,6 +73,7 @@ def generate_launch_description() -> LaunchDescription:
         package='two_manifold_ros',
         executable='slot_car_node',
         name='slot_car_node',
+        namespace=LaunchConfiguration('namespace'),
         output='screen',
         parameters=[PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml'])],
         remappings=[
@@ -74,6 +89,9 @@ def generate_launch_description() -> LaunchDescription:
         launch_arguments={
             'model': LaunchConfiguration('model'),
             'imu': LaunchConfiguration('imu'),
+            'namespace': LaunchConfiguration('namespace'),
+            'log_level': LaunchConfiguration('log_level'),
+            'respawn': LaunchConfiguration('respawn'),
             'use_sim_time': LaunchConfiguration('use_sim_time'),
             'rviz': LaunchConfiguration('rviz'),
         }.items(),
@@ -82,7 +100,12 @@ def generate_launch_description() -> LaunchDescription:
         package='two_manifold_ros',
         executable='updater_node',
         name='updater_node',
+        namespace=LaunchConfiguration('namespace'),
         output='screen',
+        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+        respawn=LaunchConfiguration('respawn'),
+        # As that of the filter, see onboard.launch.py.
+        respawn_delay=2.0,
         parameters=[
             LaunchConfiguration('updater_params_file'),
             {

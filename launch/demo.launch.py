@@ -6,7 +6,6 @@ from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
     RegisterEventHandler,
-    Shutdown,
 )
 from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
@@ -75,9 +74,13 @@ def generate_launch_description() -> LaunchDescription:
     onboard = PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
     chosen = {'model': LaunchConfiguration('model'), 'rviz': LaunchConfiguration('rviz')}
 
-    def filter_of_the_model(event: ProcessExited, _: LaunchContext) -> list:
+    def filter_of_the_model(event: ProcessExited, context: LaunchContext) -> list:
+        if event.returncode != 0 and not context.is_shutdown:
+            # Raised, it makes the launch itself fail.
+            msg = 'the training failed'
+            raise RuntimeError(msg)
         if event.returncode != 0:
-            return [Shutdown(reason='the training failed')]
+            return []
         return [
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(onboard), launch_arguments=chosen.items()

@@ -4,7 +4,6 @@
 
 from ament_index_python.packages import get_package_prefix
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.conditions import IfCondition
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -14,6 +13,20 @@ from launch_ros.substitutions import FindPackageShare
 from launch import LaunchContext, LaunchDescription
 
 CONFIG = PathJoinSubstitution([FindPackageShare('two_manifold_ros'), 'config'])
+SWITCH = ['true', 'false']
+FROM_FILE = ' By default that of params_file.'
+
+# Parameters that go before those of the file, where they are given.
+PARAMETERS = {
+    'model': str,
+    'managed': bool,
+    'track_frame': str,
+    'child_frame': str,
+    'publish_tf': bool,
+    'use_sim_time': bool,
+}
+# Of the layout for rviz, which names topics of a node without a namespace.
+SHOWN = ('markers', 'particles', 'position', 'predicted_path', 'reference')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -23,21 +36,53 @@ def generate_launch_description() -> LaunchDescription:
             'imu', default_value='imu', description='Topic of the IMU driver (sensor_msgs/Imu).'
         ),
         DeclareLaunchArgument(
+            'namespace',
+            default_value='',
+            description='Namespace of the nodes and of all relative topics, one for each robot.',
+        ),
+        DeclareLaunchArgument(
             'params_file',
             default_value=PathJoinSubstitution([CONFIG, 'filter_node.yaml']),
             description='Parameters of filter_node.',
         ),
         DeclareLaunchArgument(
+            'managed',
+            default_value='',
+            description='Wait for a lifecycle manager.' + FROM_FILE,
+            choices=['', *SWITCH],
+        ),
+        DeclareLaunchArgument(
+            'track_frame', default_value='', description='Frame of the positions.' + FROM_FILE
+        ),
+        DeclareLaunchArgument(
+            'child_frame', default_value='', description='Frame of the vehicle.' + FROM_FILE
+        ),
+        DeclareLaunchArgument(
+            'publish_tf',
+            default_value='',
+            description='Also publish the transform to the frame of the vehicle.' + FROM_FILE,
+            choices=['', *SWITCH],
+        ),
+        DeclareLaunchArgument(
             'use_sim_time',
             default_value='false',
             description='Take the time from /clock instead of from the computer.',
-            choices=['true', 'false'],
+            choices=SWITCH,
+        ),
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the nodes.'
+        ),
+        DeclareLaunchArgument(
+            'respawn',
+            default_value='false',
+            description='Start a node again that has ended by itself.',
+            choices=SWITCH,
         ),
         DeclareLaunchArgument(
             'rviz',
             default_value='false',
             description='Also start rviz2 with a layout for what is published.',
-            choices=['true', 'false'],
+            choices=SWITCH,
         ),
         DeclareLaunchArgument(
             'fixed_frame',
@@ -45,53 +90,51 @@ def generate_launch_description() -> LaunchDescription:
             description='Fixed frame of rviz2: that of the positions, which the log names.',
         ),
     ]
-    use_sim_time = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[Node]:
+    """Return the nodes, by the arguments that are in force now."""
+    chosen = context.launch_configurations
+    given = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in PARAMETERS.items()
+        if chosen[name]
+    }
+    use_sim_time = {'use_sim_time': given['use_sim_time']}
     filter_node = Node(
         package='two_manifold_ros',
         executable='filter_node',
         name='filter_node',
+        namespace=chosen['namespace'],
         output='screen',
-        parameters=[
-            LaunchConfiguration('params_file'),
-            {
-                'model': ParameterValue(LaunchConfiguration('model'), value_type=str),
-                'use_sim_time': use_sim_time,
-            },
-        ],
-        remappings=[('imu', LaunchConfiguration('imu'))],
+        parameters=[chosen['params_file'], given],
+        remappings=[('imu', chosen['imu'])],
+        ros_arguments=['--log-level', chosen['log_level']],
+        respawn=chosen['respawn'] == 'true',
+        # A cable that is loose is not mended sooner.
+        respawn_delay=2.0,
     )
-    return LaunchDescription([*arguments, filter_node, rviz(use_sim_time)])
-
-
-def rviz(use_sim_time: ParameterValue) -> Node | OpaqueFunction:
-    """
-    Return what starts rviz2, or warns that it is missing.
-
-    A view is no reason to end a robot's filter, and an error in the middle of launching leaves
-    those nodes alone that have started already.
-    """
-    wanted = IfCondition(LaunchConfiguration('rviz'))
+    if chosen['rviz'] != 'true':
+        return [filter_node]
     try:
         get_package_prefix('rviz2')
     except LookupError:
-        return OpaqueFunction(function=warn_of_rviz, condition=wanted)
-    return Node(
+        # A view is no reason to end a robot's filter, and an error in the middle of launching
+        # leaves those nodes alone that have started already.
+        get_logger('onboard.launch.py').warning(
+            'rviz:=true shows nothing, because the package rviz2 is not installed; all else '
+            'runs. Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
+        )
+        return [filter_node]
+    layout = PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])
+    rviz = Node(
         package='rviz2',
         executable='rviz2',
         name='rviz2',
-        arguments=[
-            '-d',
-            PathJoinSubstitution([CONFIG, 'two_manifold.rviz']),
-            '-f',
-            LaunchConfiguration('fixed_frame'),
-        ],
-        parameters=[{'use_sim_time': use_sim_time}],
-        condition=wanted,
+        namespace=chosen['namespace'],
+        arguments=['-d', layout, '-f', chosen['fixed_frame']],
+        parameters=[use_sim_time],
+        remappings=[(f'/{name}', name) for name in SHOWN],
     )
-
-
-def warn_of_rviz(_: LaunchContext) -> None:
-    get_logger('onboard.launch.py').warning(
-        'rviz:=true shows nothing, because the package rviz2 is not installed; all else runs. '
-        'Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
-    )
+    return [filter_node, rviz]

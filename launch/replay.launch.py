@@ -2,12 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Play a bag on the real topics and run the filter on it, by default with rviz."""
 
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, IncludeLaunchDescription
+from ament_index_python.packages import get_package_prefix
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from launch import LaunchDescription
+from launch import LaunchContext, LaunchDescription
 
 SHARE = FindPackageShare('two_manifold_ros')
 
@@ -30,19 +40,22 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'rviz',
             default_value='true',
-            description='Also start rviz2 with a layout for what is published.',
+            description='Also start rviz2, and stay after the end of the bag.',
             choices=['true', 'false'],
         ),
     ]
+    # What is played before the node takes samples is lost, and starting takes it some seconds.
+    active = ExecuteProcess(
+        cmd=[
+            *('ros2', 'run', 'two_manifold_ros', 'two-manifold', 'status'),
+            *('--until', 'active', '--seconds', '60'),
+        ],
+        output='log',
+    )
     bag = ExecuteProcess(
         cmd=[
-            'ros2',
-            'bag',
-            'play',
-            LaunchConfiguration('bag'),
-            '--clock',
-            '--rate',
-            LaunchConfiguration('rate'),
+            *('ros2', 'bag', 'play', LaunchConfiguration('bag')),
+            *('--clock', '--rate', LaunchConfiguration('rate')),
         ],
         output='screen',
     )
@@ -58,4 +71,39 @@ def generate_launch_description() -> LaunchDescription:
             'rviz': LaunchConfiguration('rviz'),
         }.items(),
     )
-    return LaunchDescription([*arguments, onboard, bag])
+
+    def play(event: ProcessExited, context: LaunchContext) -> list:
+        if context.is_shutdown:
+            return []
+        if event.returncode != 0:
+            # Raised, it makes the launch itself fail.
+            msg = 'the filter did not become active, so the bag was not played'
+            raise RuntimeError(msg)
+        return [bag]
+
+    def end(event: ProcessExited, context: LaunchContext) -> list:
+        if event.returncode != 0 and not context.is_shutdown:
+            msg = 'the bag could not be played'
+            raise RuntimeError(msg)
+        shown = context.launch_configurations['rviz'] == 'true'
+        return [] if shown else [Shutdown(reason='the bag has ended')]
+
+    return LaunchDescription(
+        [
+            *arguments,
+            OpaqueFunction(function=check_player),
+            RegisterEventHandler(OnProcessExit(target_action=active, on_exit=play)),
+            RegisterEventHandler(OnProcessExit(target_action=bag, on_exit=end)),
+            onboard,
+            active,
+        ]
+    )
+
+
+def check_player(_: LaunchContext) -> None:
+    """Fail before anything is started where no bag can be played."""
+    try:
+        get_package_prefix('ros2bag')
+    except LookupError as error:
+        msg = 'no bag can be played: install ros-$ROS_DISTRO-rosbag2'
+        raise RuntimeError(msg) from error

@@ -2,13 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Train a model from bags, or from live topics until the service ~/finish is called."""
 
-from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+import json
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, TextSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from launch import LaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -16,10 +25,10 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('model', description='Path of the model file to write.'),
         DeclareLaunchArgument(
             'bags',
-            default_value="['']",
+            default_value='',
             description=(
-                "Bags to train from, such as \"['lap1', 'lap2']\"; by default live topics are "
-                'recorded.'
+                "Bag to train from, or several such as \"['lap1', 'lap2']\"; by default live "
+                'topics are recorded.'
             ),
         ),
         DeclareLaunchArgument(
@@ -42,26 +51,49 @@ def generate_launch_description() -> LaunchDescription:
             ),
             description='Parameters of trainer_node.',
         ),
+        DeclareLaunchArgument(
+            'namespace',
+            default_value='',
+            description='Namespace of the node and of all relative topics.',
+        ),
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the node.'
+        ),
     ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the node, and what makes the launch end as it does."""
+    chosen = context.launch_configurations
+    bags = chosen['bags']
+    if not bags.startswith('['):
+        bags = json.dumps([bags])
     trainer = Node(
         package='two_manifold_ros',
         executable='trainer_node',
         name='trainer_node',
+        namespace=chosen['namespace'],
         output='screen',
         parameters=[
-            LaunchConfiguration('params_file'),
+            chosen['params_file'],
             {
                 'model': ParameterValue(LaunchConfiguration('model'), value_type=str),
-                'bags': ParameterValue(LaunchConfiguration('bags'), value_type=list[str]),
+                'bags': ParameterValue(TextSubstitution(text=bags), value_type=list[str]),
                 'record_seconds': ParameterValue(
                     LaunchConfiguration('record_seconds'), value_type=float
                 ),
             },
         ],
-        remappings=[
-            ('imu', LaunchConfiguration('imu')),
-            ('reference', LaunchConfiguration('reference')),
-        ],
-        on_exit=Shutdown(reason='the training has ended'),
+        remappings=[('imu', chosen['imu']), ('reference', chosen['reference'])],
+        ros_arguments=['--log-level', chosen['log_level']],
     )
-    return LaunchDescription([*arguments, trainer])
+    return [RegisterEventHandler(OnProcessExit(target_action=trainer, on_exit=end)), trainer]
+
+
+def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """End the launch with the training, and let it fail with it."""
+    if event.returncode != 0 and not context.is_shutdown:
+        msg = 'the training failed'
+        raise RuntimeError(msg)
+    return [Shutdown(reason='the training has ended')]

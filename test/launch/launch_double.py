@@ -31,14 +31,33 @@ class Double(ModuleType):
         return made
 
 
-def describe(path: Path, missing: str = '') -> Remembered:
-    """Execute a launch file on the stand-ins, without a package; return its description."""
+class Asked(dict[str, str]):
+    """The table of configurations, which remembers what was asked of it."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        super().__init__(known)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+def describe(path: Path, missing: str = '', **given: str) -> Remembered:
+    """
+    Execute a launch file on the stand-ins, without a package; return its description.
+
+    What an OpaqueFunction returns for the arguments ``given``, by default their defaults, or as
+    much as nothing where they have none, is among its keywords as ``made``. The description has
+    all names that were ``asked`` for and all ``warnings``.
+    """
 
     def find(package: str) -> str:
         if package == missing:
             raise KeyError(package)
         return f'/opt/{package}'
 
+    warnings: list[str] = []
     text = path.read_text()
     imported = {
         'ament_index_python.packages',
@@ -50,16 +69,34 @@ def describe(path: Path, missing: str = '') -> Remembered:
             double.__path__ = []
             patch.setitem(sys.modules, name, double)
         patch.setattr(sys.modules['ament_index_python.packages'], 'get_package_prefix', find)
+        if 'launch.logging' in imported:
+            logger = SimpleNamespace(warning=warnings.append)
+            patch.setattr(sys.modules['launch.logging'], 'get_logger', lambda _: logger)
         names: dict[str, Any] = {}
         exec(compile(text, path, 'exec'), names)  # noqa: S102 - our own launch file
-        return names['generate_launch_description']()
+        description = names['generate_launch_description']()
+    actions = description.args[0]
+    declared = [each for each in actions if type(each).__name__ == 'DeclareLaunchArgument']
+    table: dict[str, str] = {}
+    for each in declared:
+        table[each.args[0]] = _text(each.kwargs.get('default_value', ''), table)
+    asked = Asked(table | given)
+    for each in actions:
+        if type(each).__name__ == 'OpaqueFunction':
+            each.kwargs['made'] = each.kwargs['function'](_context(asked))
+    description.asked, description.warnings = asked.names, warnings
+    return description
+
+
+def _context(table: Mapping[str, str]) -> SimpleNamespace:
+    return SimpleNamespace(launch_configurations=table, is_shutdown=False)
 
 
 def everything(part: object) -> Iterator[Remembered]:
     """Yield every object in a description, and what launch files' callbacks would add."""
     if isinstance(part, Remembered):
         yield part
-        # What an OpaqueFunction calls does something, and adds nothing.
+        # What an OpaqueFunction adds was made by `describe`.
         kwargs = {name: each for name, each in part.kwargs.items() if name != 'function'}
         yield from everything([part.args, kwargs])
     elif isinstance(part, Mapping):
@@ -68,7 +105,7 @@ def everything(part: object) -> Iterator[Remembered]:
         for each in part:
             yield from everything(each)
     elif isinstance(part, FunctionType):
-        yield from everything(part(SimpleNamespace(returncode=0), None))
+        yield from everything(part(SimpleNamespace(returncode=0), _context({'rviz': 'true'})))
 
 
 def named(description: Remembered, kind: str) -> list[Any]:
@@ -78,7 +115,7 @@ def named(description: Remembered, kind: str) -> list[Any]:
 
 def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
     """
-    Return the parameters of every node that a launch file describes.
+    Return the parameters of every node that a launch file describes, the last of each name.
 
     As in launch itself there is one table of configurations: an argument's default counts only
     where that name has not been set before, by an including file either. Those that have no
@@ -88,8 +125,11 @@ def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
 
 
 def _nodes(path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:
+    return _nodes_of(describe(path).args[0], path, table)
+
+
+def _nodes_of(actions: Any, path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:  # noqa: ANN401 - any stand-ins
     found: list[tuple[str, list[Any]]] = []
-    actions: Any = describe(path).args[0]
     for action in actions:
         kind = type(action).__name__
         if kind == 'DeclareLaunchArgument':
@@ -101,6 +141,11 @@ def _nodes(path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:
             for name, value in action.kwargs['launch_arguments']:
                 table[name] = _text(value, table)
             found += _nodes(source, table)
+        elif kind == 'OpaqueFunction':
+            made = action.kwargs['function'](_context(table)) or []
+            found += _nodes_of(made, path, table)
+        elif kind == 'GroupAction':
+            found += _nodes_of(action.args[0], path, dict(table))
         elif kind == 'Node':
             parts = action.kwargs.get('parameters', [])
             found.append(
@@ -118,7 +163,7 @@ def _parameters(part: object, table: dict[str, str]) -> object:
 def _text(part: Any, table: dict[str, str]) -> str:  # noqa: ANN401 - any stand-in
     if not isinstance(part, Remembered):
         return str(part)
-    content: Any = part.args[0]
+    content: Any = part.args[0] if part.args else part.kwargs['text']
     kind = type(part).__name__
     if kind == 'LaunchConfiguration':
         return table[content]

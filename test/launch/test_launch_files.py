@@ -20,7 +20,8 @@ from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'launch').iterdir())
 ADAPT = ROOT / 'launch' / 'adapt.launch.py'
-GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']"}
+ONBOARD = ROOT / 'launch' / 'onboard.launch.py'
+GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']", 'robots': 'a b'}
 """Arguments that have no default, of any file."""
 
 TOPICS = {
@@ -45,7 +46,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def description(path: Path) -> Remembered:
-    return describe(path)
+    return describe(path, **GIVEN, rviz='true')
 
 
 def our_nodes(description: Remembered) -> list[dict[str, Any]]:
@@ -57,9 +58,9 @@ def argument_names(description: Remembered) -> set[str]:
     return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
 
 
-def test_the_five_files_are_there():
+def test_the_six_files_are_there():
     names = [path.name.removesuffix('.launch.py') for path in FILES]
-    assert names == ['adapt', 'demo', 'onboard', 'replay', 'train']
+    assert names == ['adapt', 'demo', 'fleet', 'onboard', 'replay', 'train']
 
 
 def words(description: object) -> set[str]:
@@ -84,6 +85,7 @@ def test_every_argument_is_described_and_used_and_no_other(description):
     for argument in named(description, 'DeclareLaunchArgument'):
         assert argument.kwargs['description'].endswith('.'), argument.args
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
+    used |= description.asked
     assert used == argument_names(description)
 
 
@@ -133,17 +135,61 @@ def test_files_that_are_named_exist(description):
 
 
 def test_without_rviz_a_warning_takes_its_place():
-    onboard = ROOT / 'launch' / 'onboard.launch.py'
-    for missing, kind in (('', 'Node'), ('rviz2', 'OpaqueFunction')):
-        description = describe(onboard, missing)
-        (shown,) = (
-            each
-            for each in named(description, kind)
-            if each.kwargs.get('package') != 'two_manifold_ros'
-        )
-        (wanted,) = named(shown.kwargs['condition'], 'LaunchConfiguration')
-        assert wanted.args == ('rviz',)
-        assert len(our_nodes(description)) == 1
+    for missing, wanted, packages in (
+        ('', 'true', ['two_manifold_ros', 'rviz2']),
+        ('', 'false', ['two_manifold_ros']),
+        ('rviz2', 'true', ['two_manifold_ros']),
+    ):
+        description = describe(ONBOARD, missing, rviz=wanted)
+        assert [each.kwargs['package'] for each in named(description, 'Node')] == packages
+        assert len(description.warnings) == bool(missing)
+
+
+def test_what_is_given_goes_before_the_file_and_nothing_else_does():
+    (_, given) = started(ONBOARD, GIVEN)['filter_node']
+    assert given == {'model': 'm.npz', 'use_sim_time': 'false'}
+    chosen = {'managed': 'true', 'child_frame': 'car', 'track_frame': 'hall', 'publish_tf': 'true'}
+    (_, given) = started(ONBOARD, GIVEN | chosen)['filter_node']
+    assert given == {'model': 'm.npz', 'use_sim_time': 'false'} | chosen
+
+
+def test_a_node_can_be_put_into_a_namespace_and_started_again():
+    chosen = {'namespace': 'car1', 'respawn': 'true', 'log_level': 'warn', 'rviz': 'true'}
+    filter_node, rviz = (each.kwargs for each in named(describe(ONBOARD, **chosen), 'Node'))
+    assert filter_node['namespace'] == rviz['namespace'] == 'car1'
+    assert filter_node['respawn']
+    assert filter_node['ros_arguments'] == ['--log-level', 'warn']
+
+
+def test_the_view_shows_the_topics_of_its_namespace(displays):
+    _, rviz = (each.kwargs for each in named(describe(ONBOARD, rviz='true'), 'Node'))
+    shown = {display['Topic']['Value'] for display in displays}
+    assert dict(rviz['remappings']) == {each: each.lstrip('/') for each in shown}
+
+
+@pytest.mark.parametrize('bags', ['b', "['b']", '/a b/c'])
+def test_one_bag_is_a_list_of_one(bags):
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    _, given = started(ROOT / 'launch' / 'train.launch.py', GIVEN | {'bags': bags})['trainer_node']
+    assert yaml.safe_load(given['bags']) == [bags.strip("[']")]
+
+
+def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
+    chosen = {'robots': 'a, b', 'model': '/models/ROBOT.npz'}
+    description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
+    included = [
+        dict(each.kwargs['launch_arguments'])
+        for each in named(description, 'IncludeLaunchDescription')
+    ]
+    assert included == [
+        {
+            'namespace': robot,
+            'model': f'/models/{robot}.npz',
+            'imu': 'imu',
+            'child_frame': f'{robot}/base_link',
+        }
+        for robot in 'ab'
+    ]
 
 
 def test_another_file_for_the_updater_is_none_for_the_filter():

@@ -36,12 +36,16 @@ PATIENCE_S = 60.0
 
 
 def run(
-    name: str, until: str = '', seen: Callable[[], bool] = lambda: False, **arguments: object
+    name: str,
+    until: str = '',
+    seen: Callable[[], bool] = lambda: False,
+    hear: Callable[[str], None] = lambda _: None,
+    **arguments: object,
 ) -> tuple[str, dict[str, int]]:
     """
     Run a launch file until words are printed or something is seen.
 
-    Returns all words of its nodes, and their exit statuses.
+    Returns all words of its nodes, and their exit statuses, that of the launch among them.
     """
     try:
         share = get_package_share_path('two_manifold_ros')
@@ -51,8 +55,9 @@ def run(
     statuses: dict[str, int] = {}
     stop = EmitEvent(event=Shutdown(reason='seen'))
 
-    def hear(event: ProcessIO) -> list[LaunchDescriptionEntity]:
+    def listen(event: ProcessIO) -> list[LaunchDescriptionEntity]:
         printed.append(event.text.decode())
+        hear(printed[-1])
         return [stop] if until and until in printed[-1] else []
 
     def remember(event: ProcessExited, _: object) -> None:
@@ -64,7 +69,7 @@ def run(
         launch_arguments={key: str(value) for key, value in arguments.items()}.items(),
     )
     handlers = [
-        RegisterEventHandler(OnProcessIO(on_stdout=hear, on_stderr=hear)),
+        RegisterEventHandler(OnProcessIO(on_stdout=listen, on_stderr=listen)),
         RegisterEventHandler(OnProcessExit(on_exit=remember)),
     ]
     limit = TimerAction(period=PATIENCE_S, actions=[stop])
@@ -79,7 +84,7 @@ def run(
 
     watching = Thread(target=watch)
     watching.start()
-    service.run()
+    statuses['launch'] = service.run()
     ended = True
     watching.join()
     return ''.join(printed), statuses
@@ -89,14 +94,50 @@ def run(
 def test_onboard(model_path):
     printed, statuses = run('onboard', 'Frames: positions in', model=model_path, imu='driver/imu')
     assert 'Subscribes /driver/imu' in printed
-    assert statuses == {'filter_node': 0}
+    assert statuses == {'filter_node': 0, 'launch': 0}
+
+
+@pytest.mark.usefixtures('domain')
+def test_onboard_with_all_that_can_be_chosen(model_path, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters:\n    child_frame: mine\n    track_frame: hall\n')
+    chosen = {'namespace': 'car1', 'child_frame': 'car1/base_link', 'log_level': 'debug'}
+    printed, statuses = run(
+        'onboard', 'Frames: positions in', model=model_path, params_file=file, **chosen
+    )
+    assert 'Subscribes /car1/imu' in printed
+    # An argument goes before the file, which goes before the default.
+    assert 'Frames: positions in hall, velocities in car1/base_link' in printed
+    assert '[DEBUG]' in printed
+    assert statuses == {'filter_node': 0, 'launch': 0}
+
+
+@pytest.mark.usefixtures('domain')
+def test_fleet(model_path):
+    wanted = [f'Subscribes /{robot}/imu' for robot in ('car1', 'car2')]
+    heard: list[str] = []
+
+    def both() -> bool:
+        return all(any(words in line for line in heard) for words in wanted)
+
+    printed, statuses = run(
+        'fleet',
+        hear=heard.append,
+        seen=both,
+        robots='car1,car2',
+        model=model_path,
+    )
+    assert both()
+    assert statuses == {'filter_node': 0, 'launch': 0}
+    assert 'velocities in car1/base_link' in printed
+    assert 'velocities in car2/base_link' in printed
 
 
 @pytest.mark.usefixtures('domain')
 def test_demo_with_a_model(model_path):
     printed, statuses = run('demo', 'State: tracking', model=model_path, train='false', seed=5)
     assert 'State: tracking' in printed
-    assert statuses == {'filter_node': 0, 'slot_car_node': 0}
+    assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'launch': 0}
 
 
 @pytest.mark.usefixtures('domain')
@@ -106,7 +147,7 @@ def test_without_rviz_the_filter_runs_on(model_path, caplog):
     get_logger('onboard.launch.py').addHandler(caplog.handler)
     printed, statuses = run('onboard', 'it has no publisher', model=model_path, rviz='true')
     assert 'no IMU message on /imu' in printed
-    assert statuses == {'filter_node': 0}
+    assert statuses == {'filter_node': 0, 'launch': 0}
     assert [each.levelname for each in caplog.records] == ['WARNING']
     assert 'ros-$ROS_DISTRO-rviz2' in caplog.text
 
@@ -130,15 +171,24 @@ def test_adapt_beside_a_filter(talk, model_path, tmp_path):
     )
     assert both_follow()
     assert [path.name for path in tmp_path.glob('updater.*.npz')]
-    assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'updater_node': 0}
+    assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'updater_node': 0, 'launch': 0}
 
 
 @pytest.mark.usefixtures('domain')
-def test_train_ends_the_launch(tmp_path):
+@pytest.mark.parametrize('bags', ['{}', "['{}']"])
+def test_a_training_that_fails_ends_the_launch_and_is_seen_in_its_status(bags, tmp_path):
     bag = tmp_path / 'none'
-    printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=f"['{bag}']")
+    printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=bags.format(bag))
     assert str(bag) in printed
-    assert statuses == {'trainer_node': 1}
+    assert statuses == {'launch': 1}
+
+
+@pytest.mark.usefixtures('domain')
+def test_a_bag_that_cannot_be_played_starts_nothing(model_path, tmp_path):
+    if 'ros2bag' in get_packages_with_prefixes():
+        pytest.skip('ros2 bag is installed')
+    _, statuses = run('replay', bag=tmp_path, model=model_path, rviz='false')
+    assert statuses == {'launch': 1}
 
 
 @pytest.mark.usefixtures('domain')

@@ -1,0 +1,59 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run filters of several robots on one machine, each in a namespace of its own."""
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchContext, LaunchDescription
+
+ONBOARD = PathJoinSubstitution(
+    [FindPackageShare('two_manifold_ros'), 'launch', 'onboard.launch.py']
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(
+            'robots', description='Names of the robots, such as "car1 car2": their namespaces.'
+        ),
+        DeclareLaunchArgument(
+            'model',
+            description='Path of the trained model file; ROBOT in it stands for each name.',
+        ),
+        DeclareLaunchArgument(
+            'imu',
+            default_value='imu',
+            description='Topic of each IMU driver, in the namespace of its robot if relative.',
+        ),
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[GroupAction]:
+    """Return what starts the filter of each robot; its frame is named after it."""
+    chosen = context.launch_configurations
+    return [
+        GroupAction(
+            [
+                IncludeLaunchDescription(
+                    PythonLaunchDescriptionSource(ONBOARD),
+                    launch_arguments={
+                        'namespace': robot,
+                        'model': chosen['model'].replace('ROBOT', robot),
+                        'imu': chosen['imu'],
+                        # One tree of transforms for all: REP-105 has one parent for each frame.
+                        'child_frame': f'{robot}/base_link',
+                    }.items(),
+                )
+            ]
+        )
+        for robot in chosen['robots'].replace(',', ' ').split()
+    ]
