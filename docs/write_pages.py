@@ -111,7 +111,12 @@ def states(page: str) -> str:
     for status in Status:
         published = 'yes' if status in USABLE else 'no'
         page = cells(page, status.value, str(CODES[status]), LEVELS[status].name, published)
-    page = only(page, 'Numbers on `status`', {'sec', 'nanosec', *NUMBERS})
+    numbers = ['sec', 'nanosec', *NUMBERS]
+    page = only(page, 'Numbers on `status`', numbers)
+    require(
+        named_below(page, 'Numbers on `status`') == numbers,
+        'states.md: the numbers on `status` are listed in another order than they are published',
+    )
     page = only(page, 'No message is used', REJECTIONS)
     filters = {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
     page = only(page, 'The filter is not there yet, or not any more', filters)
@@ -308,6 +313,15 @@ def cells(page: str, name: str, *written: str) -> str:
     parts = row[1].split(' | ')
     parts[: len(written)] = [f'| {written[0]}', *written[1:]]
     return page[: row.start(1)] + ' | '.join(parts) + page[row.end(1) :]
+
+
+def named_below(page: str, heading: str) -> list[str]:
+    """Return the names in the first column below a heading, in their order."""
+    section = re.split(r'(?=^#)', page.split(f'# {heading}\n')[1], maxsplit=1, flags=re.MULTILINE)[
+        0
+    ]
+    rows = [line.split('|')[1] for line in section.splitlines() if line.startswith('| `')]
+    return [name for row in rows for name in re.findall(r'`(\w+)`', row)]
 
 
 def only(page: str, heading: str, names: Iterable[str]) -> str:
