@@ -118,6 +118,8 @@ class Case:
         Drives on other routes, or off this one for a while.
     halted
         Drives with long stops at unusual places.
+    lag
+        Of the positions, as ``two-manifold train --position-lag``.
 
     """
 
@@ -127,6 +129,7 @@ class Case:
     lap_s: float
     elsewhere: tuple[Drive, ...] = ()
     halted: tuple[Drive, ...] = ()
+    lag: str = AUTO
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,7 @@ def _real_case(name: str, real: Real, lag: str) -> Case:
         for each in others
         if each.exists()
     )
-    return Case(name, training, _recorded(followed, name), real.lap_s, elsewhere)
+    return Case(name, training, _recorded(followed, name), real.lap_s, elsewhere, lag=lag)
 
 
 def _seconds(recording: Recording) -> float:
@@ -289,7 +292,7 @@ def _lap_s(world: World) -> float:
 def _world_case(name: str, lag: str) -> Case:
     world = world_named(name)
     lap_s = _lap_s(world)
-    trained, followed = LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
+    trained, followed = _laps(lap_s)
     training = put_in_step([drive(world, laps=trained).recording], lag)
     along = _of_world(drive(world, day=1, laps=followed, seed=1), name)
     halted = drive(world, day=1, laps=HALT_LAPS, seed=2, halts=HALTS)
@@ -300,7 +303,23 @@ def _world_case(name: str, lag: str) -> Case:
         lap_s,
         tuple(_away_of_world(world)),
         (_with_halts(_of_world(halted, 'halts'), world),),
+        lag,
     )
+
+
+def _laps(lap_s: float) -> tuple[int, int]:
+    """Return how many laps are trained on and followed."""
+    return LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
+
+
+def trained_as_stint(case: Case) -> Sequence[Recording]:
+    """Drive the training of a world as a `stint`: as many laps, some of them slow."""
+    if case.name in REAL:
+        return ()
+    world = world_named(case.name)
+    laps, _ = _laps(case.lap_s)
+    made = drive(world, laps=laps, lap_ratios=stint(world, laps))
+    return put_in_step([made.recording], case.lag)
 
 
 def other_days(name: str) -> Iterator[Drive]:
@@ -308,14 +327,14 @@ def other_days(name: str) -> Iterator[Drive]:
     if name in REAL:
         return
     world = world_named(name)
-    _, followed = LAPS_OF_LONG if _lap_s(world) > FEW_S else LAPS_OF_SHORT
+    _, followed = _laps(_lap_s(world))
     laps = max(followed // 2, LEAST_LAPS)
     for day in OTHER_DAYS:
         yield _of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
 
 
 def slow_drives(name: str) -> Iterator[SlowDrive]:
-    """Drive a world with slow laps; the model is trained without any."""
+    """Drive a world with slow laps."""
     if name in REAL:
         return
     world = world_named(name)

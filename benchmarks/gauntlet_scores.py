@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import other_days, slow_drives, spliced
+from gauntlet_drives import other_days, slow_drives, spliced, trained_as_stint
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow', 'stint')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -168,7 +168,25 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['days'] = [_day(model, each) for each in other_days(case.name)]
     if 'slow' in blocks:
         found['slow'] = slow_laps(model, slow_drives(case.name))
+    if 'stint' in blocks:
+        found['stint'] = with_slow_training(case, method)
     return found
+
+
+def with_slow_training(case: Case, method: str) -> dict[str, Any] | None:
+    """Return how a model fares that was trained on slow laps, too; ``None`` of a recording."""
+    training = trained_as_stint(case)
+    if not training:
+        return None
+    try:
+        model = train_model(training, TrainingSettings(method=method))
+    except InputError as error:
+        return {'refused': str(error)}
+    return {
+        'accuracy': accuracy(model, case, follow(model, case.followed)),
+        'elsewhere': [elsewhere(model, case, each) for each in case.elsewhere],
+        'slow': slow_laps(model, slow_drives(case.name)),
+    }
 
 
 def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gauntlet_drives import is_absent, make_case
+from bench_gauntlet import merged
+from gauntlet_drives import is_absent, make_case, trained_as_stint
 from gauntlet_scores import run_case
+from gauntlet_tables import show_all
+import numpy as np
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -36,3 +39,31 @@ def test_no_headline_figure_gets_worse(name, cases):
     for old, new in zip(before['horizons'], now['horizons'], strict=True):
         assert new['ticks_ahead'] == old['ticks_ahead']
         assert new['rmse_m'] <= WORSE * old['rmse_m'], old['ticks_ahead']
+
+
+def test_a_block_alone_is_shown_and_keeps_the_others(cases, capsys):
+    """As `./run bench gauntlet kart --blocks stint --json docs/gauntlet.json` does."""
+    stint = {'stint': cases['kart']['route']['stint'], 'accuracy': {}, 'training_s': 99.0}
+    show_all({'kart': {'route': stint}})
+    assert 'kart' in capsys.readouterr().out
+    before = {'kart': {'route': {**cases['kart']['route'], 'stint': None}}}
+    assert merged(before, {'kart': {'route': stint}}, {'stint'}) == {
+        'kart': {'route': cases['kart']['route']}
+    }
+    failed = {'kart': {'route': {'failed': 'why'}}}
+    assert merged(before, failed, {'stint'}) == failed
+
+
+def test_a_training_that_is_refused_is_shown(capsys):
+    show_all({'kart': {'route': {'stint': {'refused': 'too short'}}}})
+    assert 'too short' in capsys.readouterr().out
+
+
+def test_a_stint_is_the_same_laps_some_of_them_slow():
+    case = make_case('slot_car')
+    (usual,), (stint,) = case.training, trained_as_stint(case)
+    lengths = [each.imu.stamps[-1] - each.imu.stamps[0] for each in (usual, stint)]
+    assert 1.0 < lengths[1] / lengths[0] < 1.3
+    if not is_absent('f1tenth_ipz10'):
+        assert not trained_as_stint(make_case('f1tenth_ipz10'))
+    assert np.isfinite(stint.imu.samples).all()
