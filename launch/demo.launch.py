@@ -39,6 +39,12 @@ def generate_launch_description() -> LaunchDescription:
             default_value='60.0',
             description='Seconds to record for the training; a lap takes about nine.',
         ),
+        DeclareLaunchArgument(
+            'namespace', default_value='', description='Namespace of all nodes and topics.'
+        ),
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the nodes.'
+        ),
         DeclareLaunchArgument('seed', default_value='0', description='Seed of the simulated car.'),
         DeclareLaunchArgument(
             'rviz',
@@ -54,7 +60,9 @@ def generate_launch_description() -> LaunchDescription:
         package='two_manifold_ros',
         executable='slot_car_node',
         name='slot_car_node',
+        namespace=LaunchConfiguration('namespace'),
         output='screen',
+        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         parameters=[
             PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml']),
             {'seed': seed},
@@ -64,7 +72,9 @@ def generate_launch_description() -> LaunchDescription:
         package='two_manifold_ros',
         executable='trainer_node',
         name='trainer_node',
+        namespace=LaunchConfiguration('namespace'),
         output='screen',
+        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         parameters=[
             PathJoinSubstitution([SHARE, 'config', 'trainer_node.yaml']),
             {'model': model, 'record_seconds': seconds},
@@ -72,7 +82,9 @@ def generate_launch_description() -> LaunchDescription:
         condition=IfCondition(LaunchConfiguration('train')),
     )
     onboard = PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
-    chosen = {'model': LaunchConfiguration('model'), 'rviz': LaunchConfiguration('rviz')}
+    chosen = {
+        name: LaunchConfiguration(name) for name in ('model', 'rviz', 'namespace', 'log_level')
+    }
 
     def filter_of_the_model(event: ProcessExited, context: LaunchContext) -> list:
         if event.returncode != 0 and not context.is_shutdown:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run filters of several robots on one machine, each in a namespace of its own."""
 
+import re
+
 from launch.actions import (
     DeclareLaunchArgument,
     GroupAction,
@@ -40,6 +42,11 @@ def generate_launch_description() -> LaunchDescription:
 def start(context: LaunchContext) -> list[GroupAction]:
     """Return what starts the filter of each robot; its frame is named after it."""
     chosen = context.launch_configurations
+    names = chosen['robots'].replace(',', ' ').split()
+    robots = [name.strip('/') for name in names]
+    if not all(robots) or not robots or len(set(robots)) < len(robots):
+        msg = f'robots:="{chosen["robots"]}" names no robots, or one twice: such as "car1 car2"'
+        raise RuntimeError(msg)
     return [
         GroupAction(
             [
@@ -47,7 +54,7 @@ def start(context: LaunchContext) -> list[GroupAction]:
                     PythonLaunchDescriptionSource(ONBOARD),
                     launch_arguments={
                         'namespace': robot,
-                        'model': chosen['model'].replace('ROBOT', robot),
+                        'model': re.sub(r'\bROBOT\b', robot, chosen['model']),
                         'imu': chosen['imu'],
                         # One tree of transforms for all: REP-105 has one parent for each frame.
                         'child_frame': f'{robot}/base_link',
@@ -55,5 +62,5 @@ def start(context: LaunchContext) -> list[GroupAction]:
                 )
             ]
         )
-        for robot in chosen['robots'].replace(',', ' ').split()
+        for robot in robots
     ]

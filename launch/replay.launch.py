@@ -15,11 +15,15 @@ from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
+from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE = FindPackageShare('two_manifold_ros')
+# Compiling takes half a minute where no compiled code is kept.
+STARTS_S = '60'
+# Until the publishers of the player are discovered.
+DISCOVERED_S = '1'
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -33,6 +37,9 @@ def generate_launch_description() -> LaunchDescription:
             'rate', default_value='1.0', description='How many times faster than recorded to play.'
         ),
         DeclareLaunchArgument(
+            'namespace', default_value='', description='Namespace of the filter.'
+        ),
+        DeclareLaunchArgument(
             'params_file',
             default_value=PathJoinSubstitution([SHARE, 'config', 'filter_node.yaml']),
             description='Parameters of filter_node.',
@@ -44,21 +51,6 @@ def generate_launch_description() -> LaunchDescription:
             choices=['true', 'false'],
         ),
     ]
-    # What is played before the node takes samples is lost, and starting takes it some seconds.
-    active = ExecuteProcess(
-        cmd=[
-            *('ros2', 'run', 'two_manifold_ros', 'two-manifold', 'status'),
-            *('--until', 'active', '--seconds', '60'),
-        ],
-        output='log',
-    )
-    bag = ExecuteProcess(
-        cmd=[
-            *('ros2', 'bag', 'play', LaunchConfiguration('bag')),
-            *('--clock', '--rate', LaunchConfiguration('rate')),
-        ],
-        output='screen',
-    )
     onboard = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
@@ -66,44 +58,60 @@ def generate_launch_description() -> LaunchDescription:
         launch_arguments={
             'model': LaunchConfiguration('model'),
             'imu': LaunchConfiguration('imu'),
+            'namespace': LaunchConfiguration('namespace'),
             'params_file': LaunchConfiguration('params_file'),
             'use_sim_time': 'true',
             'rviz': LaunchConfiguration('rviz'),
         }.items(),
     )
+    return LaunchDescription([*arguments, OpaqueFunction(function=play), onboard])
 
-    def play(event: ProcessExited, context: LaunchContext) -> list:
+
+def play(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return what plays the bag once the filter is active: what comes before is lost."""
+    if not is_installed('ros2bag'):
+        # Raised, it makes the launch itself fail, before anything is started.
+        msg = 'no bag can be played: install ros-$ROS_DISTRO-rosbag2'
+        raise RuntimeError(msg)
+    chosen = context.launch_configurations
+    stays = chosen['rviz'] == 'true' and is_installed('rviz2')
+    name = f'{chosen["namespace"].strip("/")}/filter_node'.lstrip('/')
+    command = ExecutableInPackage(executable='two-manifold', package='two_manifold_ros')
+    active = ExecuteProcess(
+        cmd=[command, 'status', name, '--until', 'active', '--seconds', STARTS_S], output='screen'
+    )
+    bag = ExecuteProcess(
+        cmd=[
+            *('ros2', 'bag', 'play', chosen['bag'], '--clock'),
+            *('--rate', chosen['rate'], '--delay', DISCOVERED_S),
+        ],
+        output='screen',
+    )
+
+    def begin(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if context.is_shutdown:
             return []
         if event.returncode != 0:
-            # Raised, it makes the launch itself fail.
             msg = 'the filter did not become active, so the bag was not played'
             raise RuntimeError(msg)
         return [bag]
 
-    def end(event: ProcessExited, context: LaunchContext) -> list:
+    def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if event.returncode != 0 and not context.is_shutdown:
             msg = 'the bag could not be played'
             raise RuntimeError(msg)
-        shown = context.launch_configurations['rviz'] == 'true'
-        return [] if shown else [Shutdown(reason='the bag has ended')]
+        return [] if stays else [Shutdown(reason='the bag has ended')]
 
-    return LaunchDescription(
-        [
-            *arguments,
-            OpaqueFunction(function=check_player),
-            RegisterEventHandler(OnProcessExit(target_action=active, on_exit=play)),
-            RegisterEventHandler(OnProcessExit(target_action=bag, on_exit=end)),
-            onboard,
-            active,
-        ]
-    )
+    return [
+        RegisterEventHandler(OnProcessExit(target_action=active, on_exit=begin)),
+        RegisterEventHandler(OnProcessExit(target_action=bag, on_exit=end)),
+        active,
+    ]
 
 
-def check_player(_: LaunchContext) -> None:
-    """Fail before anything is started where no bag can be played."""
+def is_installed(package: str) -> bool:
     try:
-        get_package_prefix('ros2bag')
-    except LookupError as error:
-        msg = 'no bag can be played: install ros-$ROS_DISTRO-rosbag2'
-        raise RuntimeError(msg) from error
+        get_package_prefix(package)
+    except LookupError:
+        return False
+    return True

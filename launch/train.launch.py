@@ -68,7 +68,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     chosen = context.launch_configurations
     bags = chosen['bags']
     if not bags.startswith('['):
-        bags = json.dumps([bags])
+        # As YAML has it, which takes no pairs of surrogates.
+        bags = json.dumps([bags], ensure_ascii=False)
     trainer = Node(
         package='two_manifold_ros',
         executable='trainer_node',

@@ -125,7 +125,7 @@ def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
 
 
 def _nodes(path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:
-    return _nodes_of(describe(path).args[0], path, table)
+    return _nodes_of(describe(path, **table).args[0], path, table)
 
 
 def _nodes_of(actions: Any, path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:  # noqa: ANN401 - any stand-ins

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, executed on stand-ins, files of parameters and for rviz, against the package."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import importlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -308,3 +308,73 @@ def test_the_fixed_frame_is_that_of_the_launch_file(layout):
         if each.args == ('fixed_frame',)
     )
     assert frame == declared['default_value'] == TRACK_FRAME
+
+
+def handlers(path: Path, **given: str) -> dict[str, Callable[..., list[Any]]]:
+    """Return what is done after the end of a program, by the last word of its command or name."""
+    description = describe(path, **GIVEN | given)
+    return {
+        target.kwargs.get('name') or target.kwargs['cmd'][2]: each.kwargs['on_exit']
+        for each in named(description, 'OnProcessExit')
+        for target in [each.kwargs['target_action']]
+    }
+
+
+def ended(returncode: int) -> SimpleNamespace:
+    return SimpleNamespace(returncode=returncode)
+
+
+LIVE, ENDING = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=True)
+
+
+@pytest.mark.parametrize(
+    ('name', 'program'),
+    [
+        ('train', 'trainer_node'),
+        ('demo', 'trainer_node'),
+        ('replay', 'a/filter_node'),
+        ('replay', 'play'),
+    ],
+)
+def test_what_fails_makes_the_launch_fail_unless_it_is_ended(name, program):
+    path = ROOT / 'launch' / f'{name}.launch.py'
+    end = handlers(path, namespace='a', rviz='false')[program]
+    with pytest.raises(RuntimeError):
+        end(ended(1), LIVE)
+    end(ended(1), ENDING)
+    end(ended(0), LIVE)
+
+
+def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_it_is_shown():
+    path = ROOT / 'launch' / 'replay.launch.py'
+    (bag,) = handlers(path)['filter_node'](ended(0), LIVE)
+    assert bag.kwargs['cmd'][:4] == ['ros2', 'bag', 'play', GIVEN['bag']]
+    for rviz, missing, kinds in (
+        ('false', '', ['Shutdown']),
+        ('true', '', []),
+        ('true', 'rviz2', ['Shutdown']),
+    ):
+        description = describe(path, missing, **GIVEN, rviz=rviz)
+        (_, end) = (each.kwargs['on_exit'] for each in named(description, 'OnProcessExit'))
+        assert [type(each).__name__ for each in end(ended(0), LIVE)] == kinds
+    with pytest.raises(RuntimeError, match='install ros-'):
+        describe(path, 'ros2bag', **GIVEN)
+
+
+def test_programs_of_ours_exist():
+    for path in FILES:
+        for each in named(describe(path, **GIVEN), 'ExecutableInPackage'):
+            assert (ROOT / 'resource' / 'lib' / each.kwargs['executable']).is_file()
+
+
+@pytest.mark.parametrize('robots', ['', 'a a', 'a,/a', '/'])
+def test_a_fleet_without_robots_or_with_one_twice_is_refused(robots):
+    with pytest.raises(RuntimeError, match='names no robots, or one twice'):
+        describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
+
+
+def test_the_name_of_a_robot_stands_for_a_word_alone():
+    chosen = {'robots': '/a', 'model': '/opt/ROBOTICS/ROBOT.npz'}
+    description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
+    (included,) = named(description, 'IncludeLaunchDescription')
+    assert dict(included.kwargs['launch_arguments'])['model'] == '/opt/ROBOTICS/a.npz'
