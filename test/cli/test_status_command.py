@@ -114,8 +114,22 @@ def test_a_state_is_waited_for(until, heard, status, play, command):
     said = command('status', '--until', until, status=status).out.splitlines()
     assert len(said) == heard
     assert asked == [None]
-    node = command.json('status', '--until', until)['nodes']['filter_node'] if not status else {}
-    assert node.get('status', states[heard - 1]) == states[heard - 1]
+    if status == 0:
+        assert (
+            command.json('status', '--until', until)['nodes']['filter_node']['status']
+            == states[heard - 1]
+        )
+
+
+def test_what_was_not_reached_is_said(play, command):
+    play((2, 'lost: a', LOST))
+    asked = 'status', 'filter_node', '/car1/filter_node', '--until', 'tracking'
+    for more in ((), ('--json',)):
+        said = command(*asked, *more, status=1).err
+        assert 'not tracking in time: filter_node' in said
+        assert said.endswith('lost: a; car1/filter_node was not heard\n')
+    play((2, 'lost: a', LOST))
+    assert 'no filter or updater node was heard' in command('status', 'other', status=1).err
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])
@@ -158,3 +172,22 @@ def test_others_are_left_out_and_one_that_is_gone_is_reported():
     table.update('filter_node', 3, 'tracking', NEWEST, 0.0)
     assert table.lines(1.0) == ['filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking']
     assert table.lines(10.0) == ['filter_node  GONE   not heard for 10 s']
+
+
+def test_nodes_that_are_awaited_have_to_be_there_and_alone():
+    table, wanted = StatusTable(), {'tracking'}
+    assert not table.all_in(wanted, 0.0)
+    table.update('a', 0, 'tracking', NEWEST, 0.0)
+    assert table.all_in(wanted, 1.0)
+    assert not table.all_in(wanted, 10.0)
+    table.update('b', 2, 'lost', NEWEST | LOST, 1.0)
+    assert not table.all_in(wanted, 1.0)
+    table.update('b', 0, 'tracking', NEWEST, 2.0, 2)
+    assert not table.all_in(wanted, 2.0)
+    table.update('b', 0, 'tracking', NEWEST, 2.5, 1)
+    assert table.all_in(wanted, 2.5)
+    named = StatusTable(frozenset({'a', 'c'}))
+    assert not named.update('b', 2, 'lost', NEWEST | LOST, 0.0)
+    named.update('a', 0, 'tracking', NEWEST, 0.0)
+    assert not named.all_in(wanted, 0.0)
+    assert named.missing == ['c']

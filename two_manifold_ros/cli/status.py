@@ -25,7 +25,7 @@ HELP = (
     'Print one line per running filter or updater node, live: status, rates, and cause. '
     'A file or pipe gets a line for each change. Needs ROS 2.'
 )
-_NOT_SO = 1
+_NOT_REACHED = 1
 _JSON_S = 2.0
 """A node reports once a second."""
 _GONE_S = 3.0
@@ -45,20 +45,26 @@ _NOBODY_WORDS = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument(
+        'nodes',
+        nargs='*',
+        metavar='NODE',
+        help='full names, such as car1/filter_node (default: every node that is heard)',
+    )
+    parser.add_argument(
         '--seconds',
         type=seconds,
         help=(
             'end this long after nodes were discovered, with status 1 if none was heard; a node '
-            f'reports once a second (default: until Ctrl-C, or {_JSON_S:g} with --json)'
+            'reports once a second (default: until Ctrl-C, with --until until then, or '
+            f'{_JSON_S:g} with --json alone)'
         ),
     )
     parser.add_argument(
         '--until',
         choices=_UNTIL,
         help=(
-            'end once every node that is heard takes samples (active), publishes estimates '
-            '(published) or is sure of them (tracking); with --seconds, status 1 if that does '
-            'not happen in time'
+            'end once every node takes samples (active), publishes estimates (published) or is '
+            'sure of them (tracking); with --seconds, status 1 if that does not happen in time'
         ),
     )
     add_json(parser)
@@ -78,25 +84,34 @@ def run(args: Namespace) -> int:
         raise InputError(msg) from error
     wanted = _UNTIL[args.until] if args.until else frozenset()
     limit_s = args.seconds
+    names = frozenset(name.lstrip('/') for name in args.nodes)
     if args.json:
-        table = StatusTable()
+        table = StatusTable(names)
 
         def hear(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
             table.update(name, level, why, values, monotonic(), nodes)
 
         if not wanted:
             limit_s = limit_s or _JSON_S
-        listen(hear, lambda: None, limit_s, lambda: table.all_in(wanted))
+        listen(hear, lambda: None, limit_s, lambda: table.all_in(wanted, monotonic()))
         nodes = table.nodes(monotonic())
         print(json.dumps({'nodes': nodes}, indent=2, allow_nan=False))
     else:
-        board = _Board()
+        board = _Board(names)
         table = board.table
-        listen(board.hear, board.look, limit_s, lambda: table.all_in(wanted))
-        if not table.heard:
-            print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
-    reached = table.all_in(wanted) if wanted else table.heard
-    return 0 if reached else _NOT_SO
+        listen(board.hear, board.look, limit_s, lambda: table.all_in(wanted, monotonic()))
+    if not table.heard:
+        print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
+        return _NOT_REACHED
+    if wanted and not table.all_in(wanted, monotonic()):
+        lines = '; '.join([*table.lines(monotonic()), *map(_unheard, table.missing)])
+        print(f'two-manifold: note: not {args.until} in time: {lines}', file=sys.stderr)
+        return _NOT_REACHED
+    return 0
+
+
+def _unheard(name: str) -> str:
+    return f'{name} was not heard'
 
 
 class _Heard(NamedTuple):
@@ -113,9 +128,14 @@ class _Heard(NamedTuple):
 
 
 class StatusTable:
-    """Table of the newest reports of all nodes whose diagnostics have ``status`` and ``cause``."""
+    """
+    Table of the newest reports of nodes whose diagnostics have ``status`` and ``cause``.
 
-    def __init__(self) -> None:
+    Of those with the given ``names``, or of all.
+    """
+
+    def __init__(self, names: frozenset[str] = frozenset()) -> None:
+        self._names = names
         self._heard: dict[str, _Heard] = {}
 
     def update(
@@ -139,7 +159,7 @@ class StatusTable:
             a namesake.
 
         """
-        if not {'status', 'cause'} <= values.keys():
+        if not {'status', 'cause'} <= values.keys() or (self._names and name not in self._names):
             return False
         word = Level(level).name if level in set(Level) else 'STALE'
         received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
@@ -154,9 +174,21 @@ class StatusTable:
         """True if any node was heard."""
         return bool(self._heard)
 
-    def all_in(self, statuses: Collection[str]) -> bool:
-        """Return whether nodes were heard, and the newest status of each is one of these."""
-        return self.heard and all(each.status in statuses for each in self._heard.values())
+    @property
+    def missing(self) -> list[str]:
+        """Names that were asked for and not heard."""
+        return sorted(self._names - self._heard.keys())
+
+    def all_in(self, statuses: Collection[str], now_s: float) -> bool:
+        """Return whether every node is there now, is the only one of its name, and in these."""
+        return (
+            self.heard
+            and not self.missing
+            and all(
+                each.status in statuses and each.nodes == 1 and now_s - each.heard_s <= _GONE_S
+                for each in self._heard.values()
+            )
+        )
 
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""
@@ -197,8 +229,8 @@ def _rate(values: Mapping[str, str], key: str) -> float | None:
 class _Board:
     """Lines that stay in place on a terminal, or one after the other elsewhere."""
 
-    def __init__(self) -> None:
-        self.table = StatusTable()
+    def __init__(self, names: frozenset[str]) -> None:
+        self.table = StatusTable(names)
         self._shown = 0
         self._stays = sys.stdout.isatty()
 

@@ -74,7 +74,10 @@ def listen(
         refreshed_s = -math.inf
         # When all publishers are discovered, as far as is known by now.
         from_s = monotonic() + DISCOVERY_S
-        while not done() and (seconds is None or monotonic() - from_s < seconds):
+        # Before all are discovered it may be the others that are awaited.
+        while not (monotonic() >= from_s and done()) and (
+            seconds is None or monotonic() - from_s < seconds
+        ):
             if monotonic() - refreshed_s >= 0.5:
                 refreshed_s = monotonic()
                 for topic, kinds in node.get_topic_names_and_types():
