@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
         WARN, Status.TRACKING,
         TRACKS | {'rejected_share': 0.1, 'rejected_most': 'duplicate_stamp'},
     ),
-    'no_clock': (WARN, Status.TRACKING, TRACKS | {'clock': 'no_clock'}),
+    'no_clock': (WARN, Status.TRACKING, TRACKS | DRIVEN | {'clock': 'no_clock'}),
     'stepped_ahead': (WARN, Status.FILLING, FILLS | interrupted('stepped_ahead', 30.0)),
     'stepped_back': (
         WARN, Status.UNSURE,
@@ -120,9 +120,9 @@ def test_reasons(cause):
     assert WORDS.get(cause, '') in assessment.why
 
 
-def test_a_clock_that_stands_is_odd_only_while_messages_come():
-    for silence_s, cause in ((0.1, 'clock_stands'), (0.7, '')):
-        known = snapshot(clock='clock_stands', silence_s=silence_s, **TRACKS, **DRIVEN)
+def test_a_clock_that_stands_is_odd_only_while_a_publisher_is_there():
+    for publishers, cause in ((DRIVEN, 'clock_stands'), ({'publishers': ()}, '')):
+        known = snapshot(clock='clock_stands', **TRACKS, **publishers)
         assert assess(known).cause == cause
 
 

@@ -8,12 +8,7 @@ import sys
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import (
-    Parameter,
-    PARAMETERS,
-    sections_of_others,
-    unknown_parameters,
-)
+from two_manifold_ros.interface.parameters import Parameter, PARAMETERS, unknown_parameters
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
 from two_manifold_ros.training.following import usual_tuning
@@ -80,30 +75,3 @@ def test_every_word_has_what_it_stands_for():
         make_learner(kernel, 2, 2)
     with pytest.raises(InputError, match='there is no kernel'):
         make_learner('unknown', 2, 2)
-
-
-@pytest.mark.parametrize(
-    ('keys', 'missed'),
-    [
-        (['/**'], []),
-        (['/**/filter_node'], []),
-        (['/*/filter_node'], []),
-        (['/car1/filter_node'], []),
-        (['car1', 'filter_node'], []),
-        (['updater_node'], []),
-        (['filter_node'], ['/filter_node']),
-        (['/filter_node'], ['/filter_node']),
-        (['/*/*/filter_node'], ['/*/*/filter_node']),
-        (['car2', 'filter_node'], ['/car2/filter_node']),
-    ],
-)
-def test_a_section_of_another_namespace_is_found(keys, missed):
-    content: object = {'ros__parameters': {'track_frame': 'odom'}}
-    for key in reversed(keys):
-        content = {key: content}
-    assert sections_of_others(content, '/car1/filter_node') == missed
-
-
-@pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])
-def test_a_file_of_something_else_has_no_sections(content):
-    assert sections_of_others(content, '/filter_node') == []

@@ -26,6 +26,7 @@ from two_manifold_ros.nodes.running import (
     declare,
     descriptor,
     log_trouble,
+    names_without_namespace,
     network_trouble,
     read,
 )
@@ -158,6 +159,7 @@ class Chosen(NodeParameters):
     rate: float = parameter('A rate.', 2.0, (1.0, 3.0), units='Hz')
     count: int = parameter('', 2, (1, 3))
     next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
+    numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
 
 
 def test_descriptors_carry_type_range_units_and_words(talk):
@@ -176,7 +178,7 @@ def test_descriptors_carry_type_range_units_and_words(talk):
 
 
 def test_values_are_typed_and_an_empty_array_is_empty(talk):
-    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a')
+    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a', [1, 2])
 
 
 def test_changes_that_would_do_nothing_are_refused(talk):
@@ -193,9 +195,10 @@ def test_changes_that_would_do_nothing_are_refused(talk):
     assert 'restart the node' in change('list', ['x'])
     reason = 'too late'
     assert change('word', 'a') == 'too late'
-    # All of a file that was dumped, for example.
+    # All of a file that was dumped, for example, as a message brings it.
     dumped = talk.node.get_parameters([each.name for each in Chosen.table()])
-    assert all(each.successful for each in talk.node.set_parameters(dumped))
+    brought = [RosParameter.from_parameter_msg(each.to_parameter_msg()) for each in dumped]
+    assert all(each.successful for each in talk.node.set_parameters(brought))
     assert change('next', 'b') == ''
     assert 'choose one of' in change('next', 'c')
     assert read(talk.node, Chosen).word == 'b'
@@ -214,3 +217,37 @@ def test_every_table_makes_descriptors():
     for parameters in PARAMETERS.values():
         for each in parameters.table():
             assert descriptor(each).name == each.name
+
+
+@pytest.mark.parametrize(
+    ('keys', 'missed'),
+    [
+        (['/**'], False),
+        (['/**/filter_node'], False),
+        (['/*/filter_node'], False),
+        (['/car1/filter_node'], False),
+        (['car1', 'filter_node'], False),
+        (['/updater_node'], False),
+        (['car2', 'filter_node'], False),
+        (['filter_node'], True),
+        (['/filter_node'], True),
+        (['/', 'filter_node'], True),
+    ],
+)
+def test_a_section_without_the_namespace_is_found(keys, missed):
+    content: object = {'ros__parameters': {'track_frame': 'odom'}}
+    for key in reversed(keys):
+        content = {key: content}
+    assert names_without_namespace(content, '/car1/filter_node') == missed
+    assert not names_without_namespace(content, '/filter_node')
+
+
+def test_a_file_of_several_robots_misses_none():
+    names = '/filter_node', '/car1/filter_node', '/car2/filter_node'
+    content = {name: {'ros__parameters': {}} for name in names}
+    assert not any(names_without_namespace(content, name) for name in names)
+
+
+@pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])
+def test_a_file_of_something_else_has_no_sections(content):
+    assert not names_without_namespace(content, '/car1/filter_node')

@@ -325,8 +325,8 @@ def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
     found.update(heard.complaints)
     if rejected:
         found[heard.rejected_most] = rejected
-    # Where messages are about to be missed as well, one sentence says so, once that is sure.
-    if heard.clock and heard.silence_s < 0.5 * heard.timeout_s:
+    # Whose publisher has gone is about to be missed: then one sentence is enough.
+    if heard.clock and heard.publishers:
         found[heard.clock] = CLOCK_WORDS[heard.clock]
     return found
 

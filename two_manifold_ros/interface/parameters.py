@@ -456,43 +456,6 @@ def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) ->
     return f'{node} has no parameter {names}: what was given has no effect'
 
 
-def sections_of_others(content: object, node: str) -> list[str]:
-    """
-    Return the sections of a file of parameters that miss a node for its namespace alone.
-
-    Parameters
-    ----------
-    content
-        What YAML makes of the file.
-    node
-        Full name of the node, such as ``/car1/filter_node``.
-
-    Returns
-    -------
-    list of str
-        Full names, such as ``/filter_node``, which ROS 2 takes for another node's.
-
-    """
-    found = []
-    open_ = [('', content)]
-    while open_:
-        path, part = open_.pop()
-        if not isinstance(part, dict):
-            continue
-        if 'ros__parameters' in part:
-            found.append(path)
-        else:
-            open_ += [(f'{path}/{str(key).strip("/")}', each) for key, each in part.items()]
-
-    def matches(path: str) -> bool:
-        words = (re.escape(word) for word in path.split('/')[1:])
-        pattern = ''.join({r'\*\*': '(/[^/]+)*', r'\*': '/[^/]+'}.get(w, f'/{w}') for w in words)
-        return re.fullmatch(pattern, node) is not None
-
-    alike = [path for path in found if path.rpartition('/')[2] == node.rpartition('/')[2]]
-    return sorted(path for path in alike if not matches(path))
-
-
 PARAMETERS: dict[str, type[NodeParameters]] = {
     'filter_node': FilterParameters,
     'updater_node': UpdaterParameters,

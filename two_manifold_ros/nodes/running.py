@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from array import array
 from fcntl import ioctl
 import itertools
 import os
 from pathlib import Path
+import re
 import socket
 import struct
 import sys
@@ -26,14 +28,10 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
+import yaml
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import (
-    NodeParameters,
-    sections_of_others,
-    Settable,
-    unknown_parameters,
-)
+from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +143,9 @@ def declare(
         for change in changes:
             parameter = table.get(change.name)
             # A file that was dumped gives all of them, most with the value that they have.
-            if parameter is None or change.value == node.get_parameter(change.name).value:
+            if parameter is None or _as_list(change.value) == _as_list(
+                node.get_parameter(change.name).value
+            ):
                 continue
             held = ''
             if parameter.settable is Settable.NEVER:
@@ -166,28 +166,62 @@ def declare(
     return read(node, parameters)
 
 
+def _as_list(value: object) -> object:
+    """Return a value, an array of a message as the list that a default is."""
+    return list(value) if isinstance(value, array | tuple) else value
+
+
 def _files_of_others(node: str) -> list[str]:
     """Return a sentence for each file of parameters that names this node without its namespace."""
-    try:
-        # Of every ROS 2 from apt; not needed for anything else.
-        import yaml  # noqa: PLC0415
-    except ImportError:
-        return []
     said = []
     for flag, path in itertools.pairwise(sys.argv):
         if flag != '--params-file':
             continue
         try:
-            sections = sections_of_others(yaml.safe_load(Path(path).read_text()), node)
+            missed = names_without_namespace(yaml.safe_load(Path(path).read_text()), node)
         # rclpy has read it: what is wrong with it was its business.
         except (OSError, ValueError, yaml.YAMLError):
             continue
-        said += [
-            f'{path} has parameters of {other}, but this node is {node}, so that they have no '
-            f'effect: write /**{other}: there'
-            for other in sections
-        ]
+        if missed:
+            alone = f'/{node.rpartition("/")[2]}'
+            said.append(
+                f'{path} has parameters of {alone}, but this node is {node}, so that they have '
+                f'no effect: write /**{alone}: there'
+            )
     return said
+
+
+def names_without_namespace(content: object, node: str) -> bool:
+    """
+    Return whether a file of parameters misses a node for its namespace alone.
+
+    Parameters
+    ----------
+    content
+        What YAML makes of the file.
+    node
+        Full name of the node, such as ``/car1/filter_node``. Where another section reaches it,
+        the one without a namespace may be meant for another node.
+
+    """
+    paths = []
+    left = [('', content)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, dict) and 'ros__parameters' in part:
+            paths.append(path or '/')
+        elif isinstance(part, dict):
+            keys = ((str(key).strip('/'), each) for key, each in part.items())
+            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
+
+    def reaches(path: str) -> bool:
+        words = (re.escape(word) for word in path.split('/')[1:])
+        pattern = ''.join({r'\*\*': '(/[^/]+)*', r'\*': '/[^/]+'}.get(w, f'/{w}') for w in words)
+        return re.fullmatch(pattern, node) is not None
+
+    namespace, _, name = node.rpartition('/')
+    alone = namespace != '' and f'/{name}' in paths
+    return alone and not any(reaches(path) for path in paths if path.endswith(f'/{name}'))
 
 
 def _declare_one(node: Node, parameter: Parameter) -> None:

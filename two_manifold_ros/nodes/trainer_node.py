@@ -125,7 +125,7 @@ class TrainerNode(GuardedNode):
         self._values = {'cause': assessment.cause, **live.counts}
         limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds()
         # Whoever waits for the end sees four times that it comes nearer.
-        quarter = int(4.0 * seconds / limit_s) if limit_s else 0
+        quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
         so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
         self._say(f'recording {assessment.cause} {quarter}', live.summary(assessment) + so_far)
         if limit_s and seconds >= limit_s:
