@@ -112,9 +112,9 @@ def _changes_file(served: ServedNode, talk: Talk, machine: Machine, given: Path)
     health.until_value('swaps', '1')
 
     machine.model.unlink()
-    assert talk.call(Trigger, 'filter_node/swap_model').success
-    health.until_value('swap', 'failed')
-    assert 'there is no such model file' in health.values['swap_trouble']
+    answer = talk.call(Trigger, 'filter_node/swap_model')
+    assert not answer.success
+    assert f'{machine.model}: there is no such file' in answer.message
     machine.follow(served, 36.0, 37.0)
 
 
