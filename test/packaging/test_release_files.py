@@ -1,0 +1,76 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a release brings beside the package: it parses, and agrees with the package."""
+
+import json
+from pathlib import Path
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+
+WORKFLOWS = '.github/workflows'
+
+
+def workflows(checkout: Path) -> list[Path]:
+    found = sorted((checkout / WORKFLOWS).iterdir())
+    assert found
+    return found
+
+
+def test_workflows_parse_and_run_what_is_there(checkout):
+    verbs = re.findall(r'^([a-z-]+)\)$', (checkout / 'run').read_text(), re.MULTILINE)
+    for path in workflows(checkout):
+        content = yaml.safe_load(path.read_text())
+        # YAML 1.1 takes the key 'on' for true.
+        assert {'name', True, 'permissions', 'jobs'} <= content.keys()
+        for job in content['jobs'].values():
+            assert job['timeout-minutes'] <= 90
+            for step in job['steps']:
+                assert ('uses' in step) != ('run' in step)
+                used = re.findall(r'\./run (\S+)', step.get('run', ''))
+                assert set(used) <= set(verbs)
+                named = re.findall(r'(?<=\s)test/\S+', step.get('run', ''))
+                assert [name for name in named if not (checkout / name).exists()] == []
+
+
+def test_the_matrix_has_the_distributions_that_the_readme_names(checkout):
+    job = yaml.safe_load((checkout / WORKFLOWS / 'apt.yml').read_text())['jobs']['test']
+    distributions = job['strategy']['matrix']['distribution']
+    assert 'ROS 2 Humble or later' in (checkout / 'README.md').read_text()
+    assert distributions[0] == 'humble'
+    assert sorted(set(distributions)) == sorted(distributions)
+
+
+def test_the_image_copies_what_exists_and_ends_as_a_launch_wants(checkout):
+    lines = (checkout / 'docker' / 'Dockerfile').read_text().splitlines()
+    copied = [line.split()[1] for line in lines if line.startswith('COPY ')]
+    assert [name for name in copied if not (checkout / name).exists()] == []
+    assert 'STOPSIGNAL SIGINT' in lines
+    assert any(line.startswith('FROM ros:') for line in lines)
+
+
+def test_the_development_container_parses(checkout):
+    content = json.loads((checkout / '.devcontainer' / 'devcontainer.json').read_text())
+    assert content['image'].startswith('ros:')
+    assert 'rosdep install' in content['postCreateCommand']
+
+
+def test_the_citation_is_of_this_version(checkout):
+    manifest = ElementTree.parse(checkout / 'package.xml').getroot()
+    content = yaml.safe_load((checkout / 'CITATION.cff').read_text())
+    for name, tag in (('version', 'version'), ('license', 'license'), ('title', 'name')):
+        assert content[name] == manifest.findtext(tag)
+    assert {each['year'] for each in content['references']} == {2011, 2012}
+
+
+def test_the_quality_declaration_names_what_exists(checkout):
+    text = (checkout / 'QUALITY_DECLARATION.md').read_text()
+    names = [
+        name.rstrip('/')
+        for name in re.findall(r'`([\w./-]+)`', text)
+        if '/' in name or '.' in name
+    ]
+    assert [name for name in names if not (checkout / name).exists()] == []
