@@ -123,13 +123,15 @@ def test_a_state_is_waited_for(until, heard, status, play, command):
 
 def test_what_was_not_reached_is_said(play, command):
     play((2, 'lost: a', LOST))
-    asked = 'status', 'filter_node', '/car1/filter_node', '--until', 'tracking'
     for more in ((), ('--json',)):
-        said = command(*asked, *more, status=1).err
+        said = command('status', '--until', 'tracking', *more, status=1).err
         assert 'not tracking in time: filter_node' in said
-        assert said.endswith('lost: a; car1/filter_node was not heard\n')
-    play((2, 'lost: a', LOST))
-    assert 'no filter or updater node was heard' in command('status', 'other', status=1).err
+        assert said.endswith('lost: a\n')
+    for more in ((), ('--until', 'active')):
+        said = command('status', 'filter_node', '/car1/filter_node', *more, status=1).err
+        assert said.endswith('note: car1/filter_node not heard\n')
+        said = command('status', 'car1/filter_node', *more, status=1).err
+        assert said.endswith('note: car1/filter_node not heard (but filter_node)\n')
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])

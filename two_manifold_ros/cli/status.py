@@ -100,18 +100,17 @@ def run(args: Namespace) -> int:
         board = _Board(names)
         table = board.table
         listen(board.hear, board.look, limit_s, lambda: table.all_in(wanted, monotonic()))
-    if not table.heard:
-        print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
-        return _NOT_REACHED
-    if wanted and not table.all_in(wanted, monotonic()):
-        lines = '; '.join([*table.lines(monotonic()), *map(_unheard, table.missing)])
-        print(f'two-manifold: note: not {args.until} in time: {lines}', file=sys.stderr)
-        return _NOT_REACHED
-    return 0
-
-
-def _unheard(name: str) -> str:
-    return f'{name} was not heard'
+    why = ''
+    if not table.heard and not table.others:
+        why = _NOBODY_WORDS
+    elif table.missing:
+        others = f' (but {", ".join(table.others)})' if table.others else ''
+        why = f'{" and ".join(table.missing)} not heard{others}'
+    elif wanted and not table.all_in(wanted, monotonic()):
+        why = f'not {args.until} in time: {"; ".join(table.lines(monotonic()))}'
+    if why:
+        print(f'two-manifold: note: {why}', file=sys.stderr)
+    return _NOT_REACHED if why else 0
 
 
 class _Heard(NamedTuple):
@@ -135,7 +134,7 @@ class StatusTable:
     """
 
     def __init__(self, names: frozenset[str] = frozenset()) -> None:
-        self._names = names
+        self._names, self._others = names, set[str]()
         self._heard: dict[str, _Heard] = {}
 
     def update(
@@ -159,7 +158,10 @@ class StatusTable:
             a namesake.
 
         """
-        if not {'status', 'cause'} <= values.keys() or (self._names and name not in self._names):
+        if not {'status', 'cause'} <= values.keys():
+            return False
+        self._others |= {name} - self._names
+        if self._names and name not in self._names:
             return False
         word = Level(level).name if level in set(Level) else 'STALE'
         received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
@@ -173,6 +175,11 @@ class StatusTable:
     def heard(self) -> bool:
         """True if any node was heard."""
         return bool(self._heard)
+
+    @property
+    def others(self) -> list[str]:
+        """Names that were heard and not asked for, where some were asked for."""
+        return sorted(self._others) if self._names else []
 
     @property
     def missing(self) -> list[str]:
