@@ -252,7 +252,7 @@ def test_without_a_folder_nothing_can_be_handed_over():
 
 TICK_NS = 100_000_000
 SAMPLE_S = 0.1
-SPEED = 8.0
+SPEED = 4.0
 """Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
 
 HORIZONS = (0, 5, 10)
