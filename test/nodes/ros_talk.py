@@ -47,7 +47,7 @@ KINDS = {
 """What the filter node publishes of an estimate."""
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 180.0
+PATIENCE_S = 60.0
 """Waiting ends as soon as the condition holds; a busy machine takes long to start a process."""
 
 MOST_LOGGED = 10_000_000
