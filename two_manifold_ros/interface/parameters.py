@@ -456,6 +456,39 @@ def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) ->
     return f'{node} has no parameter {names}: what was given has no effect'
 
 
+def names_without_namespace(content: object, node: str) -> bool:
+    """
+    Return whether a file of parameters misses a node for its namespace alone.
+
+    Parameters
+    ----------
+    content
+        What YAML makes of the file.
+    node
+        Full name of the node, such as ``/car1/filter_node``. Where another section reaches it,
+        the one without a namespace may be meant for another node.
+
+    """
+    paths = []
+    left = [('', content)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, dict) and 'ros__parameters' in part:
+            paths.append(path or '/')
+        elif isinstance(part, dict):
+            keys = ((str(key).strip('/'), each) for key, each in part.items())
+            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
+
+    def reaches(path: str) -> bool:
+        words = (re.escape(word) for word in path.split('/')[1:])
+        pattern = ''.join({r'\*\*': '(/[^/]+)*', r'\*': '/[^/]+'}.get(w, f'/{w}') for w in words)
+        return re.fullmatch(pattern, node) is not None
+
+    namespace, _, name = node.rpartition('/')
+    alone = namespace != '' and f'/{name}' in paths
+    return alone and not any(reaches(path) for path in paths if path.endswith(f'/{name}'))
+
+
 PARAMETERS: dict[str, type[NodeParameters]] = {
     'filter_node': FilterParameters,
     'updater_node': UpdaterParameters,

@@ -9,7 +9,6 @@ from fcntl import ioctl
 import itertools
 import os
 from pathlib import Path
-import re
 import socket
 import struct
 import sys
@@ -31,7 +30,12 @@ from rclpy.utilities import ok, try_shutdown
 import yaml
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
+from two_manifold_ros.interface.parameters import (
+    names_without_namespace,
+    NodeParameters,
+    Settable,
+    unknown_parameters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,39 +193,6 @@ def _files_of_others(node: str) -> list[str]:
                 f'no effect: write /**{alone}: there'
             )
     return said
-
-
-def names_without_namespace(content: object, node: str) -> bool:
-    """
-    Return whether a file of parameters misses a node for its namespace alone.
-
-    Parameters
-    ----------
-    content
-        What YAML makes of the file.
-    node
-        Full name of the node, such as ``/car1/filter_node``. Where another section reaches it,
-        the one without a namespace may be meant for another node.
-
-    """
-    paths = []
-    left = [('', content)]
-    while left:
-        path, part = left.pop()
-        if isinstance(part, dict) and 'ros__parameters' in part:
-            paths.append(path or '/')
-        elif isinstance(part, dict):
-            keys = ((str(key).strip('/'), each) for key, each in part.items())
-            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
-
-    def reaches(path: str) -> bool:
-        words = (re.escape(word) for word in path.split('/')[1:])
-        pattern = ''.join({r'\*\*': '(/[^/]+)*', r'\*': '/[^/]+'}.get(w, f'/{w}') for w in words)
-        return re.fullmatch(pattern, node) is not None
-
-    namespace, _, name = node.rpartition('/')
-    alone = namespace != '' and f'/{name}' in paths
-    return alone and not any(reaches(path) for path in paths if path.endswith(f'/{name}'))
 
 
 def _declare_one(node: Node, parameter: Parameter) -> None:
