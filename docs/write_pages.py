@@ -113,8 +113,9 @@ def states(page: str) -> str:
         page = cells(page, status.value, str(CODES[status]), LEVELS[status].name, published)
     numbers = ['sec', 'nanosec', *NUMBERS]
     page = only(page, 'Numbers on `status`', numbers)
+    _, section, _ = below(page, 'Numbers on `status`')
     require(
-        named_below(page, 'Numbers on `status`') == numbers,
+        [name for line in section.splitlines() for name in named(line)] == numbers,
         'states.md: the numbers on `status` are listed in another order than they are published',
     )
     page = only(page, 'No message is used', REJECTIONS)
@@ -315,28 +316,30 @@ def cells(page: str, name: str, *written: str) -> str:
     return page[: row.start(1)] + ' | '.join(parts) + page[row.end(1) :]
 
 
-def named_below(page: str, heading: str) -> list[str]:
-    """Return the names in the first column below a heading, in their order."""
-    section = re.split(r'(?=^#)', page.split(f'# {heading}\n')[1], maxsplit=1, flags=re.MULTILINE)[
-        0
-    ]
-    rows = [line.split('|')[1] for line in section.splitlines() if line.startswith('| `')]
-    return [name for row in rows for name in re.findall(r'`(\w+)`', row)]
+def below(page: str, heading: str) -> tuple[str, str, str]:
+    """Return what is before a heading, below it, and from the next one on."""
+    before, section = page.split(f'# {heading}\n')
+    section, *after = re.split(r'(?=^#)', section, maxsplit=1, flags=re.MULTILINE)
+    return before, section, ''.join(after)
+
+
+def named(line: str) -> list[str]:
+    """Return the names in the first cell of a row, none of any other line."""
+    return re.findall(r'`(\w+)`', line.split('|')[1]) if line.startswith('| `') else []
 
 
 def only(page: str, heading: str, names: Iterable[str]) -> str:
     """Return the page with these names and no others in the first column below a heading."""
-    before, section = page.split(f'# {heading}\n')
-    section, *after = re.split(r'(?=^#)', section, maxsplit=1, flags=re.MULTILINE)
+    before, section, after = below(page, heading)
     left, lines = list(names), []
     for line in section.splitlines(keepends=True):
-        named = re.findall(r'`(\w+)`', line.split('|')[1]) if line.startswith('| `') else []
-        if all(name in left for name in named):
+        known = named(line)
+        if all(name in left for name in known):
             lines.append(line)
-            left = [name for name in left if name not in named]
+            left = [name for name in left if name not in known]
     end = max(index for index, line in enumerate(lines) if line.startswith('|')) + 1
     lines[end:end] = [f'| `{name}` | {UNDESCRIBED} |\n' for name in left]
-    return f'{before}# {heading}\n{"".join(lines)}{"".join(after)}'
+    return f'{before}# {heading}\n{"".join(lines)}{after}'
 
 
 def main() -> int:

@@ -40,7 +40,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'respawn',
             default_value='false',
-            description='Start filter or updater again that has ended by itself.',
+            description='Start filter or updater again two seconds after it has ended.',
             choices=['true', 'false'],
         ),
         # A name of its own: an included file sees all that is set here, and onboard.launch.py has

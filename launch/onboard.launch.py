@@ -75,7 +75,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'respawn',
             default_value='false',
-            description='Start a node again that has ended by itself.',
+            description='Start the filter again two seconds after it has ended.',
             choices=SWITCH,
         ),
         DeclareLaunchArgument(
@@ -112,7 +112,7 @@ def start(context: LaunchContext) -> list[Node]:
         remappings=[('imu', chosen['imu'])],
         ros_arguments=['--log-level', chosen['log_level']],
         respawn=chosen['respawn'] == 'true',
-        # A cable that is loose is not mended sooner.
+        # One that fails at once would otherwise be started again many times a second.
         respawn_delay=2.0,
     )
     if chosen['rviz'] != 'true':

@@ -38,7 +38,7 @@ def listen(
     hear: Callable[[str, int, str, Mapping[str, str], int], object],
     refresh: Callable[[], object],
     seconds: float | None,
-    done: Callable[[], bool] = lambda: False,
+    done: Callable[[], bool],
 ) -> None:
     """
     Listen to all diagnostics for some time, or until a signal ends the process.
