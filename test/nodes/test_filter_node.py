@@ -189,7 +189,7 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(talk, start, drive,
         raise EOFError(why)
 
     with pytest.raises(EOFError, match='/imu'):
-        listen(hear, lambda: None, 20.0)
+        listen(hear, lambda: None, 20.0, lambda: False)
     feed.go_on(SAMPLE_S)
     talk.until(lambda: 'publishers are on /imu (/test, /test)' in health.why, 'both to be named')
     talk.node.destroy_publisher(other)
@@ -213,7 +213,7 @@ def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk):
             status = DiagnosticStatus(name=node.get_name(), message='w', values=values)
             publisher.publish(DiagnosticArray(status=[status]))
 
-    listen(hear, publish, 0.1)
+    listen(hear, publish, 0.1, lambda: False)
     for node in nodes:
         node.destroy_node()
     assert heard == {'twin': (0, 'w', {'a': 'b'}, 2), 'single': (0, 'w', {'a': 'b'}, 1)}
