@@ -137,7 +137,7 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - a generated class
 
 def drive(rate_hz: float, seconds: float) -> list[Any]:
     """Return the IMU messages of a slot car."""
-    from two_manifold_ros.nodes.callbacks import to_message  # noqa: PLC0415 - needs ROS
+    from two_manifold_ros.recordings.ros_messages import to_message  # noqa: PLC0415 - needs ROS
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
         imu_message,

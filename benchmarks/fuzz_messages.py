@@ -119,8 +119,8 @@ def reference_target() -> tuple[One, Iterable[bytes]]:
 
     with instrumented():
         from two_manifold_ros.names import POSITION_TYPES  # noqa: PLC0415
-        from two_manifold_ros.nodes.callbacks import to_message  # noqa: PLC0415
         from two_manifold_ros.nodes.live_input import ReferenceInput  # noqa: PLC0415
+        from two_manifold_ros.recordings.ros_messages import to_message  # noqa: PLC0415
     inputs = []
     for msgtype in POSITION_TYPES:
         session = small_session()

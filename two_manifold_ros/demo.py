@@ -32,9 +32,8 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes.bag_session import play_and_record, Timed
-from two_manifold_ros.recordings.bag import Bag
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.stopping import Stopping
@@ -115,7 +114,7 @@ def read_run(path: Path, horizons: int) -> PublishedRun:
 
     """
     stamps, paths, present = [], [], {}
-    with Bag(path) as bag:
+    with open_bag(path) as bag:
         wanted = {f'/{Topics.POSITION.name}', f'/{Topics.PREDICTED_PATH.name}'}
         topics = {each.name: each for each in bag.topics if each.name in wanted}
         for name, _, raw in bag.messages(topics.values()):
@@ -221,7 +220,7 @@ def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
 def _filter_live(
     folder: Path, held_out: Recording, show: Callable[[float], None]
 ) -> dict[str, int]:
-    with Bag(folder / 'recording') as bag:
+    with open_bag(folder / 'recording') as bag:
         topics = [topic for topic in bag.topics if topic.name == held_out.imu.topic]
         first, last = int(held_out.imu.receive_stamps[0]), int(held_out.imu.receive_stamps[-1])
         messages = [

@@ -25,14 +25,14 @@ NO_USE = 3
 
 
 @contextmanager
-def rosbags_wanted() -> Iterator[None]:
+def bags_wanted() -> Iterator[None]:
     """
-    Guard imports of `rosbags`.
+    Guard imports of a library that reads or writes bags.
 
     Raises
     ------
     InputError
-        If the library is missing; the sentence says how to install it.
+        If it is missing; the sentence says how to install one.
 
     """
     try:
@@ -40,6 +40,7 @@ def rosbags_wanted() -> Iterator[None]:
     except ModuleNotFoundError as error:
         msg = (
             f'Bags cannot be read or written because the Python package {error.name!r} is '
-            f"missing: install the offline extra with pip install 'two_manifold_ros[train]'."
+            f'missing: source the setup file of ROS 2, which has rosbag2_py, or install what '
+            f'needs no ROS with pip install rosbags mcap.'
         )
         raise InputError(msg) from error

@@ -59,7 +59,7 @@ def failing(error: BaseException) -> Callable[[object], int]:
     [
         (InputError('x is bad: mend it.'), 2, 'two-manifold: error: x is bad: mend it.\n'),
         (PermissionError(13, 'Permission denied', 'x'), 2, "Permission denied: 'x'\n"),
-        (ModuleNotFoundError('no', name='rosbags.rosbag2'), 2, "two_manifold_ros[train]'.\n"),
+        (ModuleNotFoundError('no', name='rosbags.rosbag2'), 2, "'.[train]' in the checkout.\n"),
         (KeyboardInterrupt(), 130, ''),
     ],
 )

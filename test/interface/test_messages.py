@@ -178,7 +178,7 @@ def test_rclpy_takes_particles(build):
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
 
-    from two_manifold_ros.nodes.callbacks import message_class, to_message  # noqa: PLC0415 - ROS
+    from two_manifold_ros.recordings.ros_messages import message_class, to_message  # noqa: PLC0415 - ROS
 
     fields, kind = build('particles'), 'sensor_msgs/msg/PointCloud2'
     heard = deserialize_message(serialize_message(to_message(kind, fields)), message_class(kind))

@@ -36,12 +36,11 @@ from two_manifold_ros.nodes.callbacks import (
     find_shared,
     FixedLayout,
     GuardedNode,
-    message_class,
-    to_message,
     TRANSFORM_TYPE,
 )
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
+from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 
 class Logging(GuardedNode):

@@ -26,7 +26,6 @@ from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
-from two_manifold_ros.nodes.callbacks import to_message
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
     LiveCommands,
@@ -35,6 +34,7 @@ from two_manifold_ros.nodes.live_input import (
 )
 from two_manifold_ros.recordings.commands import CommandTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
 POSE = 'geometry_msgs/msg/PoseStamped'

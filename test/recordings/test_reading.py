@@ -4,6 +4,7 @@
 
 from pathlib import Path
 
+from bag_builders import pack_bag
 from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 import numpy as np
 import pytest
@@ -16,8 +17,7 @@ rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
-bags = pytest.importorskip('two_manifold_ros.recordings.bag')
-Topic = bags.Topic
+pytest.importorskip('two_manifold_ros.recordings.bag')
 JAZZY = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
 
@@ -46,14 +46,7 @@ def assert_same(path: Path, recording: Recording) -> None:
 @pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
 @pytest.mark.parametrize('mode', ['NONE', 'FILE', 'MESSAGE'])
 def test_all_compressions(bag, tmp_path, recording, storage, mode):
-    """Copied message by message with the options of rosbags' own writer."""
-    writer = rosbag2.Writer(tmp_path / 'packed', version=8, storage_plugin=storage)
-    writer.set_compression(rosbag2.CompressionMode[mode], rosbag2.CompressionFormat.ZSTD)
-    with rosbag2.Reader(bag) as reader, writer:
-        for connection in reader.connections:
-            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=JAZZY)
-            for _, stamp, raw in reader.messages([connection]):
-                writer.write(copy, stamp, raw)
+    pack_bag(bag, tmp_path / 'packed', storage, mode)
     assert_same(tmp_path / 'packed', recording)
     (tmp_path / 'packed' / 'metadata.yaml').unlink()
     assert_same(tmp_path / 'packed', recording)
@@ -222,73 +215,6 @@ def test_several_bags_are_read_in_turn_with_progress_over_all(bag, tmp_path, rec
     read = read_recordings(bags, progress=shares.append)
     assert [each.name for each in read] == [str(bag) for bag in bags]
     assert shares == [0.0, 0.5]
-
-
-BAG = Path('drive')
-FIRST = Topic('/imu/data', IMU, 100, 'cdr')
-SECOND = Topic('/imu/raw', IMU, 90, 'cdr')
-EMPTY = Topic('/imu/idle', IMU, 0, 'cdr')
-FOREIGN = Topic('/imu', IMU, 5, 'protobuf')
-ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
-POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
-MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
-
-
-@pytest.mark.parametrize(
-    ('topics', 'role', 'name', 'chosen'),
-    [
-        ([ODOMETRY, EMPTY, FIRST], bags.IMU, None, FIRST),
-        ([ODOMETRY, EMPTY, FIRST], bags.POSITION, None, ODOMETRY),
-        ([FIRST, SECOND], bags.IMU, '/imu/raw', SECOND),
-        ([FIRST, SECOND], bags.IMU, 'imu/raw', SECOND),
-        ([FOREIGN, ODOMETRY], bags.POSITION, None, ODOMETRY),
-    ],
-)
-def test_a_topic_is_the_only_one_with_messages_or_named(topics, role, name, chosen):
-    assert bags.choose_topic(BAG, topics, role, name) == chosen
-
-
-@pytest.mark.parametrize(
-    ('topics', 'role', 'name', 'words'),
-    [
-        (
-            [FIRST, EMPTY, SECOND, ODOMETRY],
-            bags.IMU,
-            None,
-            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
-        ),
-        (
-            [ODOMETRY, EMPTY],
-            bags.IMU,
-            None,
-            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
-        ),
-        (
-            [FIRST],
-            bags.IMU,
-            '/none',
-            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
-        ),
-        (
-            [FIRST, ODOMETRY],
-            bags.IMU,
-            '/odom',
-            r'which is there as /odom \(nav_msgs/msg/Odometry, 5 ',
-        ),
-        (
-            [FIRST, EMPTY],
-            bags.IMU,
-            '/imu/idle',
-            r'which is there as /imu/idle \(.*, 0 messages\)',
-        ),
-        (MANY, bags.IMU, None, r'/11 \(.*\) and 18 more: record one'),
-        ([FOREIGN, ODOMETRY], bags.IMU, None, "/imu in drive is serialised as 'protobuf'"),
-        ([ODOMETRY, POINT], bags.POSITION, '/odom', 'keep one of them in a copy of the bag'),
-    ],
-)
-def test_what_is_no_clear_choice_lists_what_there_is(topics, role, name, words):
-    with pytest.raises(InputError, match=words):
-        bags.choose_topic(BAG, topics, role, name)
 
 
 @pytest.mark.parametrize(

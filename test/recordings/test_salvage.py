@@ -32,7 +32,7 @@ from bag_builders import (
 from ellipse import drive, IMU, stamped, write_bag, write_messages
 
 from two_manifold_ros.recordings import storage_files
-from two_manifold_ros.recordings.damaged_files import SalvagedFile
+from two_manifold_ros.recordings.bag import SalvagedFile
 
 SECONDS = 0.8
 

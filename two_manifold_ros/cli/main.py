@@ -62,11 +62,13 @@ def _status(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Limits.SIGNALLED + SIGPIPE
     except ModuleNotFoundError as error:
-        if (error.name or '').startswith('two_manifold_ros'):
+        module = (error.name or '').partition('.')[0]
+        if module == 'two_manifold_ros':
             raise
+        package = {'sklearn': 'scikit-learn'}.get(module, module)
         return _refuse(
-            f'this command needs the Python package {error.name!r}: install the offline extra '
-            f"with pip install 'two_manifold_ros[train]'."
+            f'this command needs the Python package {package!r}: install it with pip install '
+            f"{package}, or all that commands need with pip install '.[train]' in the checkout."
         )
     except (InputError, OSError) as error:
         return _refuse(str(error))

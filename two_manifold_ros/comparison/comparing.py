@@ -166,8 +166,8 @@ def _explain(error: Exception) -> str:
         return str(error)
     if isinstance(error, ImportError) and not ours:
         return (
-            f'a Python package that it needs cannot be loaded ({said}): install the offline extra '
-            "with pip install 'two_manifold_ros[train]'"
+            f'a Python package that it needs cannot be loaded ({said}): install what '
+            "commands need with pip install '.[train]' in the checkout"
         )
     if isinstance(error, MemoryError):
         return 'there is not enough memory; give a shorter recording or a lower --rate'

@@ -201,7 +201,7 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
     except ModuleNotFoundError as error:
         msg = (
             f'The HMM cannot be learned because the Python package {error.name!r} is missing: '
-            "install the offline extra with pip install 'two_manifold_ros[train]'."
+            'install it with pip install hmmlearn.'
         )
         raise InputError(msg) from error
     model = hmm.CategoricalHMM(

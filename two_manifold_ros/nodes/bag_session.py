@@ -19,8 +19,9 @@ from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
-from two_manifold_ros.nodes.callbacks import find_publishers, message_class, qos
+from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import start_middleware
+from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

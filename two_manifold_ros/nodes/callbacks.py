@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-import importlib
-import re
 import socket
 from struct import Struct
 from time import monotonic
@@ -31,9 +28,10 @@ from rclpy.utilities import ok
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
 from two_manifold_ros.interface.messages import BUILDERS, position_message, Topics
+from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from rclpy import publisher
     from rclpy.subscription import Subscription
@@ -47,55 +45,6 @@ def qos(topic: Topic) -> QoSProfile:
     reliability = ReliabilityPolicy.RELIABLE if topic.reliable else ReliabilityPolicy.BEST_EFFORT
     durability = DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
     return QoSProfile(depth=topic.depth, reliability=reliability, durability=durability)
-
-
-@cache
-def message_class(msgtype: str) -> Any:  # noqa: ANN401 - a generated class
-    """Return the class of a type such as ``nav_msgs/msg/Path`` or ``nav_msgs/Path``."""
-    package, _, name = msgtype.partition('/')
-    return getattr(importlib.import_module(f'{package}.msg'), name.rpartition('/')[2])
-
-
-def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above
-    """Return the rclpy message with these fields; those that are not named keep their defaults."""
-    message = message_class(msgtype)()
-    fill(message, msgtype, fields)
-    return message
-
-
-def fill(message: object, msgtype: str, fields: Mapping[str, Any]) -> None:
-    """
-    Fill a message in place.
-
-    Messages that are published often are filled again and again: making their parts each time
-    costs as much again.
-
-    Raises
-    ------
-    ValueError
-        If an array is not flat: rclpy counts its entries only, and would send memory behind it.
-
-    """
-    kinds = _field_types(msgtype)
-    for name, value in fields.items():
-        kind = kinds[name]
-        if isinstance(value, np.ndarray) and value.ndim != 1:
-            msg = f'{msgtype}.{name} is flat, but was given an array of shape {value.shape}'
-            raise ValueError(msg)
-        if isinstance(value, dict):
-            fill(getattr(message, name), kind, value)
-        elif '/' in kind:
-            setattr(message, name, [to_message(kind, each) for each in value])
-        else:
-            setattr(message, name, bytes([value]) if kind == 'octet' else value)
-
-
-@cache
-def _field_types(msgtype: str) -> dict[str, str]:
-    """Return the type of each field, of its entries where it is an array."""
-    kinds = message_class(msgtype).get_fields_and_field_types()
-    entry = re.compile(r'sequence<([^,>]+).*|(.+)\[\d+\]')
-    return {name: entry.sub(r'\1\2', kind) for name, kind in kinds.items()}
 
 
 class GuardedNode(Node):

@@ -26,7 +26,8 @@ from two_manifold_ros.interface.status import (
     status_message,
     ThrottledLog,
 )
-from two_manifold_ros.nodes.callbacks import qos, to_message
+from two_manifold_ros.nodes.callbacks import qos
+from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

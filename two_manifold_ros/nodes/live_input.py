@@ -19,7 +19,7 @@ from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
-from two_manifold_ros.nodes.callbacks import message_class, SensorTopic
+from two_manifold_ros.nodes.callbacks import SensorTopic
 from two_manifold_ros.recordings.commands import command_decoder, CommandTopic
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
@@ -28,6 +28,7 @@ from two_manifold_ros.recordings.reading import (
     time_base,
 )
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
     fixes_agree,

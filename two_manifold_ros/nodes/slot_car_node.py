@@ -11,8 +11,9 @@ import numpy as np
 
 from two_manifold_ros.interface.parameters import SlotCarParameters
 from two_manifold_ros.interface.status import ThrottledLog
-from two_manifold_ros.nodes.callbacks import GuardedNode, message_class, to_message
+from two_manifold_ros.nodes.callbacks import GuardedNode
 from two_manifold_ros.nodes.running import declare
+from two_manifold_ros.recordings.ros_messages import message_class, to_message
 from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
     imu_message,

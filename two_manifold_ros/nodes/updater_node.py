@@ -43,7 +43,6 @@ from two_manifold_ros.nodes.callbacks import (
     GuardedNode,
     qos,
     SensorTopic,
-    to_message,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
@@ -55,6 +54,7 @@ from two_manifold_ros.nodes.live_input import (
 from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.commands import CommandTopic
 from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,29 +1,40 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Open bags of every kind, and choose topics of them."""
+"""
+Open bags of every kind by the library `rosbags`, and read what is left of damaged ones.
+
+With ``--salvage`` the library `mcap` reads a damaged MCAP file record by record, up to the first
+one that makes no sense; a chunk that is damaged in itself, or cut off, is left out.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager, ExitStack
-from dataclasses import dataclass
+from contextlib import contextmanager, ExitStack, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 from rosbags import rosbag1, rosbag2
-from rosbags.interfaces import ConnectionExtRosbag2
+from rosbags.interfaces import (
+    Connection,
+    ConnectionExtRosbag2,
+    MessageDefinition,
+    MessageDefinitionFormat,
+)
 from rosbags.typesys import Stores
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
-from two_manifold_ros.recordings.damaged_files import Reader, SalvagedFile
+from two_manifold_ros.errors import bags_wanted, InputError
+from two_manifold_ros.recordings.bag_topics import printable, Topic
 from two_manifold_ros.recordings.message_building import types_of
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
     COMPRESSED,
+    LARGEST_PART,
+    largest_unpacked,
     storage_files,
     storage_kind,
     unpack,
@@ -34,10 +45,121 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from types import TracebackType
 
-    from rosbags.interfaces import Connection
+    from mcap.records import Chunk, McapRecord
     from typing_extensions import Self
 
     from two_manifold_ros.recordings.storage_files import Metadata
+
+
+class SalvagedFile:
+    """
+    Readable part of a damaged MCAP file, in the form of a reader of `rosbags`.
+
+    Parameters
+    ----------
+    file
+        An ``.mcap`` file, not compressed.
+    reason
+        Why it cannot be read as a whole, as part of a sentence.
+
+    Attributes
+    ----------
+    lost, size
+        Bytes that cannot be read, and of the file.
+    connections
+        Its topics.
+    message_count, start_time, end_time
+        How many messages there are, and from when to when they were received, ns.
+
+    """
+
+    def __init__(self, file: Path, reason: str) -> None:
+        # Sound bags need no mcap: rosbags has a reader of its own.
+        with bags_wanted():
+            from mcap.records import Channel, Message, Schema  # noqa: PLC0415
+
+        self.reason, self.size = reason, file.stat().st_size
+        records, self.lost = _readable_records(file, self.size)
+        schemas = {each.id: each.name for each in records if isinstance(each, Schema)}
+        channels = {
+            each.id: each
+            for each in records
+            if isinstance(each, Channel) and each.schema_id in schemas
+        }
+        known = [
+            each for each in records if isinstance(each, Message) and each.channel_id in channels
+        ]
+        self._messages = sorted(known, key=lambda each: each.log_time)
+        counts = Counter(each.channel_id for each in known)
+        self.connections = [
+            Connection(
+                number,
+                channel.topic,
+                schemas[channel.schema_id],
+                MessageDefinition(MessageDefinitionFormat.NONE, ''),
+                '',
+                counts[number],
+                ConnectionExtRosbag2(channel.message_encoding, []),
+                self,
+            )
+            for number, channel in channels.items()
+        ]
+        self.message_count = len(known)
+        self.start_time = self._messages[0].log_time if known else 0
+        self.end_time = self._messages[-1].log_time + 1 if known else 0
+
+    def messages(
+        self, connections: Collection[Connection] = ()
+    ) -> Iterator[tuple[Connection, int, bytes]]:
+        """Yield the messages of some topics, or of all, in the order received."""
+        wanted = {each.id: each for each in connections or self.connections}
+        for each in self._messages:
+            if each.channel_id in wanted:
+                yield wanted[each.channel_id], each.log_time, each.data
+
+
+Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
+"""What reads one file of a bag, sound or damaged."""
+
+
+def _readable_records(file: Path, size: int) -> tuple[list[McapRecord], int]:
+    """Return the records of an MCAP file up to the first damaged one, and the bytes lost."""
+    from mcap.records import Chunk  # noqa: PLC0415 - as above
+    from mcap.stream_reader import StreamReader  # noqa: PLC0415
+
+    found: list[McapRecord] = []
+    lost, end = 0, 0
+    # All messages are kept until they are in order, so all chunks together have a bound.
+    left = largest_unpacked(size)
+    with file.open('rb') as stream:
+        reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
+        # Damaged bytes make readers raise almost anything; what came before them is used.
+        with suppress(Exception):
+            for record in reader.records:
+                end = stream.tell()
+                if not isinstance(record, Chunk):
+                    found.append(record)
+                elif inside := _records_of(record, min(LARGEST_PART, left)):
+                    found += inside
+                    left -= record.uncompressed_size
+                else:
+                    lost += len(record.data)
+    return found, lost + size - end
+
+
+def _records_of(chunk: Chunk, most: int) -> list[McapRecord]:
+    """Return the records of a chunk of at ``most`` so many bytes; none if it is damaged."""
+    from mcap.stream_reader import breakup_chunk  # noqa: PLC0415 - as above
+
+    # Damaged bytes make unpackers and readers raise almost anything.
+    with suppress(Exception):
+        if chunk.uncompressed_size <= most:
+            # The library would unpack as much as there is.
+            content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
+            plain = replace(chunk, compression='', data=content)
+            return breakup_chunk(plain, validate_crc=True)
+    return []
+
 
 _CURES = {
     '.mcap': 'copy it again, or read what is left of it with --salvage',
@@ -152,123 +274,9 @@ def damage_named(file: Path) -> Iterator[None]:
         raise InputError(msg) from error
 
 
-_LONGEST_NAME = 500
 _ZSTD_FRAME = b'\x28\xb5\x2f\xfd'
 
 bound_rosbags()
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic of a bag, with the number of its messages."""
-
-    name: str
-    msgtype: str
-    count: int
-    serialisation: str
-
-    def __str__(self) -> str:
-        return f'{self.name} ({self.msgtype}, {self.count} messages)'
-
-
-_LONGEST_LIST = 12
-
-
-@dataclass(frozen=True)
-class TopicRole:
-    """Role of a topic in a recording: its name in sentences, its types and its option."""
-
-    word: str
-    msgtypes: tuple[str, ...]
-    option: str
-
-
-IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
-COMMAND = TopicRole('command', tuple(COMMAND_FIELDS), '--command-topic')
-POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
-
-
-def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
-    """Return the topics of a fitting type that hold messages."""
-    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
-
-
-def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
-    """
-    Return the topic of that name, or the only one that fits.
-
-    Raises
-    ------
-    InputError
-        If none fits, several do and none is named, or the named one is absent, empty, of
-        another type or serialised by other means than CDR.
-
-    """
-    fitting = candidates(topics, role)
-    chosen = fitting if name is None else _named(fitting, name)
-    if not chosen:
-        raise InputError(_nothing_fits(path, topics, role, name))
-    if len(chosen) > 1:
-        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: ' + (
-            f'name one with {role.option}.'
-            if name is None
-            else 'keep one of them in a copy of the bag.'
-        )
-        raise InputError(msg)
-    if chosen[0].serialisation not in {'cdr', 'ros1'}:
-        msg = (
-            f'{chosen[0].name} in {path} is serialised as {chosen[0].serialisation!r}, which '
-            f'cannot be read: record it again with a middleware that uses CDR.'
-        )
-        raise InputError(msg)
-    return chosen[0]
-
-
-def choose_position_topic(
-    path: Path, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
-) -> tuple[Topic | None, list[str]]:
-    """Return the topic of positions, ``None`` if none has to be read, and notes on those left."""
-    if not (needed or find) and name is None:
-        return None, []
-    fitting = candidates(topics, POSITION)
-    if needed or name is not None or len(fitting) == 1:
-        return choose_topic(path, topics, POSITION, name), []
-    if not fitting:
-        return None, []
-    listed = ', '.join(map(str, fitting))
-    note = (
-        f'{path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
-        f'with {POSITION.option}.'
-    )
-    return None, [note]
-
-
-def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
-    return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
-
-
-def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
-    held = [topic for topic in topics if topic.count]
-    if not held:
-        return f'{path} holds no messages at all: choose another recording.'
-    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
-    if name is None:
-        return (
-            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
-            f'or choose another recording.'
-        )
-    same = _named(topics, name)
-    cause = f'is there as {_listed(same)}' if same else 'is not there'
-    return (
-        f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
-        f'{types} with {role.option}; the bag holds {_listed(held)}.'
-    )
-
-
-def _listed(topics: Sequence[Topic]) -> str:
-    text = ', '.join(str(topic) for topic in topics[:_LONGEST_LIST])
-    more = len(topics) - _LONGEST_LIST
-    return f'{text} and {more} more' if more > 0 else text
 
 
 class Bag:
@@ -340,7 +348,7 @@ class Bag:
             if connections:
                 with damage_named(file):
                     for connection, received, raw in _counted_messages(reader, connections):
-                        yield _printable(connection.topic), received, _plain(raw)
+                        yield printable(connection.topic), received, _plain(raw)
 
     def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
         """Return the message object of serialised bytes."""
@@ -395,11 +403,6 @@ def _loss_notes(
     return notes
 
 
-def _printable(name: str) -> str:
-    """Return an untrusted name in a form that is safe to print on a terminal."""
-    return (name if name.isprintable() else ascii(name))[:_LONGEST_NAME]
-
-
 @cache
 def _types(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
     """Return the types of a release, never those that a bag defines; they take time to make."""
@@ -414,9 +417,9 @@ def _plain(raw: bytes) -> bytes:
 def _identity(connection: Connection) -> tuple[str, str, str]:
     """Return topic, type in its ROS 2 spelling, and serialisation."""
     package, _, name = connection.msgtype.rpartition('/')
-    msgtype = _printable(f'{package.removesuffix("/msg")}/msg/{name}')
-    topic = _printable(connection.topic)
+    msgtype = printable(f'{package.removesuffix("/msg")}/msg/{name}')
+    topic = printable(connection.topic)
     extension = connection.ext
     if isinstance(extension, ConnectionExtRosbag2):
-        return topic, msgtype, _printable(extension.serialization_format)
+        return topic, msgtype, printable(extension.serialization_format)
     return topic, msgtype, 'ros1'

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Write a rosbag2 without ROS."""
+"""Write a rosbag2, with ROS or without."""
 
 from __future__ import annotations
 
@@ -8,20 +8,37 @@ from contextlib import contextmanager
 from pathlib import Path
 import shutil
 import tempfile
-from typing import Any, Literal, TYPE_CHECKING
+from typing import Any, Literal, Protocol, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError, rosbags_wanted
+from two_manifold_ros.errors import bags_wanted, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from types import TracebackType
 
-    from rosbags.interfaces import Connection, Qos
-    from rosbags.rosbag2 import Writer
     from typing_extensions import Self
 
 
 Storage = Literal['mcap', 'sqlite3']
+
+
+class StorageWriter(Protocol):
+    """What writes the files of a bag: the library `rosbags`, or else `rosbag2_py` of ROS."""
+
+    def open(self, path: Path) -> None:
+        """Make the folder of the bag."""
+
+    def add(self, topic: str, msgtype: str) -> None:
+        """Add a topic."""
+
+    def write(self, topic: str, stamp_ns: int, cdr_bytes: bytes) -> None:
+        """Write a serialised message of a topic that was added."""
+
+    def serialise(self, msgtype: str, fields: Mapping[str, Any]) -> bytes:
+        """Return the CDR bytes of a message; fields that are not named keep their defaults."""
+
+    def close(self) -> None:
+        """Write what is left, and the metadata."""
 
 
 class BagWriter:
@@ -44,8 +61,8 @@ class BagWriter:
     Raises
     ------
     InputError
-        If the target exists, its parent does not, or `rosbags` is missing; from the block, if
-        the disk is full or cannot be written.
+        If the target exists, its parent does not, or no library for bags is installed; from the
+        block, if the disk is full or cannot be written.
 
     """
 
@@ -56,15 +73,9 @@ class BagWriter:
         storage: Storage = 'mcap',
         latched: Collection[str] = (),
     ) -> None:
-        with rosbags_wanted():
-            # A robot has no rosbags: reading this module must not need it.
-            from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
-
         self._target = Path(path)
-        self._storage = storage
-        self._latched = frozenset(latched)
-        self._builder = MessageBuilder()
-        self._connections: dict[str, Connection] = {}
+        self._types: dict[str, str] = {}
+        self._writer = _storage_writer(storage, frozenset(latched))
         self._refuse_bad_target()
 
     def _refuse_bad_target(self) -> None:
@@ -79,8 +90,7 @@ class BagWriter:
         with self._writing():
             self._workspace = Path(tempfile.mkdtemp(prefix='.bag-', dir=self._target.parent))
             try:
-                self._writer = _writer(self._workspace / self._target.name, self._storage)
-                self._writer.open()
+                self._writer.open(self._workspace / self._target.name)
             except BaseException:
                 self._clear_up()
                 raise
@@ -94,7 +104,7 @@ class BagWriter:
     ) -> None:
         try:
             with self._writing():
-                self._writer.__exit__(kind, error, traceback)
+                self._writer.close()
                 if kind is None:
                     (self._workspace / self._target.name).rename(self._target)
         finally:
@@ -133,61 +143,28 @@ class BagWriter:
             If a field or type is unknown, or the topic was started with another type.
 
         """
-        self.write_raw(topic, msgtype, stamp_ns, self._builder.serialise(msgtype, message))
+        self.write_raw(topic, msgtype, stamp_ns, self._writer.serialise(msgtype, message))
 
     def write_raw(self, topic: str, msgtype: str, stamp_ns: int, cdr_bytes: bytes) -> None:
         """Write one message that is serialised already; parameters as in `write`."""
-        connection = self._connections.get(topic)
-        if connection is None:
+        if topic not in self._types:
             with self._writing():
-                connection = self._writer.add_connection(
-                    topic,
-                    msgtype,
-                    typestore=self._builder.typestore,
-                    offered_qos_profiles=[_latching()] if topic in self._latched else [],
-                )
-            self._connections[topic] = connection
-        if connection.msgtype != msgtype:
-            msg = f'{topic} holds {connection.msgtype}; {msgtype} cannot be written to it.'
+                self._writer.add(topic, msgtype)
+            self._types[topic] = msgtype
+        if self._types[topic] != msgtype:
+            msg = f'{topic} holds {self._types[topic]}; {msgtype} cannot be written to it.'
             raise ValueError(msg)
         with self._writing():
-            self._writer.write(connection, stamp_ns, cdr_bytes)
+            self._writer.write(topic, stamp_ns, cdr_bytes)
 
 
-def _writer(path: Path, storage: Storage) -> Writer:
-    from rosbags.rosbag2 import (  # noqa: PLC0415 - as in the constructor
-        CompressionFormat,
-        CompressionMode,
-        StoragePlugin,
-        Writer,
-    )
+def _storage_writer(storage: Storage, latched: frozenset[str]) -> StorageWriter:
+    # A robot may have either library, or none: reading this module must not need one.
+    with bags_wanted():
+        try:
+            from two_manifold_ros.recordings.message_building import RosbagsStorage  # noqa: PLC0415
+        except ModuleNotFoundError:
+            from two_manifold_ros.recordings.ros2_bag import Ros2Storage  # noqa: PLC0415
 
-    writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
-    if storage == 'mcap':
-        writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-    return writer
-
-
-def _latching() -> Qos:
-    """Return the offer of a publisher that keeps its last message for late subscribers."""
-    from rosbags.interfaces import (  # noqa: PLC0415 - as in the constructor
-        Qos,
-        QosDurability,
-        QosHistory,
-        QosLiveliness,
-        QosReliability,
-        QosTime,
-    )
-
-    forever = QosTime(9223372036, 854775807)
-    return Qos(
-        QosHistory.KEEP_LAST,
-        1,
-        QosReliability.RELIABLE,
-        QosDurability.TRANSIENT_LOCAL,
-        forever,
-        forever,
-        QosLiveliness.AUTOMATIC,
-        forever,
-        avoid_ros_namespace_conventions=False,
-    )
+            return Ros2Storage(storage, latched)
+    return RosbagsStorage(storage, latched)

@@ -1,17 +1,31 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Build serialised ROS messages from plain nested dictionaries, without ROS."""
+"""Build serialised messages from plain nested dictionaries, and write bags, without ROS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from rosbags.interfaces import Nodetype
+from rosbags.interfaces import (
+    Connection,
+    Nodetype,
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 from two_manifold_ros.recordings.commands import DEFINITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
 
 # Field values are whatever the message says; `Any` is the honest type of a nested ROS message.
 Convert: TypeAlias = Callable[[Any], Any]
@@ -117,3 +131,67 @@ def _scalar(base: str) -> tuple[Convert, object]:
 def _numbers(base: str, count: int) -> tuple[Convert, object]:
     dtype = np.dtype(_DTYPES.get(base, base))
     return (lambda values: np.asarray(values, dtype=dtype).ravel()), np.zeros(count, dtype)
+
+
+class RosbagsStorage:
+    """
+    Write one bag (metadata version 9) by the library `rosbags`; see `BagWriter`.
+
+    Parameters
+    ----------
+    storage
+        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
+    latched
+        Topics offered with transient-local durability.
+
+    """
+
+    def __init__(self, storage: str, latched: Collection[str]) -> None:
+        self._storage, self._latched = storage, latched
+        self._builder = MessageBuilder()
+        self._connections: dict[str, Connection] = {}
+
+    def open(self, path: Path) -> None:
+        """Make the folder of the bag."""
+        plugin = StoragePlugin[self._storage.upper()]
+        self._writer = Writer(path, version=9, storage_plugin=plugin)
+        if self._storage == 'mcap':
+            self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+        self._writer.open()
+
+    def add(self, topic: str, msgtype: str) -> None:
+        """Add a topic."""
+        self._connections[topic] = self._writer.add_connection(
+            topic,
+            msgtype,
+            typestore=self._builder.typestore,
+            offered_qos_profiles=[_latching()] if topic in self._latched else [],
+        )
+
+    def write(self, topic: str, stamp_ns: int, cdr_bytes: bytes) -> None:
+        """Write a serialised message of a topic that was added."""
+        self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)
+
+    def serialise(self, msgtype: str, fields: Mapping[str, Any]) -> bytes:
+        """Return the CDR bytes of a message."""
+        return self._builder.serialise(msgtype, fields)
+
+    def close(self) -> None:
+        """Write what is left, and the metadata."""
+        self._writer.close()
+
+
+def _latching() -> Qos:
+    """Return the offer of a publisher that keeps its last message for late subscribers."""
+    forever = QosTime(9223372036, 854775807)
+    return Qos(
+        QosHistory.KEEP_LAST,
+        1,
+        QosReliability.RELIABLE,
+        QosDurability.TRANSIENT_LOCAL,
+        forever,
+        forever,
+        QosLiveliness.AUTOMATIC,
+        forever,
+        avoid_ros_namespace_conventions=False,
+    )

@@ -8,21 +8,27 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from pathlib import Path
 from struct import Struct
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError, rosbags_wanted
+from two_manifold_ros.errors import bags_wanted, InputError
+from two_manifold_ros.recordings.bag_topics import (
+    choose_position_topic,
+    choose_topic,
+    COMMAND,
+    IMU,
+)
 from two_manifold_ros.recordings.commands import command_decoder, CommandStream, CommandTopic
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from two_manifold_ros.recordings.bag import Bag, Topic
+    from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -67,6 +73,27 @@ class ReadingOptions:
     salvage: bool = False
 
 
+def open_bag(path: str | Path, *, salvage: bool = False) -> OpenBag:
+    """
+    Return a bag, for a ``with``: by `rosbags`, or by ROS's `rosbag2_py` where that is missing.
+
+    Raises
+    ------
+    InputError
+        If neither is installed; on entering and on reading, if the bag is missing or damaged.
+
+    """
+    # A robot may have either library, or none: reading this module must not need one.
+    with bags_wanted():
+        try:
+            from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
+        except ModuleNotFoundError:
+            from two_manifold_ros.recordings.ros2_bag import Ros2Bag  # noqa: PLC0415
+
+            return Ros2Bag(Path(path), salvage=salvage)
+    return Bag(path, salvage=salvage)
+
+
 def read_recording(
     path: str | Path,
     options: ReadingOptions = ReadingOptions(),
@@ -95,17 +122,7 @@ def read_recording(
         If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
 
     """
-    with rosbags_wanted():
-        # A robot has no rosbags: reading this module must not need it.
-        from two_manifold_ros.recordings.bag import (  # noqa: PLC0415
-            Bag,
-            choose_position_topic,
-            choose_topic,
-            COMMAND,
-            IMU,
-        )
-
-    with Bag(path, salvage=options.salvage) as bag:
+    with open_bag(path, salvage=options.salvage) as bag:
         imu_choice = choose_topic(bag.path, bag.topics, IMU, options.imu_topic)
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
         position_choice, notes = choose_position_topic(
@@ -213,7 +230,7 @@ _CDR = {
 }
 
 
-def imu_decoder(bag: Bag, topic: Topic) -> Decode:
+def imu_decoder(bag: OpenBag, topic: Topic) -> Decode:
     """Return the decoder of ``sensor_msgs/Imu``: specific force, then angular rate."""
     if topic.serialisation == 'cdr':
         return decode_imu_cdr
@@ -404,7 +421,7 @@ class MessageColumns:
 
 
 def collect(
-    bag: Bag,
+    bag: OpenBag,
     decoders: Mapping[Topic, Decode],
     progress: Callable[[float], None],
     *,

@@ -1,0 +1,170 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Choose topics of a bag, whichever library reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a bag, with the number of its messages."""
+
+    name: str
+    msgtype: str
+    count: int
+    serialisation: str
+
+    def __str__(self) -> str:
+        return f'{self.name} ({self.msgtype}, {self.count} messages)'
+
+
+class OpenBag(Protocol):
+    """
+    A bag that is open for reading; the libraries `rosbags` and `rosbag2_py` have one each.
+
+    Attributes
+    ----------
+    path, notes
+        Of the bag; sentences to be said of it, complete when all messages were read.
+
+    """
+
+    path: Path
+    notes: list[str]
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    @property
+    def topics(self) -> list[Topic]:
+        """All topics, in the order of their names."""
+
+    def messages(self, topics: Collection[Topic]) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic name, receive time in ns and serialised message, in the order received."""
+
+    def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
+        """Return the message object of serialised bytes."""
+
+
+_LONGEST_NAME, _LONGEST_LIST = 500, 12
+
+
+@dataclass(frozen=True)
+class TopicRole:
+    """Role of a topic in a recording: its name in sentences, its types and its option."""
+
+    word: str
+    msgtypes: tuple[str, ...]
+    option: str
+
+
+IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
+COMMAND = TopicRole('command', tuple(COMMAND_FIELDS), '--command-topic')
+POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
+
+
+def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
+    """Return the topics of a fitting type that hold messages."""
+    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
+
+
+def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
+    """
+    Return the topic of that name, or the only one that fits.
+
+    Raises
+    ------
+    InputError
+        If none fits, several do and none is named, or the named one is absent, empty, of
+        another type or serialised by other means than CDR.
+
+    """
+    fitting = candidates(topics, role)
+    chosen = fitting if name is None else _named(fitting, name)
+    if not chosen:
+        raise InputError(_nothing_fits(path, topics, role, name))
+    if len(chosen) > 1:
+        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: ' + (
+            f'name one with {role.option}.'
+            if name is None
+            else 'keep one of them in a copy of the bag.'
+        )
+        raise InputError(msg)
+    if chosen[0].serialisation not in {'cdr', 'ros1'}:
+        msg = (
+            f'{chosen[0].name} in {path} is serialised as {chosen[0].serialisation!r}, which '
+            f'cannot be read: record it again with a middleware that uses CDR.'
+        )
+        raise InputError(msg)
+    return chosen[0]
+
+
+def choose_position_topic(
+    path: Path, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
+) -> tuple[Topic | None, list[str]]:
+    """Return the topic of positions, ``None`` if none has to be read, and notes on those left."""
+    if not (needed or find) and name is None:
+        return None, []
+    fitting = candidates(topics, POSITION)
+    if needed or name is not None or len(fitting) == 1:
+        return choose_topic(path, topics, POSITION, name), []
+    if not fitting:
+        return None, []
+    listed = ', '.join(map(str, fitting))
+    note = (
+        f'{path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
+        f'with {POSITION.option}.'
+    )
+    return None, [note]
+
+
+def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
+    return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
+
+
+def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
+    held = [topic for topic in topics if topic.count]
+    if not held:
+        return f'{path} holds no messages at all: choose another recording.'
+    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
+    if name is None:
+        return (
+            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
+            f'or choose another recording.'
+        )
+    same = _named(topics, name)
+    cause = f'is there as {_listed(same)}' if same else 'is not there'
+    return (
+        f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
+        f'{types} with {role.option}; the bag holds {_listed(held)}.'
+    )
+
+
+def _listed(topics: Sequence[Topic]) -> str:
+    text = ', '.join(str(topic) for topic in topics[:_LONGEST_LIST])
+    more = len(topics) - _LONGEST_LIST
+    return f'{text} and {more} more' if more > 0 else text
+
+
+def printable(name: str) -> str:
+    """Return an untrusted name in a form that is safe to print on a terminal."""
+    return (name if name.isprintable() else ascii(name))[:_LONGEST_NAME]
