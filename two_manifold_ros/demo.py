@@ -1,12 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: simulate, inspect, train, filter on real topics, score and draw."""
+"""
+The demo: simulate, inspect, train, filter on real topics, score and draw.
+
+Without ROS the filter runs over the bag instead, and its topics go into another one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 import signal
 import subprocess
@@ -26,12 +31,11 @@ from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder, Progress
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import compare, run_filter
+from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
 from two_manifold_ros.evaluation.figures import draw_evaluation
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.nodes.bag_session import play_and_record, Timed
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -175,7 +179,11 @@ def run_tour(folder_name: str) -> None:
 
     """
     folder = make_folder(Path(folder_name).resolve(), MARKER)
-    isolate()
+    with_node = find_spec('rclpy') is not None
+    if with_node:
+        isolate()
+    else:
+        print('ROS 2 is not here, so no node runs: the filter is replayed over the bag instead.')
     with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
@@ -190,21 +198,27 @@ def run_tour(folder_name: str) -> None:
         training = recording.between(None, cut)
         model = train_model([training], TrainingSettings(), lambda _, share: show(share))
         save_model(model, folder / 'model.npz')
-    with _stage(4, 'replaying the rest through the filter node, a process of its own') as show:
-        held_out = recording.between(cut, None)
-        received = _filter_live(folder, held_out, show)
-    print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
-    with _stage(5, 'scoring what the node published'):
+    held_out = recording.between(cut, None)
+    through = 'the filter node, a process of its own' if with_node else 'the filter, into a bag'
+    with _stage(4, f'replaying the rest through {through}') as show:
+        if with_node:
+            received = _filter_live(folder, held_out, show)
+        else:
+            received = _filter_offline(folder, held_out, show)
+    went = 'received' if with_node else 'written'
+    print(f'      {went}: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
+    publisher = 'node' if with_node else 'filter'
+    with _stage(5, f'scoring what the {publisher} published'):
         loaded = load_model(folder / 'model.npz')
-        evaluation, alike = _score(folder, loaded, held_out)
+        evaluation, alike = _score(folder, loaded, held_out, publisher)
     print_scores(evaluation, loaded)
-    print(
-        '      The node published bit for bit what "two-manifold evaluate" computes offline.'
-        if alike
-        else '      The node and "two-manifold evaluate" differ: messages were lost on the way.'
-    )
+    if alike:
+        did = 'The node published' if with_node else 'The bag holds'
+        print(f'      {did} bit for bit what "two-manifold evaluate" computes offline.')
+    else:
+        print('      The node and "two-manifold evaluate" differ: messages were lost on the way.')
     print(f'[{STAGES}/{STAGES}] listing the files')
-    _explain(folder)
+    _explain(folder, with_node)
 
 
 @contextmanager
@@ -217,47 +231,69 @@ def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
     print(f'      {time.monotonic() - began:.1f} s', flush=True)
 
 
+def _latched() -> tuple[str, ...]:
+    return tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
+
+
+def _filter_offline(
+    folder: Path, held_out: Recording, show: Callable[[float], None]
+) -> dict[str, int]:
+    model = load_model(folder / 'model.npz')
+    with BagWriter(folder / 'predictions', latched=_latched()) as output:
+        return replay(model, held_out, output, lambda _, share: show(share))
+
+
 def _filter_live(
     folder: Path, held_out: Recording, show: Callable[[float], None]
 ) -> dict[str, int]:
+    from two_manifold_ros.nodes import bag_session  # noqa: PLC0415 - only a node needs ROS
+
     with open_bag(folder / 'recording') as bag:
         topics = [topic for topic in bag.topics if topic.name == held_out.imu.topic]
         first, last = int(held_out.imu.receive_stamps[0]), int(held_out.imu.receive_stamps[-1])
         messages = [
-            Timed(received, raw)
+            bag_session.Timed(received, raw)
             for _, received, raw in bag.messages(topics)
             if first <= received <= last
         ]
-    latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with (
-        BagWriter(folder / 'predictions', latched=latched) as output,
+        BagWriter(folder / 'predictions', latched=_latched()) as output,
         filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
     ):
-        return play_and_record(output, messages, SPEED, lambda: process.poll() is None, show)
+        return bag_session.play_and_record(
+            output, messages, SPEED, lambda: process.poll() is None, show
+        )
 
 
-def _score(folder: Path, model: ModelHead, held_out: Recording) -> tuple[Evaluation, bool]:
-    """Draw and score what the node published; return whether it is what the filter computes."""
+def _score(
+    folder: Path, model: ModelHead, held_out: Recording, publisher: str
+) -> tuple[Evaluation, bool]:
+    """Draw and score what was published; return whether it is what the filter computes."""
     live = read_run(folder / 'predictions', len(model.horizons))
     if not len(live.stamps):
-        msg = f'the filter node published nothing; see {folder / "filter_node.log"}'
+        log = folder / 'filter_node.log'
+        msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')
         raise InputError(msg)
     offline = run_filter(model, held_out, lambda *_: None)
     evaluation = compare(model, [held_out], [with_published(offline, live)])
-    draw_evaluation(evaluation, model, folder / 'figure.png', 'Slot car: what the node published')
+    title = f'Slot car: what the {publisher} published'
+    draw_evaluation(evaluation, model, folder / 'figure.png', title)
     stamps, positions = offline.stamps[offline.published], offline.positions[offline.published]
     alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
     return evaluation, alike
 
 
-def _explain(folder: Path) -> None:
-    for name, what in (
-        ('recording', 'the simulated bag: /imu and /reference'),
-        ('model.npz', 'the model; "two-manifold info" shows what is in it'),
-        ('predictions', "the filter node's topics, recorded from DDS"),
-        ('figure.png', 'true and predicted track, error against horizon'),
-        ('filter_node.log', 'what the node said'),
-    ):
+def _explain(folder: Path, with_node: bool) -> None:
+    topics = "the filter node's topics"
+    listed = {
+        'recording': 'the simulated bag: /imu and /reference',
+        'model.npz': 'the model; "two-manifold info" shows what is in it',
+        'predictions': f'{topics}, recorded from DDS' if with_node else f'{topics}, from a replay',
+        'figure.png': 'true and predicted track, error against horizon',
+    }
+    if with_node:
+        listed['filter_node.log'] = 'what the node said'
+    for name, what in listed.items():
         print(f'      {folder / name}: {what}')
 
 

@@ -11,6 +11,7 @@ import sys
 from threading import Timer
 
 from two_manifold_ros import demo
+from two_manifold_ros.nodes import bag_session
 
 STALL_S = 1.5
 """At eight times real time, 12 s of samples: many more than the node has answers waiting."""
@@ -19,7 +20,7 @@ STALL_S = 1.5
 def main() -> None:
     """Run it in the folder that is named on the command line."""
     demo.LAPS, demo.TEST_LAPS_S, demo.SPEED = 6, 12.0, 8.0
-    start, play = demo.filter_node, demo.play_and_record
+    start, play = demo.filter_node, bag_session.play_and_record
 
     @contextmanager
     def stalled(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -33,7 +34,7 @@ def main() -> None:
                     Timer(STALL_S, process.send_signal, (signal.SIGCONT,)).start()
                     sys.stdout.write('the node stalls\n')
 
-            demo.play_and_record = lambda *given: play(*given[:-1], stall)
+            bag_session.play_and_record = lambda *given: play(*given[:-1], stall)
             yield process
 
     demo.filter_node = stalled

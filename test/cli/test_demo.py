@@ -82,8 +82,22 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     assert 'tracking' in (folder / 'filter_node.log').read_text()
 
 
+def test_without_ros_the_tour_replays_into_a_bag(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, 'find_spec', lambda _: None)
+    monkeypatch.setattr(demo, 'LAPS', 6)
+    monkeypatch.setattr(demo, 'TEST_LAPS_S', 12.0)
+    monkeypatch.setitem(sys.modules, 'two_manifold_ros.nodes.bag_session', None)
+    demo.run_tour(str(tmp_path / 'tour'))
+    said = capsys.readouterr().out
+    assert 'no node runs' in said
+    assert 'The bag holds bit for bit' in said
+    assert 'DDS' not in said
+    left = {each.name for each in (tmp_path / 'tour').iterdir()}
+    assert {'recording', 'model.npz', 'predictions', 'figure.png'} <= left
+    assert 'filter_node.log' not in left
+
+
 def test_a_folder_of_another_user_is_left_alone(tmp_path):
-    pytest.importorskip('rclpy', reason='the demo needs ROS 2')
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match='was not made here'):
         demo.run_tour(str(tmp_path))
