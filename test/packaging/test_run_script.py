@@ -75,6 +75,13 @@ class Machine:
             check=False,
         )
 
+    def pretend(self, architecture: str) -> Path:
+        """Put a `uname` of another architecture into the folder of the caller."""
+        uname = self.elsewhere / 'uname'
+        uname.write_text(f'#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo {architecture}\n')
+        uname.chmod(0o755)
+        return uname
+
     def steps(self) -> list[str]:
         """Return what was done, in order: environments made and things installed."""
         said = re.findall(
@@ -233,17 +240,41 @@ def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine):
         ({'NO_ENSUREPIP': '1'}, 'apt install python3-venv'),
         ({'PYTHON': 'no-such-python'}, 'there is no no-such-python; install Python 3.11'),
         ({'BROKEN': '1'}, 'do not go with each other'),
-        ({'PATH': '{elsewhere}:/usr/bin:/bin'}, 'on aarch64; install ROS 2 with apt and build'),
+        ({'PATH': '{elsewhere}:/usr/bin:/bin'}, 'on riscv64; install ROS 2 with apt and build'),
         ({'TWO_MANIFOLD_VENV': '{elsewhere}'}, 'was not made by this script'),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(machine, variables, said):
-    uname = machine.elsewhere / 'uname'
-    uname.write_text('#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo aarch64\n')
-    uname.chmod(0o755)
+    uname = machine.pretend('riscv64')
     given = {name: value.format(elsewhere=machine.elsewhere) for name, value in variables.items()}
     done = machine.run('demo', **given)
     assert done.returncode == 2
     assert said in done.stderr
     assert list(machine.elsewhere.iterdir()) == [uname]
     assert machine.run('demo').returncode == 0
+
+
+@pytest.mark.parametrize('architecture', ['aarch64', 'arm64'])
+def test_arm_does_without_nodes_and_says_so_once(machine, architecture):
+    machine.pretend(architecture)
+    arm = {'PATH': f'{machine.elsewhere}:/usr/bin:/bin'}
+    for verb in ('demo', 'lint', 'test'):
+        done = machine.run(verb, **arm)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count('left out') == 1
+    suites = [line for line in machine.asked() if line.startswith('-m pytest')]
+    assert any('--ignore test/faults' in line for line in suites)
+    assert not any(line.endswith(' test/faults') for line in suites)
+    refused = machine.run('faults', **arm)
+    assert refused.returncode == 2
+    assert 'none without ROS 2' in refused.stderr
+    assert not any(line.startswith('-m pytest') for line in machine.asked())
+
+
+def test_arm_runs_no_benchmark_of_nodes(machine):
+    machine.pretend('aarch64')
+    done = machine.run('bench', 'node', 'spectral', PATH=f'{machine.elsewhere}:/usr/bin:/bin')
+    assert done.returncode == 0
+    assert [line for line in machine.asked() if line.startswith('benchmarks/')] == [
+        'benchmarks/bench_spectral.py'
+    ]
