@@ -23,8 +23,12 @@ Play = Callable[..., list[float | None]]
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
     """Return a function that lets a node say words, and returns the seconds asked for."""
 
-    def played(*words: tuple[int, str, dict[str, str]], nodes: int = 1) -> list[float | None]:
+    def played(
+        *words: tuple[int, str, dict[str, str]], nodes: int = 1, silent_s: float = 0.0
+    ) -> list[float | None]:
         asked: list[float | None] = []
+        now_s = 100.0
+        monkeypatch.setattr(f'{StatusTable.__module__}.monotonic', lambda: now_s)
 
         def listen(
             hear: Callable[..., Any],
@@ -32,6 +36,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
             seconds: float | None,
             done: Callable[[], bool],
         ) -> None:
+            nonlocal now_s
             asked.append(seconds)
             look()
             for level, why, values in words:
@@ -39,6 +44,9 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
                     return
                 hear('filter_node', level, why, values, nodes)
                 look()
+                if silent_s:
+                    now_s += silent_s
+                    look()
 
         module = ModuleType(MODULE)
         module.listen = listen  # type: ignore[attr-defined]
@@ -53,6 +61,20 @@ def test_a_line_for_each_change_goes_into_a_pipe(play, command):
     lines = command('status', '--seconds', '3').out.splitlines()
     assert asked == [3.0]
     assert [line.split('  ')[-1] for line in lines] == ['lost: a', 'tracking']
+
+
+def test_a_node_that_goes_and_comes_back_gets_a_line_in_a_pipe_for_each(play, command):
+    play(*[(0, 'tracking', WELL)] * 2, silent_s=4.0)
+    lines = command('status').out.splitlines()
+    assert [line.split()[1] for line in lines] == ['OK', 'GONE', 'OK', 'GONE']
+
+
+def test_a_model_that_was_not_taken_is_a_change(play, command):
+    failed = WELL | {'swap_trouble': 'new.npz: it takes no IMU'}
+    play((0, 'tracking', WELL), (0, 'tracking', failed), (0, 'tracking', failed))
+    first, second = command('status').out.splitlines()
+    assert 'new.npz' not in first
+    assert second.endswith('tracking  (new.npz: it takes no IMU)')
 
 
 def test_lines_stay_in_place_on_a_terminal(play, command, monkeypatch):
@@ -93,6 +115,7 @@ def test_json_is_what_each_node_said_last(play, command):
         'input_rate_hz': 99.5,
         'estimate_rate_hz': None,
         'nodes': 1,
+        'trouble': '',
         'gone': False,
     }
 

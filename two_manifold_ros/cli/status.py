@@ -123,6 +123,7 @@ class _Heard(NamedTuple):
     input_rate_hz: float | None
     estimate_rate_hz: float | None
     nodes: int
+    trouble: str
     heard_s: float
 
 
@@ -154,8 +155,8 @@ class StatusTable:
         Returns
         -------
         bool
-            Whether the node is one of ours, and in another state than before, or has got or lost
-            a namesake.
+            Whether the node is one of ours, and in another state than before or heard again, has
+            got or lost a namesake, or failed to take a model or to hand one over.
 
         """
         if not {'status', 'cause'} <= values.keys():
@@ -167,9 +168,15 @@ class StatusTable:
         received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
         before = self._heard.get(name)
         state = values['status'], values['cause']
-        here = _Heard(word, *state, why, received, published, nodes, now_s)
+        trouble = values.get('swap_trouble', values.get('promotion_trouble', ''))
+        here = _Heard(word, *state, why, received, published, nodes, trouble, now_s)
         self._heard[name] = here
-        return before is None or (before.status, before.cause, before.nodes) != (*state, nodes)
+        return (
+            before is None
+            or now_s - before.heard_s > _GONE_S
+            or (before.status, before.cause, before.nodes, before.trouble)
+            != (*state, nodes, trouble)
+        )
 
     @property
     def heard(self) -> bool:
@@ -208,7 +215,12 @@ class StatusTable:
             for rate in (here.input_rate_hz, here.estimate_rate_hz)
         )
         several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
-        return f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
+        line = f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
+        return f'{line}  ({here.trouble})' if here.trouble else line
+
+    def gone(self, now_s: float) -> set[str]:
+        """Return the nodes that were heard and are not any more."""
+        return {name for name, here in self._heard.items() if now_s - here.heard_s > _GONE_S}
 
     def lines(self, now_s: float) -> list[str]:
         """Return the lines about all nodes, by name."""
@@ -218,10 +230,9 @@ class StatusTable:
         """Return the newest report of each node, for JSON: unknown rates are ``None``."""
         found: dict[str, dict[str, float | str | bool | None]] = {}
         for name, here in sorted(self._heard.items()):
-            silent_s = now_s - here.heard_s
             said = here._asdict()
-            del said['heard_s']
-            found[name] = {**said, 'silent_s': round(silent_s, 1), 'gone': silent_s > _GONE_S}
+            silent_s = round(now_s - said.pop('heard_s'), 1)
+            found[name] = {**said, 'silent_s': silent_s, 'gone': name in self.gone(now_s)}
         return found
 
 
@@ -239,6 +250,7 @@ class _Board:
     def __init__(self, names: frozenset[str]) -> None:
         self.table = StatusTable(names)
         self._shown = 0
+        self._gone: set[str] = set()
         self._stays = sys.stdout.isatty()
 
     def hear(self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
@@ -248,8 +260,13 @@ class _Board:
             print(self.table.line(name, monotonic()), flush=True)
 
     def look(self) -> None:
-        """Write all lines over those of before."""
+        """Write all lines over those of before; elsewhere those of nodes that have gone."""
         if not self._stays:
+            now_s = monotonic()
+            gone, before = self.table.gone(now_s), self._gone
+            self._gone = gone
+            for name in sorted(gone - before):
+                print(self.table.line(name, now_s), flush=True)
             return
         size = get_terminal_size()
         width = max(size.columns, 21)
