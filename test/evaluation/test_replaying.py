@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay writes what the node would publish, once, in order, and the same every time."""
 
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along, replay
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import Recording
@@ -72,7 +74,9 @@ def replayed(
 def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, replayed):
     valid, messages = replayed.valid, replayed.messages
     # Ten ticks a second, of which every other one shows the places.
-    others = {'particles': sum(each.tick % 2 == 0 for each in valid), 'diagnostics': 8}
+    particles = sum(each.tick % 2 == 0 for each in valid)
+    # From the first tick on, before the window is full.
+    others = {'particles': particles, 'diagnostics': 8, 'status': len(valid) + 19}
     assert replayed.written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
     counts = {topic: len(rows) for topic, rows in messages.items()}
     assert counts == {f'/{topic}': count for topic, count in replayed.written.items()}
@@ -111,7 +115,10 @@ def test_a_recording_played_twice(slot_car_model, short, replayed, tmp_path):
 
 
 def test_without_a_valid_estimate_the_diagnostics_state_the_cause(slot_car_model, short, tmp_path):
-    assert write(slot_car_model, short.between(0, 1), tmp_path / 'bag') == {'diagnostics': 1}
+    assert write(slot_car_model, short.between(0, 1), tmp_path / 'bag') == {
+        'diagnostics': 1,
+        'status': 9,
+    }
 
 
 def test_no_tick_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
@@ -127,3 +134,16 @@ def test_diagnostics_once_a_second_from_the_first_tick(short, replayed):
     said = [message.status[0].message for _, message in rows]
     assert said[0] == 'filling the window: 1 of 20 ticks'
     assert said[-1] == 'tracking'
+
+
+def test_status_at_ten_hertz_states_what_the_estimate_does(replayed):
+    rows = [message for _, message in replayed.messages['/status']]
+    names = rows[0].layout.dim[0].label.split(',')
+    numbers = [dict(zip(names, message.data.tolist(), strict=True)) for message in rows]
+    assert [each['valid'] for each in numbers] == [0.0] * 19 + [1.0] * len(replayed.valid)
+    newest, estimate = numbers[-1], replayed.valid[-1]
+    assert newest['status'] == CODES[estimate.status]
+    assert newest['novelty'] == estimate.novelty
+    assert newest['ellipse_m'] == estimate.ellipse_m
+    # What only a node has.
+    assert math.isnan(newest['stamp_age_s'])

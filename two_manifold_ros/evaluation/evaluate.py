@@ -28,7 +28,13 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import choose_scene, messages_of, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.status import diagnostics_message
+from two_manifold_ros.interface.status import (
+    CODES,
+    COUNTS,
+    diagnostics_message,
+    estimate_numbers,
+    status_message,
+)
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
@@ -346,9 +352,10 @@ def replay(
     """
     Filter a recording into an open bag, each message at the stamp of its estimate.
 
-    Diagnostics come once a second of the recording, without the times that the computer took, so
-    that the same recording and model give the same bytes; where nothing is published they state
-    the cause. Returned are the messages per topic.
+    Status and diagnostics come at the rate of the node's parameters, by the clock of the
+    recording and without the times that the computer took, so that the same recording and model
+    give the same bytes; where nothing is published they state the cause. Returned are the
+    messages per topic.
 
     Raises
     ------
@@ -360,20 +367,26 @@ def replay(
     live = Filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
-    next_report = 0
+    periods_ns = {
+        Topics.STATUS: round(1e9 / FilterParameters.status_rate_hz),
+        Topics.DIAGNOSTICS: 10**9,
+    }
+    due_ns = dict.fromkeys(periods_ns, 0)
 
     def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
         written[topic] = written.get(topic, 0) + 1
 
     for estimate, _ in estimates_along(live, recording, progress):
+        stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
-            write(topic, msgtype, estimate.stamp_ns, message)
-        # A recording may jump back, after which the next report would be far away.
-        if not next_report - 10**9 <= estimate.stamp_ns < next_report:
-            next_report = estimate.stamp_ns + 10**9
-            report = _health(live, estimate)
-            write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
+            write(topic, msgtype, stamp_ns, message)
+        for report, period_ns in periods_ns.items():
+            # A recording may jump back, after which the next report would be far away.
+            if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:
+                due_ns[report] = stamp_ns + period_ns
+                build = _status if report is Topics.STATUS else _health
+                write(report.name, report.msgtype, stamp_ns, build(live, estimate))
     if not written:
         msg = (
             f'{recording.name}: no tick ends in it, so there is nothing to write; give more than '
@@ -381,6 +394,17 @@ def replay(
         )
         raise InputError(msg)
     return written
+
+
+def _status(live: Filter, estimate: Estimate) -> dict[str, object]:
+    """Return the status of a tick; rates and times that only a node has are unknown."""
+    numbers: dict[str, float] = {
+        'status': CODES[estimate.status],
+        'level': LEVELS[estimate.status],
+        **estimate_numbers(estimate),
+        **{name: live.counters[name] for name in COUNTS if name in live.counters},
+    }
+    return status_message(estimate.stamp_ns, numbers)
 
 
 def _health(live: Filter, estimate: Estimate) -> dict[str, object]:

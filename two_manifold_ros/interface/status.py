@@ -16,6 +16,7 @@ from two_manifold_ros.interface.messages import header, labelled_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.assessment import Level
     from two_manifold_ros.interface.messages import Message
 
@@ -56,6 +57,15 @@ def status_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
     Numbers are by names of ``NUMBERS``; those that are not given are NaN, which means unknown.
     """
     return labelled_array(stamp_ns, {name: numbers.get(name, math.nan) for name in NUMBERS})
+
+
+def estimate_numbers(estimate: Estimate | None) -> dict[str, float]:
+    """Return what a status states of the newest estimate; NaN where there is none."""
+    names = 'evidence', 'novelty', 'off_route', 'ellipse_m'
+    return {
+        'valid': estimate is not None and estimate.valid,
+        **{name: getattr(estimate, name) if estimate else math.nan for name in names},
+    }
 
 
 def diagnostics_message(

@@ -22,6 +22,7 @@ from two_manifold_ros.interface.status import (
     CODES,
     COUNTS,
     diagnostics_message,
+    estimate_numbers,
     OUTSIDE,
     status_message,
     ThrottledLog,
@@ -199,12 +200,8 @@ class StatusPublisher:
         latest = health.latest if is_current else None
         numbers: dict[str, float] = {
             'status': OUTSIDE if assessment.status is None else CODES[assessment.status],
-            'valid': latest is not None and latest.valid,
             'level': assessment.level,
-            'evidence': latest.evidence if latest else math.nan,
-            'novelty': latest.novelty if latest else math.nan,
-            'off_route': latest.off_route if latest else math.nan,
-            'ellipse_m': latest.ellipse_m if latest else math.nan,
+            **estimate_numbers(latest),
         }
         if health.trouble:
             return numbers
