@@ -59,7 +59,7 @@ LIMITS = {
         cli/options.py _PIPED_WIDTH _SHORTEST_WORDS
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points
-        recordings/bag.py _LONGEST_NAME _LONGEST_LIST
+        recordings/bag_topics.py (_LONGEST_NAME,_LONGEST_LIST)
         recordings/reading.py _PROGRESS_EVERY _MOST_FRAMES
         """,
     'memory and time of the machine: bounds of queues, blocks, caches and waits': """

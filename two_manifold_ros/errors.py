@@ -39,8 +39,8 @@ def bags_wanted() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         msg = (
-            f'Bags cannot be read or written because the Python package {error.name!r} is '
-            f'missing: source the setup file of ROS 2, which has rosbag2_py, or install what '
-            f'needs no ROS with pip install rosbags mcap.'
+            f'Bags cannot be read or written: neither rosbags nor rosbag2_py can be imported '
+            f'({error.name} is missing). Source the setup file of ROS 2, which has rosbag2_py, or '
+            f'install what needs no ROS with pip install rosbags mcap.'
         )
         raise InputError(msg) from error

@@ -32,7 +32,8 @@ case $* in
     echo 'Using cached two.whl (1 MB)'
     echo 'Installing collected packages: one, two'
     ;;
-"-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+"-m venv "*) shift $(($# - 1)) && mkdir -p "$1/bin" && cp "$0" "$1/bin/python" ;;
+*"import numpy, scipy, numba"*) exit "${NO_NUMPY:-0}" ;;
 --version) echo "Python ${VERSION:-3.11.2}" ;;
 "-m two_manifold_ros.demo"*) pwd && env ;;
 esac
@@ -106,7 +107,7 @@ def test_help_and_an_unknown_verb_name_the_verbs(machine, arguments, status):
     done = machine.run(*arguments)
     assert done.returncode == status
     verbs = re.findall(r'^  ([\w-]+)  ', done.stderr if status else done.stdout, re.MULTILINE)
-    assert ' '.join(verbs) == 'demo test oldest lint format faults bench check-release'
+    assert ' '.join(verbs) == 'demo test oldest system lint format faults bench check-release'
 
 
 def test_locks_are_installed_whole_and_as_they_are(machine):
@@ -166,11 +167,29 @@ def test_each_verb_installs_what_it_needs(machine, verb, steps, asked):
     assert 'source' not in machine.steps()
 
 
+def test_the_core_is_tested_on_the_libraries_of_the_system(machine):
+    machine.run('demo')
+    done = machine.run('system', NO_NUMPY='1')
+    assert done.returncode == 2
+    assert 'apt install python3-numba python3-scipy' in done.stderr
+    assert machine.run('system', '-k', 'one two').returncode == 0
+    (made,) = [line for line in machine.asked() if line.startswith('-m pip install')]
+    lock = Path(re.search('-r (.*)', made)[1])
+    names = {line.split('==')[0] for line in lock.read_text().splitlines() if '==' in line}
+    assert {'pytest', 'rosbags'} <= names
+    assert not names & {'llvmlite', 'numba', 'numpy', 'scipy'}
+    assert lock.read_text().count('--hash') > len(names)
+    environment = machine.checkout / '.venv' / 'system'
+    assert lock.parent == environment
+    assert machine.asked()[-1].startswith(f'-m pytest --timeout 300 -m not long {TWO} -k one two')
+    assert (environment / 'bin' / 'python').is_file()
+
+
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
     assert machine.run('test').returncode == 0
     assert machine.steps() == ['venv', 'oldest-3.11']
-    *_, most, one, other = machine.asked()
+    most, one, other = (line for line in machine.asked() if line.startswith('-m pytest'))
     assert most == f'-m pytest --timeout 300 {TWO} --ignore test/faults'
     # At the same time.
     again, faults = sorted((one, other), key=lambda line: line.endswith('test/faults'))

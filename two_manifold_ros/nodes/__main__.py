@@ -60,6 +60,8 @@ def run_node(name: str, args: list[str] | None = None) -> int:
         # A signal after the end must not change how it ended.
         stop.is_last = True
         try:
+            # First, so that where ROS is missing no other of its packages is.
+            import_module('rclpy')
             run = import_module('two_manifold_ros.nodes.running').run
             create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
         except InputError as error:

@@ -26,7 +26,7 @@ from rosbags.interfaces import (
 )
 from rosbags.typesys import Stores
 
-from two_manifold_ros.errors import bags_wanted, InputError
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_topics import printable, Topic
 from two_manifold_ros.recordings.message_building import types_of
 from two_manifold_ros.recordings.storage_files import (
@@ -75,8 +75,14 @@ class SalvagedFile:
 
     def __init__(self, file: Path, reason: str) -> None:
         # Sound bags need no mcap: rosbags has a reader of its own.
-        with bags_wanted():
+        try:
             from mcap.records import Channel, Message, Schema  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            msg = (
+                f'{file}: the Python package mcap, which reads damaged bags, is missing: install '
+                'it with pip install mcap.'
+            )
+            raise InputError(msg) from error
 
         self.reason, self.size = reason, file.stat().st_size
         records, self.lost = _readable_records(file, self.size)
