@@ -1,0 +1,117 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Normalised squared errors (NEES) of published positions and velocities on drives of the gauntlet.
+
+The mean of a filter whose covariances are right is 2 for two coordinates, and the median 1.39.
+Run `./run bench nees`, or name cases after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+import os
+from typing import NamedTuple, TYPE_CHECKING
+
+from two_manifold_ros.threads import one_blas_thread
+
+# As in every program of the package, and before anything imports NumPy.
+one_blas_thread()
+
+from gauntlet_drives import case_names, is_absent, make_case
+import numpy as np
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.hse_hmm.readout import squared_mahalanobis
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+LEAST, MOST = 1.6, 2.4
+"""Mean NEES to reach; 2 is wanted."""
+
+
+class Figures(NamedTuple):
+    """
+    Mean and median NEES of positions and of velocities.
+
+    ``ticks`` counts what was published after the first window and has a known truth.
+    """
+
+    ticks: int
+    position: tuple[float, float]
+    velocity: tuple[float, float]
+
+
+def nees_of(errors: Floats, covariances: Floats) -> tuple[float, float]:
+    """Return mean and median of the squared Mahalanobis lengths of errors (n, 2)."""
+    if not len(errors):
+        return np.nan, np.nan
+    squared = squared_mahalanobis(errors, covariances)
+    return float(squared.mean()), float(np.median(squared))
+
+
+def work(name: str) -> Figures:
+    """Train on a case and follow its drive with the default."""
+    case = make_case(name)
+    model = train_model(case.training, TrainingSettings())
+    live, drive = Filter(model), case.followed
+    said = [
+        estimate
+        for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True)
+        for estimate in live.push(stamp, sample)
+    ]
+    said = [each for each in said[model.window :] if each.valid]
+    stamps = np.array([each.stamp_ns for each in said], dtype=np.int64)
+    # Over a tick to both sides: noise of a camera would be most of a shorter difference.
+    step = model.period_ns
+    before, now, after = (drive.truths_at(stamps + each) for each in (-step, 0, step))
+    velocities = (after - before) / (2e-9 * step)
+    known = np.isfinite(np.column_stack([now, velocities])).all(axis=1)
+    rows = [said[index] for index in np.flatnonzero(known)]
+    return Figures(
+        len(rows),
+        nees_of(
+            np.array([each.positions[0] for each in rows]).reshape(-1, 2) - now[known],
+            np.array([each.covariances[0] for each in rows]).reshape(-1, 2, 2),
+        ),
+        nees_of(
+            np.array([each.velocity for each in rows]).reshape(-1, 2) - velocities[known],
+            np.array([each.velocity_covariance for each in rows]).reshape(-1, 2, 2),
+        ),
+    )
+
+
+def shown(found: tuple[float, float]) -> str:
+    return ''.join('       -' if np.isnan(each) else f'{each:8.2f}' for each in found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('cases', nargs='*', metavar='CASE', help='of the gauntlet (default: all)')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
+    args = parser.parse_args()
+    names = [name for name in args.cases or case_names() if not is_absent(name)]
+    spawn = multiprocessing.get_context('spawn')
+    print('NEES of what is published on the drive that is followed: mean and median')
+    print('  case                ticks        position        velocity')
+    found = []
+    with ProcessPoolExecutor(args.jobs, mp_context=spawn) as pool:
+        for name, each in zip(names, pool.map(work, names), strict=True):
+            found.append(each)
+            print(
+                f'  {name:18s}{each.ticks:7d}{shown(each.position)}{shown(each.velocity)}',
+                flush=True,
+            )
+    for what in ('position', 'velocity'):
+        means = [getattr(each, what)[0] for each in found]
+        met = sum(LEAST <= mean <= MOST for mean in means)
+        print(f'  {what}: {LEAST} to {MOST} on {met} of {len(means)}')
+
+
+if __name__ == '__main__':
+    main()
