@@ -37,6 +37,7 @@ NOTHING, ALL = r'(?!)', r'.*'
 VARIES = {
     'kernels': r' [\d.]+$',  # seconds are the last column
     'comparison': NOTHING,
+    'nees': NOTHING,
     'off_route': NOTHING,
     'lost_and_found': NOTHING,
     'start': ALL,
