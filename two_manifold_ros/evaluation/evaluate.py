@@ -352,9 +352,9 @@ def replay(
     """
     Filter a recording into an open bag, each message at the stamp of its estimate.
 
-    Status and diagnostics come at the rate of the node's parameters, by the clock of the
-    recording and without the times that the computer took, so that the same recording and model
-    give the same bytes; where nothing is published they state the cause. Returned are the
+    The status comes at the default rate of the node and diagnostics once a second, by the clock
+    of the recording and without the times that the computer took, so that the same recording and
+    model give the same bytes; where nothing is published they state the cause. Returned are the
     messages per topic.
 
     Raises
@@ -367,11 +367,11 @@ def replay(
     live = Filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
-    periods_ns = {
-        Topics.STATUS: round(1e9 / FilterParameters.status_rate_hz),
-        Topics.DIAGNOSTICS: 10**9,
-    }
-    due_ns = dict.fromkeys(periods_ns, 0)
+    reports = (
+        (Topics.STATUS, round(1e9 / FilterParameters.status_rate_hz), _status),
+        (Topics.DIAGNOSTICS, 10**9, _health),
+    )
+    due_ns = {report: 0 for report, *_ in reports}
 
     def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
@@ -381,11 +381,10 @@ def replay(
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, stamp_ns, message)
-        for report, period_ns in periods_ns.items():
+        for report, period_ns, build in reports:
             # A recording may jump back, after which the next report would be far away.
             if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:
                 due_ns[report] = stamp_ns + period_ns
-                build = _status if report is Topics.STATUS else _health
                 write(report.name, report.msgtype, stamp_ns, build(live, estimate))
     if not written:
         msg = (
