@@ -216,7 +216,8 @@ def run_tour(folder_name: str) -> None:
         did = 'The node published' if with_node else 'The bag holds'
         print(f'      {did} bit for bit what "two-manifold evaluate" computes offline.')
     else:
-        print('      The node and "two-manifold evaluate" differ: messages were lost on the way.')
+        why = ': messages were lost on the way' if with_node else ', please report it'
+        print(f'      The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
 
