@@ -250,7 +250,7 @@ def test_radii_of_the_ellipses():
 @pytest.mark.parametrize('scale', [0.05, 1.0, 3.0])
 def test_coverage_of_gaussian_errors_is_restored(scale):
     errors = whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2)))
-    factors = calibration_factors(errors[:, None], COVARIANCES[:, None])
+    factors = calibration_factors(errors[:, None], COVARIANCES[:, None], np.zeros(1))
     assert factors[0] == pytest.approx(scale**2, rel=0.06)
     fresh = whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2)))
     calibrated = factors[0] * COVARIANCES
@@ -260,7 +260,7 @@ def test_coverage_of_gaussian_errors_is_restored(scale):
 def test_heavy_tails_are_a_compromise():
     white = RNG_CAL.standard_t(2.0, size=(N_CAL, 1)) * RNG_CAL.normal(size=(N_CAL, 2))
     errors = whiten_back(white)
-    factors = calibration_factors(errors[:, None], COVARIANCES[:, None])
+    factors = calibration_factors(errors[:, None], COVARIANCES[:, None], np.zeros(1))
     ratios = np.quantile(np.sum(white**2, axis=1), (0.68, 0.95)) / CHI_SQUARE
     assert ratios[0] < factors[0] < ratios[1]
     assert factors[0] ** 2 == pytest.approx(ratios[0] * ratios[1], rel=1e-9)
@@ -276,12 +276,48 @@ def test_each_target_by_its_known_errors():
     errors[19:, 0] = np.nan
     errors[::2, 1, 0] = np.nan
     covariances = np.repeat(COVARIANCES[:, None], 3, axis=1)
-    factors = calibration_factors(errors, covariances)
+    factors = calibration_factors(errors, covariances, np.zeros(3))
     assert factors[0] == 1.0
     np.testing.assert_allclose(factors[1:], [4.0, 9.0], rtol=0.1)
     errors[19, 0] = 0.0
-    factors = calibration_factors(errors, covariances)
+    factors = calibration_factors(errors, covariances, np.zeros(3))
     assert factors[0] != 1.0
+
+
+@pytest.mark.parametrize('scale', [0.7, 1.0, 3.0])
+def test_noise_of_the_references_is_no_error_of_the_filter(scale):
+    generator = np.random.default_rng(8)
+    noise = 0.5 * np.median(COVARIANCES[:, 0, 0])
+    wide = np.linalg.eigvalsh(COVARIANCES)[:, 0] > noise
+    true = whiten_back(scale * generator.normal(size=(N_CAL, 2)))[wide]
+    errors = true + np.sqrt(noise) * generator.normal(size=true.shape)
+    covariances = COVARIANCES[wide]
+    (factor,) = calibration_factors(errors[:, None], covariances[:, None], np.array([noise]))
+    assert factor == pytest.approx(scale**2, rel=0.1)
+    # One by one, for factors beside each other: on the geometric mean the shares are held.
+    tried = np.geomspace(0.5 * factor, 2.0 * factor, 60)
+    held = np.array(
+        [
+            [
+                error @ np.linalg.inv(one * each + noise * np.eye(2)) @ error <= CHI_SQUARE
+                for error, each in zip(errors, covariances, strict=True)
+            ]
+            for one in tried
+        ]
+    ).mean(axis=1)
+    found = [np.interp(level, held[:, k], tried) for k, level in enumerate((0.68, 0.95))]
+    assert factor == pytest.approx(np.sqrt(np.prod(found)), rel=0.02)
+
+
+def test_noise_takes_half_of_an_axis_at_most_and_none_that_errors_contradict():
+    errors = whiten_back(np.random.default_rng(9).normal(size=(N_CAL, 2)))[:, None]
+    covariances = COVARIANCES[:, None]
+    usual = calibration_factors(errors, covariances, np.zeros(1))
+    middle = np.median(np.square(errors).sum(axis=2)) / (2.0 * np.log(2.0))
+    almost = calibration_factors(errors, covariances, np.array([0.99 * middle]))
+    np.testing.assert_allclose(almost, 0.25 * usual)
+    beyond = calibration_factors(errors, covariances, np.array([1.01 * middle]))
+    np.testing.assert_array_equal(beyond, usual)
 
 
 def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent():
@@ -320,7 +356,7 @@ def test_the_smallest_ellipses_that_hold_their_share_are_chosen():
     sizes, factors = [], []
     for added in tried:
         whole = covariances + added * np.eye(2)
-        one = calibration_factors(errors[:, None], whole[:, None])[0]
+        one = calibration_factors(errors[:, None], whole[:, None], np.zeros(1))[0]
         factors.append(one)
         sizes.append(np.mean([np.log(np.linalg.det(one * each)) for each in whole]))
     best = int(np.argmin(sizes))

@@ -21,6 +21,7 @@ from two_manifold_ros.training.dataset import (
     learn_rest,
     rest_limit,
     usual_step,
+    velocity_noise,
     weighted_by_persistence,
 )
 from two_manifold_ros.training.settings import TrainingSettings
@@ -82,6 +83,48 @@ def test_no_more_than_two_windows_are_refused():
     assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
     message = refusal([drive().between(None, 0.005)])
     assert 'drive: topic /imu has no two IMU samples with increasing' in message
+
+
+def noisy_drive(rate_hz: float, noise_m: float, seconds: float = 300.0) -> Recording:
+    """Return a drive on a circle of 10 m at 5 m/s with positions at a rate, with noise."""
+    stamps = np.arange(0.0, seconds, 1.0 / rate_hz)
+    true = 10.0 * np.column_stack([np.cos(0.5 * stamps), np.sin(0.5 * stamps)])
+    noise = noise_m * np.random.default_rng(4).normal(size=true.shape)
+    whole = drive(seconds)
+    stamps_ns = whole.imu.stamps[0] + np.round(1e9 * stamps).astype(np.int64)
+    return with_positions(whole, stamps=stamps_ns, positions=true + noise)
+
+
+@pytest.mark.parametrize('rate_hz', [2.0, 10.0, 25.0, 100.0])
+@pytest.mark.parametrize('noise_m', [0.05, 0.5])
+def test_noise_of_positions_in_velocities(rate_hz, noise_m):
+    recording, without = noisy_drive(rate_hz, noise_m), noisy_drive(rate_hz, 0.0)
+    dataset = build_dataset([recording], USUAL)
+    errors = np.concatenate(dataset.tracks) - np.concatenate(
+        build_dataset([without], USUAL).tracks
+    )
+    noise = (errors[2:] - errors[:-2]) / (2.0 * dataset.period_s)
+    wanted = np.sqrt(np.nanmean(np.square(noise)))
+    assert np.sqrt(dataset.velocity_noise) == pytest.approx(wanted, rel=0.15)
+    # A smooth way is no noise, nor is a jump now and then.
+    least = velocity_noise([without], dataset.segments, dataset.period_ns)
+    assert least < 0.05 * velocity_noise(
+        [noisy_drive(rate_hz, 0.1)], dataset.segments, dataset.period_ns
+    )
+    jumped = recording.positions.positions.copy()
+    jumped[:: len(jumped) // 10] += 3.0
+    again = build_dataset([with_positions(recording, positions=jumped)], USUAL)
+    assert np.sqrt(again.velocity_noise) == pytest.approx(wanted, rel=0.2)
+
+
+def test_two_positions_show_no_noise():
+    whole = drive()
+    few = with_positions(
+        whole,
+        stamps=whole.positions.stamps[[0, 900]],
+        positions=whole.positions.positions[[0, 900]],
+    )
+    assert build_dataset([few], USUAL).velocity_noise == 0.0
 
 
 @pytest.mark.parametrize('shift_s', [-1000, 1000])

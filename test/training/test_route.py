@@ -60,7 +60,11 @@ def calibration(
 
 def drives_of(passes: Passes, drive: Drive, lead: int = LEAD, rate_hz: float = 10.0) -> Drives:
     dataset = SimpleNamespace(
-        window=lead, observations=[drive.observations], tracks=[drive.track], rate_hz=rate_hz
+        window=lead,
+        observations=[drive.observations],
+        tracks=[drive.track],
+        rate_hz=rate_hz,
+        velocity_noise=0.0,
     )
     return Drives(TrainingSettings(), dataset, passes)
 
@@ -99,6 +103,18 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     assert 0.05 < found.score_m < 1.0
     assert len(found.calibration.factors) == 4
     assert (found.calibration.factors > 0.0).all()
+
+
+def test_noise_of_the_references_is_left_out_of_the_velocity_alone(circuit, passes, calibrated):
+    drives = drives_of(passes, circuit)
+    drives.dataset.velocity_noise = 1e-4
+    (found,) = follow_parts(drives, [Tuning(sharpness=0.2)])
+    usual, factors = calibrated.calibration.factors, found.factors
+    np.testing.assert_array_equal(factors[:-1], usual[:-1])
+    assert 0.25 * usual[-1] <= factors[-1] < usual[-1]
+    drives.dataset.velocity_noise = 1e4
+    (found,) = follow_parts(drives, [Tuning(sharpness=0.2)])
+    np.testing.assert_array_equal(found.factors, usual)
 
 
 def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):

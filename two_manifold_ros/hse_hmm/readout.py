@@ -34,6 +34,13 @@ CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
 FEWEST = round(1.0 / (1.0 - max(LEVELS)))
 """Errors of which one lies outside of the largest ellipse: fewer show nothing of its size."""
 
+LEAST_LEFT = 0.25
+"""
+Share of a variance that noise of the reference positions may leave at least: half of an axis.
+
+What is left of errors that are nearly all noise is the difference of two large numbers.
+"""
+
 ADDED = np.arange(0.05, 0.96, 0.05)
 """Quantiles of the squared errors that are tried as the variance that calibration adds."""
 
@@ -370,11 +377,12 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
     return squared
 
 
-def calibration_factors(errors: Floats, covariances: Floats) -> Floats:
+def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> Floats:
     """
     Choose a factor for the covariance of each target, and add nothing.
 
-    Of a filter whose covariances hold all that it does not know.
+    Of a filter whose covariances hold all that it does not know. The errors are those against
+    positions that have noise of their own, which is none of the filter (mathematics, 7.3).
 
     Parameters
     ----------
@@ -382,20 +390,48 @@ def calibration_factors(errors: Floats, covariances: Floats) -> Floats:
         Held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is one.
     covariances : (n, c, 2, 2)
         Uncalibrated.
+    noise : (c,)
+        Variance of the noise in an axis of each target.
 
     Returns
     -------
     (c,)
-        See `share_factor`.
+        See `share_factor`; with noise at least `LEAST_LEFT` times the one without.
 
     """
     factors = np.ones(errors.shape[1])
     for column in range(errors.shape[1]):
         known = np.isfinite(errors[:, column]).all(axis=1)
-        if np.count_nonzero(known) >= FEWEST:
-            each = squared_mahalanobis(errors[known, column], covariances[known, column])
-            factors[column] = share_factor(each)
+        if np.count_nonzero(known) < FEWEST:
+            continue
+        found = errors[known, column]
+        whole = share_factor(squared_mahalanobis(found, covariances[known, column]))
+        factors[column] = whole
+        # Noise that is larger than the errors that hold it is none: fixes so rare that the way
+        # between them passes for noise.
+        if 0.0 < noise[column] < np.median(np.square(found).sum(axis=1)) / -2.0 / math.log(0.5):
+            left = _factor_beside_noise(found, covariances[known, column], noise[column])
+            factors[column] = max(left, LEAST_LEFT * whole)
     return factors
+
+
+def _factor_beside_noise(errors: Floats, covariances: Floats, noise: float) -> float:
+    """Return `share_factor` of a covariance (n, 2, 2) to which noise is added afterwards."""
+    variances, axes = np.linalg.eigh(covariances)
+    squares = np.square(np.einsum('nij,ni->nj', axes, errors))
+    product = 1.0
+    for level, length in zip(LEVELS, CHI_SQUARE, strict=True):
+        low, high = -16.0, 16.0
+        # By halves, to a thousandth: the share inside grows with the factor.
+        while high - low > 1e-3:
+            middle = 0.5 * (low + high)
+            whole = math.exp(middle) * variances + noise
+            if np.quantile((squares / whole).sum(axis=1), level) > length:
+                low = middle
+            else:
+                high = middle
+        product *= math.exp(0.5 * (low + high))
+    return math.sqrt(product)
 
 
 def tempered(factors: Floats, independent: float) -> Floats:

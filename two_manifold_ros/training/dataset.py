@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.hse_hmm.readout import segment_targets, velocities
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.standing import standing, usual_speed
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
@@ -29,6 +29,7 @@ from two_manifold_ros.ticks.segments import (
     fit_channels,
     largest_believable,
     only_near_fixes,
+    positions_at,
     unmeasured_axes,
 )
 
@@ -73,6 +74,8 @@ class Dataset:
         Ticks at rest that were left out look like this; ``None`` if the clock never stops.
     still
         Most ticks in a row that changed nothing before those at rest were left out.
+    velocity_noise
+        See `velocity_noise`.
 
     """
 
@@ -85,6 +88,7 @@ class Dataset:
     counts: Counter[str]
     rest: RestRule | None = None
     still: int = 0
+    velocity_noise: float = 0.0
 
     @property
     def period_s(self) -> float:
@@ -176,7 +180,10 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     channels = fit_channels(kept, largest, recordings[0].imu.names)
     if settings.method == 'tpsr':
         channels = weighted_by_persistence(channels, kept)
-    return Dataset(kept, channels, rate_hz, period_ns, window, max_gap_ns, counts)
+    noise = velocity_noise(recordings, kept, period_ns)
+    return Dataset(
+        kept, channels, rate_hz, period_ns, window, max_gap_ns, counts, velocity_noise=noise
+    )
 
 
 def _usual_rate(native_hz: float) -> float:
@@ -194,6 +201,62 @@ def _without_unmeasured_axes(recordings: Sequence[Recording]) -> list[Recording]
         replace(each, imu=replace(each.imu, samples=np.where(missing, 0.0, each.imu.samples)))
         for each in recordings
     ]
+
+
+def velocity_noise(
+    recordings: Sequence[Recording], segments: Sequence[Segment], period_ns: int
+) -> float:
+    """
+    Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
+
+    Differences of high order leave noise of a stream of positions, of which each has its own, and
+    hardly any of the way, which is smooth (Gasser et al. 1986). The least of several orders
+    counts: a way that is not smooth shows in some of them. Noise that lasts, as of satellites,
+    shows neither there nor in velocities. Drawn noise shows how much velocities have of it, which
+    are differences of positions that are interpolated at ticks.
+
+    Returns
+    -------
+    m^2/s^2; zero where positions are too few or too irregular to tell.
+
+    """
+    orders = range(3, 7)
+    differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}
+    ticks = np.concatenate([segment.stamps for segment in segments])
+    ends = np.cumsum([len(segment) for segment in segments])[:-1]
+    generator = np.random.default_rng(0)
+    drawn_m = 1e-3  # small enough for any two positions to be explained by some speed
+    tracks: list[Floats] = []
+    for recording in recordings:
+        stream = recording.positions
+        if stream is None:
+            continue
+        received = stream.positions[stream.usable]
+        gaps = np.diff(stream.stamps[stream.usable])
+        interval = np.median(gaps) if len(gaps) else 0.0
+        even = (gaps > 0.5 * interval) & (gaps < 1.5 * interval)
+        for order in orders:
+            if len(even) >= order:
+                regular = sliding_window_view(even, order).all(axis=1)
+                differences[order].append(np.diff(received, n=order, axis=0)[regular])
+        drawn = drawn_m * generator.standard_normal(stream.positions.shape)
+        drawn[~stream.usable] = np.nan
+        noisy = positions_at(replace(stream, positions=drawn), ticks) / drawn_m
+        tracks += np.split(noisy, ends)
+    drawn_velocities = [np.empty((0, 2)), *(velocities(each, period_ns * 1e-9) for each in tracks)]
+    squares = [
+        # The mean square of unit noise is the sum of the squared binomials.
+        np.square(np.concatenate(each)).sum(axis=1) / math.comb(2 * order, order)
+        for order, each in differences.items()
+    ]
+    shares = np.square(np.concatenate(drawn_velocities))
+    shares = shares[np.isfinite(shares)]
+    if not all(len(each) for each in (*squares, shares)):
+        return 0.0
+    # Of the squared length of a Gaussian in the plane the median is 2 ln 2 variances of an axis:
+    # jumps of a receiver are no noise.
+    variance = min(float(np.median(each)) for each in squares) / (2.0 * math.log(2.0))
+    return variance * float(shares.mean())
 
 
 def any_position(segments: Sequence[Segment]) -> bool:

@@ -198,12 +198,15 @@ class Followed:
         Of the likelihood.
     positions : (P, 2)
         Of the places of the map.
+    noise
+        Variance of the noise in an axis of the velocities that it was compared with.
 
     """
 
     parts: tuple[tuple[Run, ...], ...]
     tuning: Tuning
     positions: Floats
+    noise: float
 
     @cached_property
     def run(self) -> Run:
@@ -215,7 +218,12 @@ class Followed:
     def factors(self) -> Floats:
         """Factors (H + 1,) of the covariances."""
         run = self.run
-        return calibration_factors(run.errors[run.driving], run.covariances[run.driving])
+        errors, covariances = run.errors[run.driving], run.covariances[run.driving]
+        # Noise of positions stays in their ellipses: on other days than those of the parts errors
+        # are larger by about as much. In velocities it is most of what is seen.
+        noise = np.zeros(errors.shape[1])
+        noise[-1] = self.noise
+        return calibration_factors(errors, covariances, noise)
 
     @cached_property
     def log_score(self) -> float:
@@ -297,7 +305,7 @@ def follow_parts(
         return []
     positions = route.readout.targets[:, 0]
     return [
-        Followed(tuple(found), tuning, positions)
+        Followed(tuple(found), tuning, positions, dataset.velocity_noise)
         for found, tuning in zip(runs, tunings, strict=True)
     ]
 
