@@ -217,7 +217,7 @@ def velocity_noise(
 
     Returns
     -------
-    m^2/s^2; zero where positions are too few or too irregular to tell.
+    m^2/s^2; zero where positions are too few or too irregular.
 
     """
     orders = range(3, 7)
