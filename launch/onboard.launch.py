@@ -23,6 +23,7 @@ PARAMETERS = {
     'track_frame': str,
     'child_frame': str,
     'publish_tf': bool,
+    'odometry_topic': str,
     'use_sim_time': bool,
 }
 # Of the layout for rviz, which names topics of a node without a namespace.
@@ -62,6 +63,11 @@ def generate_launch_description() -> LaunchDescription:
             default_value='',
             description='Also publish the transform to the frame of the vehicle.' + FROM_FILE,
             choices=['', *SWITCH],
+        ),
+        DeclareLaunchArgument(
+            'odometry_topic',
+            default_value='',
+            description='Odometry to whose frame the transform is published.' + FROM_FILE,
         ),
         DeclareLaunchArgument(
             'use_sim_time',

@@ -19,6 +19,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import ros
 from snapshots import estimate_with
+from std_msgs.msg import String
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
@@ -27,8 +28,10 @@ from two_manifold_ros.interface.messages import (
     odometry_message,
     position_message,
     Scene,
+    stamp_fields,
     Topics,
 )
+from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
@@ -204,6 +207,31 @@ def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
     talk.until(lambda: heard(2), 'a path of the other model')
     publishers.destroy()
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
+
+
+def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monkeypatch):
+    """Messages of transforms are not among the wheels: text stands in for them."""
+
+    def as_text(msgtype: str) -> type:
+        return String if msgtype == TRANSFORM_TYPE else message_class(msgtype)
+
+    def written(msgtype: str, fields: Any) -> Any:  # noqa: ANN401 - as to_message
+        assert msgtype == TRANSFORM_TYPE
+        return String(data=fields['transforms'][0]['child_frame_id'])
+
+    monkeypatch.setattr(callbacks, 'message_class', as_text)
+    monkeypatch.setattr(callbacks, 'to_message', written)
+    model, frame = load_model(model_path), OdometryFrame('base_link')
+    publishers = EstimatePublishers(talk.node, choose_scene(model), transform=True, odometry=frame)
+    heard = talk.listen(String, '/tf')
+    estimate = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))
+    publishers.publish(estimate)
+    header = {'stamp': stamp_fields(estimate.stamp_ns), 'frame_id': 'odom'}
+    message = wire('nav_msgs/msg/Odometry', {'header': header, 'child_frame_id': 'base_link'})
+    frame.take(message)
+    publishers.publish(estimate)
+    talk.until(lambda: heard, 'a transform')
+    assert [each.data for each in heard] == ['odom']
 
 
 def refusal(domain: str, make: Callable[[], object], **parameters: object) -> str:

@@ -29,6 +29,7 @@ from two_manifold_ros.nodes import live_input
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
     LiveCommands,
+    LiveOdometry,
     LiveRecording,
     ReferenceInput,
 )
@@ -65,6 +66,21 @@ def fix(
 
 
 SILENT = 3.0
+
+
+def test_an_odometry_is_taken_and_says_what_is_missing():
+    taken: list[Callable[[bytes], object]] = []
+    node: Any = SimpleNamespace(
+        subscribe=lambda topic, take: taken.append(take) or topic,
+        destroy_subscription=taken.remove,
+        resolve_topic_name=lambda name: f'/car/{name}',
+    )
+    live = LiveOdometry(node, 'odom', 'base_link')
+    assert '/car/odom: no odometry came yet' in live.complaints['odometry']
+    (take,) = taken
+    take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
+    assert live.complaints == {}
+    assert live.frame.frame == 'wheels'
 
 
 class Recorder:

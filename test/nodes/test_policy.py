@@ -12,12 +12,16 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.expand_topic_name import expand_topic_name
 from ros_talk import ros
+from std_msgs.msg import String
 
+from two_manifold_ros.nodes import callbacks
+from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
+from two_manifold_ros.recordings.ros_messages import message_class
 
 POLICY = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold_policy.xml'
 REFERENCE = 'geometry_msgs/msg/PoseStamped'
@@ -67,11 +71,16 @@ def test_the_version_is_the_one_that_sros2_reads():
     assert [each.tag for each in policy] == ['enclaves']
 
 
-def test_filter_node(domain, model_path):
+def test_filter_node(domain, model_path, monkeypatch):
     wanted = allowed('filter_node')
-    # With the parameter publish_tf, whose messages the wheels do not bring.
-    wanted['publish'].remove('/tf')
-    assert doing(domain, FilterNode, model=model_path) == wanted
+    # Messages of transforms are not among the wheels.
+    monkeypatch.setattr(
+        callbacks,
+        'message_class',
+        lambda msgtype: String if msgtype == TRANSFORM_TYPE else message_class(msgtype),
+    )
+    transforms = {'publish_tf': 'true', 'odometry_topic': 'odom'}
+    assert doing(domain, FilterNode, model=model_path, **transforms) == wanted
 
 
 def test_updater_node(domain, model_path, tmp_path):

@@ -27,7 +27,8 @@ from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
-from two_manifold_ros.interface.messages import BUILDERS, position_message, Topics
+from two_manifold_ros.interface.messages import BUILDERS, Topics
+from two_manifold_ros.interface.transforms import transform_message
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Message, Scene, Topic
+    from two_manifold_ros.interface.transforms import OdometryFrame
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -340,16 +342,27 @@ class EstimatePublishers:
         `check_transform`.
     prefix
         Prefix of the names of the topics, such as ``adapting/``.
+    odometry
+        The transform is that to its frame then.
 
     """
 
-    def __init__(self, node: Node, scene: Scene, *, transform: bool, prefix: str = '') -> None:
+    def __init__(
+        self,
+        node: Node,
+        scene: Scene,
+        *,
+        transform: bool,
+        prefix: str = '',
+        odometry: OdometryFrame | None = None,
+    ) -> None:
         create: Callable[..., publisher.Publisher] = node.create_publisher
         self._destroy: Callable[[Any], object] = node.destroy_publisher
         if isinstance(node, LifecycleNode):
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
         self.scene = scene
+        self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._publishers = {
             topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
@@ -381,20 +394,12 @@ class EstimatePublishers:
                 fill(self._messages[topic], topic.msgtype, fields)
                 publisher.publish(self._messages[topic])
         if self._tf is not None:
-            self._tf.publish(self._transform(estimate))
+            transform = transform_message(estimate, self.scene, self._odometry)
+            if transform is not None:
+                self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
     def destroy(self) -> None:
         """Stop advertising."""
         for publisher in (*self._publishers.values(), self._tf):
             if publisher is not None:
                 self._destroy(publisher)
-
-    def _transform(self, estimate: Estimate) -> object:
-        position = position_message(estimate, self.scene)
-        pose = position['pose']['pose']
-        transform = {
-            'header': position['header'],
-            'child_frame_id': self.scene.child,
-            'transform': {'translation': pose['position'], 'rotation': pose['orientation']},
-        }
-        return to_message(TRANSFORM_TYPE, {'transforms': [transform]})

@@ -31,7 +31,7 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.live_input import LiveCommands
+from two_manifold_ros.nodes.live_input import LiveCommands, LiveOdometry
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.commands import CommandTopic
 
@@ -50,6 +50,7 @@ class FilterNode(BackgroundNode):
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
         self._commands: LiveCommands | None = None
+        self._odometry: LiveOdometry | None = None
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
@@ -90,7 +91,14 @@ class FilterNode(BackgroundNode):
             chosen.command_topic, session.model.channels.command_fields, trained, 'command_topic'
         )
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
-        self._estimates = EstimatePublishers(self, scene, transform=chosen.publish_tf)
+        if chosen.publish_tf and chosen.odometry_topic:
+            self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.child)
+        self._estimates = EstimatePublishers(
+            self,
+            scene,
+            transform=chosen.publish_tf,
+            odometry=None if self._odometry is None else self._odometry.frame,
+        )
         self._session, self._swap = session, made
         if commands is not None:
             name = commands.name or CommandTopic.parse(trained).name or 'command'
@@ -145,6 +153,9 @@ class FilterNode(BackgroundNode):
             if self._commands is not None:
                 self._commands.close()
                 self._commands = None
+            if self._odometry is not None:
+                self._odometry.close()
+                self._odometry = None
             self._estimates.destroy()
         return TransitionCallbackReturn.SUCCESS
 
@@ -224,21 +235,23 @@ class FilterNode(BackgroundNode):
     def _find_complaints(self) -> dict[str, str]:
         """Return complaints about the newest message."""
         session = self._session
-        commands = {} if self._commands is None else self._commands.complaints
+        others = {} if self._commands is None else self._commands.complaints
+        if self._odometry is not None:
+            others |= self._odometry.complaints
         if session is None or not session.last_raw:
-            return commands
+            return others
         try:
             message = deserialize_message(session.last_raw, Imu)
         # Already counted as malformed.
         except Exception:  # noqa: BLE001 - the middleware raises its own types
-            return commands
+            return others
         covariances = {
             'linear_acceleration': message.linear_acceleration_covariance[0],
             'angular_velocity': message.angular_velocity_covariance[0],
         }
         frame = message.header.frame_id
         found = imu_complaints(frame, covariances, session.model, self._imu.name)
-        return {**found, **commands}
+        return {**found, **others}
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen

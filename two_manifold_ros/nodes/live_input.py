@@ -18,6 +18,7 @@ from two_manifold_ros.interface.assessment import assess_silence, Assessment, Le
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
+from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
 from two_manifold_ros.nodes.callbacks import SensorTopic
 from two_manifold_ros.recordings.commands import command_decoder, CommandTopic
@@ -210,6 +211,30 @@ class LiveCommands:
             self._longest_s = max(self._longest_s, self._heard_s - heard_s)
         except InputError as error:
             self._refused = str(error)
+
+
+class LiveOdometry:
+    """Subscribe an odometry by its name, to know where its frame lies; ``child`` moves in it."""
+
+    def __init__(self, node: GuardedNode, name: str, child: str) -> None:
+        self._node, self.frame = node, OdometryFrame(child)
+        self._topic = Topic(name, 'nav_msgs/msg/Odometry', depth=1000, reliable=False)
+        self._subscription = node.subscribe(self._topic, self._take)
+
+    def _take(self, raw: bytes) -> None:
+        self.frame.take(deserialise(raw, self._topic.msgtype))
+
+    @property
+    def complaints(self) -> dict[str, str]:
+        """Why the transform to its frame is not published."""
+        if not self.frame.trouble:
+            return {}
+        name = self._node.resolve_topic_name(self._topic.name)
+        return {'odometry': f'no transform to the frame of {name}: {self.frame.trouble}'}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._node.destroy_subscription(self._subscription)
 
 
 class LiveRecording:

@@ -1,0 +1,180 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms to the vehicle and to the frame of an odometry, against products of matrices."""
+
+from dataclasses import replace
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.interface.messages import position_message
+from two_manifold_ros.interface.transforms import (
+    LONGEST_S,
+    OdometryFrame,
+    SURE_YAW,
+    transform_message,
+)
+
+BEGIN_NS = 1_700_000_000_000_000_000
+SLOW = np.array([[1.0, 0.0], [0.0, 1.0]])
+
+
+def odometry(
+    seconds: float,
+    pose: tuple[float, float, float],
+    speed: float = 1.0,
+    turning: float = 0.0,
+    child: str = 'base_link',
+    frame: str = 'odom',
+) -> Any:  # noqa: ANN401 - as a message
+    """Return what has the fields of ``nav_msgs/Odometry``."""
+    stamp_ns = BEGIN_NS + round(1e9 * seconds)
+    x, y, yaw = pose
+    stamp = SimpleNamespace(sec=stamp_ns // 10**9, nanosec=stamp_ns % 10**9)
+    turn = SimpleNamespace(x=0.0, y=0.0, z=math.sin(yaw / 2), w=math.cos(yaw / 2))
+    return SimpleNamespace(
+        header=SimpleNamespace(frame_id=frame, stamp=stamp),
+        child_frame_id=child,
+        pose=SimpleNamespace(
+            pose=SimpleNamespace(position=SimpleNamespace(x=x, y=y, z=0.0), orientation=turn)
+        ),
+        twist=SimpleNamespace(
+            twist=SimpleNamespace(
+                linear=SimpleNamespace(x=speed), angular=SimpleNamespace(z=turning)
+            )
+        ),
+    )
+
+
+def matrix(x: float, y: float, yaw: float) -> np.ndarray:
+    cosine, sine = math.cos(yaw), math.sin(yaw)
+    return np.array([[cosine, -sine, x], [sine, cosine, y], [0.0, 0.0, 1.0]])
+
+
+@pytest.fixture
+def at(estimate):
+    """Return the estimate at a time and a pose; it drives where the yaw points, or the course."""
+
+    def moved(seconds: float, pose: tuple[float, float, float], **changes: object) -> Estimate:
+        x, y, yaw = pose
+        positions = estimate.positions.copy()
+        positions[0] = x, y
+        return replace(
+            estimate,
+            stamp_ns=BEGIN_NS + round(1e9 * seconds),
+            positions=positions,
+            **{
+                'velocity': 2.0 * np.array([math.cos(yaw), math.sin(yaw)]),
+                'velocity_covariance': 1e-4 * np.eye(2),
+                **changes,
+            },
+        )
+
+    return moved
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_vehicle_is_where_the_estimate_has_it(seed, at):
+    rng = np.random.default_rng(seed)
+    before, after, true = (tuple(rng.uniform(-3.0, 3.0, 3).tolist()) for _ in range(3))
+    after = (*after[:2], before[2] + 0.4)
+    frame = OdometryFrame('base_link')
+    frame.take(odometry(0.0, before))
+    frame.take(odometry(0.1, after))
+    # A quarter of the way between the two.
+    between = [a + 0.25 * (b - a) for a, b in zip(before, after, strict=True)]
+    found = frame.locate(at(0.025, true))
+    np.testing.assert_allclose(matrix(*found) @ matrix(*between), matrix(*true), atol=1e-9)
+    assert (frame.frame, frame.trouble) == ('odom', '')
+
+
+def test_a_frame_that_does_not_drift_stays(at):
+    """On a circle that the odometry knows in a frame of its own, also between its poses."""
+    wanted = (3.0, -1.0, 2.5)
+    frame = OdometryFrame('base_link')
+    found = []
+    for tick in range(200):
+        angle = 0.05 * tick
+        pose = (math.sin(angle), 1.0 - math.cos(angle), angle)
+        frame.take(odometry(0.1 * tick, pose, speed=0.5, turning=0.5))
+        late = angle + 0.02
+        true = matrix(*wanted) @ matrix(math.sin(late), 1.0 - math.cos(late), late)
+        yaw = math.atan2(true[1, 0], true[0, 0])
+        found.append(frame.locate(at(0.1 * tick + 0.04, (true[0, 2], true[1, 2], yaw))))
+    np.testing.assert_allclose(found, [wanted] * 200, atol=1e-4)
+
+
+def test_it_keeps_its_yaw_while_the_course_is_not_sure(at):
+    frame = OdometryFrame('base_link')
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
+    slow = 4.0 * (1.1 * SURE_YAW) ** 2 * np.eye(2)
+    assert frame.locate(at(0.0, (1.0, 1.0, 0.5), velocity_covariance=slow)) is None
+    assert frame.locate(at(0.0, (1.0, 1.0, 0.5)))[2] == pytest.approx(0.5)
+    # It turned by a degree on the spot, and the course says something else.
+    frame.take(odometry(1.0, (0.0, 0.0, 0.02), speed=0.0))
+    stands = at(1.0, (1.0, 1.0, 0.0), velocity=np.zeros(2), velocity_covariance=SLOW)
+    np.testing.assert_allclose(frame.locate(stands), (1.0, 1.0, 0.5))
+
+
+def test_in_reverse_it_faces_against_its_course(at):
+    frame = OdometryFrame('base_link')
+    frame.take(odometry(0.0, (0.0, 0.0, 0.3), speed=-1.0))
+    found = frame.locate(at(0.0, (1.0, 2.0, 1.3 - math.pi)))
+    np.testing.assert_allclose(found, (1.0, 2.0, 1.0), atol=1e-12)
+
+
+def test_a_stall_is_bridged_and_silence_is_not(at):
+    frame = OdometryFrame('base_link')
+    frame.take(odometry(0.0, (5.0, 0.0, 0.0), speed=2.0))
+    soon, late = LONGEST_S - 0.1, LONGEST_S + 0.1
+    x, y, yaw = frame.locate(at(soon, (9.0, 0.0, 0.0)))
+    np.testing.assert_allclose((x, y, yaw), (9.0 - 5.0 - 2.0 * soon, 0.0, 0.0), atol=1e-12)
+    assert not frame.trouble
+    assert frame.locate(at(late, (9.0, 0.0, 0.0))) is None
+    assert 'no pose for the time' in frame.trouble
+    assert frame.locate(at(-1.0, (9.0, 0.0, 0.0))) is None
+    frame.take(odometry(late, (5.0, 0.0, 0.0)))
+    assert frame.locate(at(late, (9.0, 0.0, 0.0))) is not None
+    assert not frame.trouble
+
+
+def test_what_cannot_be_used_says_why_and_changes_nothing(at):
+    frame = OdometryFrame('base_link')
+    assert 'no odometry came' in frame.trouble
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0), child='wheels'))
+    assert "'wheels'" in frame.trouble
+    frame.take(odometry(0.0, (math.nan, 0.0, 0.0)))
+    assert 'not finite' in frame.trouble
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0), frame=''))
+    assert 'no frame' in frame.trouble
+    assert frame.locate(at(0.0, (1.0, 0.0, 0.0))) is None
+
+
+def test_an_odometry_that_starts_again_is_another_one(at):
+    frame = OdometryFrame('base_link')
+    frame.take(odometry(5.0, (1.0, 0.0, 0.0)))
+    assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) is not None
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
+    slow = {'velocity': np.zeros(2), 'velocity_covariance': SLOW}
+    assert frame.locate(at(0.0, (0.0, 0.0, 1.0), **slow)) is None
+    assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) is None
+
+
+def test_messages(estimate, scene, at):
+    fields = transform_message(estimate, scene)
+    (transform,) = fields['transforms']
+    pose = position_message(estimate, scene)
+    assert transform['header'] == pose['header']
+    assert transform['child_frame_id'] == 'base_link'
+    assert transform['transform']['translation'] == pose['pose']['pose']['position']
+    assert transform['transform']['rotation'] == pose['pose']['pose']['orientation']
+    frame = OdometryFrame('base_link')
+    assert transform_message(estimate, scene, frame) is None
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
+    (transform,) = transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)['transforms']
+    assert (transform['header']['frame_id'], transform['child_frame_id']) == ('arena', 'odom')
+    assert transform['transform']['translation'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
