@@ -3,9 +3,10 @@
 """
 Eight robots on one machine: a filter node each, in namespaces of one ROS domain.
 
-Run `python benchmarks/bench_robots.py` where ROS 2 is; it takes two minutes. One process sends an
-IMU to each, all at the same moments, and hears what they answer. Each robot has a drive of its own
-and lives in a month of its own, so that an answer of another one would show.
+Run `./run bench robots` where ROS 2 is; it takes two minutes, and a minute with `--robots 1 --rate
+8000`: one robot with a fast IMU. One process sends an IMU to each, all at the same moments, and
+hears what they answer. Each robot has a drive of its own and lives in a month of its own, so that
+an answer of another one would show.
 """
 
 from __future__ import annotations
@@ -21,49 +22,74 @@ from node_feed import Ground, ImuBytes, Robot
 import numpy as np
 
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import simulate
 
-RATE_HZ, WARM_UP_S = 100.0, 8.0
+WARM_UP_S = 8.0
+SIMULATED_HZ = 1000.0
+"""Rate of the simulation at most; between its samples is interpolated, with noise."""
+
 MONTH_NS = 30 * 86_400 * 10**9
-ROW = '{:>9} {:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8}'
+ROW = '{:>9} {:>7} {:>6} {:>8} {:>8} {:>6} {:>6} {:>8} {:>8}'
 
 Sent = list[tuple[int, int]]
+Drive = tuple[np.ndarray, np.ndarray]
+"""Stamps (N,), nanoseconds, and samples (N, 6) of an IMU."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robots', type=int, default=8)
     parser.add_argument('--seconds', type=float, default=60.0)
+    parser.add_argument('--rate', type=float, default=100.0, help='of each IMU, Hz')
     options = parser.parse_args()
-    samples = round(RATE_HZ * (WARM_UP_S + options.seconds))
     with TemporaryDirectory() as folder:
         model = Path(folder) / 'model.npz'
         train(model)
         drives = [
-            simulate(SlotCarSettings(seed=100 + number, rate_hz=RATE_HZ), samples=samples)
+            drive(100 + number, options.rate, WARM_UP_S + options.seconds)
             for number in range(options.robots)
         ]
         ground = Ground()
         try:
             robots = [ground.robot(model, f'robot_{each}') for each in range(options.robots)]
             ground.begin()
-            return measure(ground, robots, drives, options.seconds)
+            return measure(ground, robots, drives, options.rate, options.seconds)
         finally:
             ground.close()
 
 
-def measure(ground: Ground, robots: list[Robot], drives: list[SlotCarRun], seconds: float) -> int:
+def drive(seed: int, rate_hz: float, seconds: float) -> Drive:
+    """Return stamps and samples of a slot car."""
+    simulated_hz = min(rate_hz, SIMULATED_HZ)
+    settings = SlotCarSettings(seed=seed, rate_hz=simulated_hz)
+    run = simulate(settings, samples=round(simulated_hz * seconds))
+    stamps = run.stamps_ns[0] + np.round(
+        np.arange(round(rate_hz * seconds)) * 1e9 / rate_hz
+    ).astype(np.int64)
+    if rate_hz <= SIMULATED_HZ:
+        return stamps, run.imu
+    between = np.column_stack([np.interp(stamps, run.stamps_ns, each) for each in run.imu.T])
+    noise = np.diff(run.imu, axis=0).std(axis=0) / np.sqrt(2.0)
+    generator = np.random.default_rng(seed)
+    return stamps, between + noise * generator.standard_normal(between.shape)
+
+
+def measure(
+    ground: Ground, robots: list[Robot], drives: list[Drive], rate_hz: float, seconds: float
+) -> int:
     """Drive all robots, print a line for each; return 1 unless nothing was lost or mixed up."""
-    warm_up = round(WARM_UP_S * RATE_HZ)
-    send(ground, robots, drives, slice(0, warm_up))
+    warm_up = round(WARM_UP_S * rate_hz)
+    send(ground, robots, drives, rate_hz, slice(0, warm_up))
     before = [robot.settled() for robot in robots]
     cpu = [robot.cpu_s for robot in robots]
     for robot in robots:
         robot.answers.clear()
-    sent = send(ground, robots, drives, slice(warm_up, None))
+    sent = send(ground, robots, drives, rate_hz, slice(warm_up, None))
     cpu = [robot.cpu_s - begin for robot, begin in zip(robots, cpu, strict=True)]
     after = [robot.settled() for robot in robots]
-    print(ROW.format('robot', 'sent', 'lost', 'answers', 'foreign', 'CPU %', 'p50 us', 'p99 us'))
+    heads = 'robot', 'sent', 'lost', 'answers', 'foreign', 'CPU %', 'MB', 'p50 us', 'p99 us'
+    print(f'{len(robots)} filter nodes, an IMU of {rate_hz:g} Hz each')
+    print(ROW.format(*heads))
     lost_all = foreign_all = 0
     delays: list[np.ndarray] = []
     for number, robot in enumerate(robots):
@@ -76,11 +102,13 @@ def measure(ground: Ground, robots: list[Robot], drives: list[SlotCarRun], secon
         print(
             ROW.format(
                 f'robot_{number}', len(sent[number]), lost, len(robot.answers), foreign,
-                f'{100 * cpu[number] / seconds:.1f}', f'{p50:.0f}', f'{p99:.0f}',
+                f'{100 * cpu[number] / seconds:.1f}', f'{robot.memory_mb:.0f}',
+                f'{p50:.0f}', f'{p99:.0f}',
             )
         )  # fmt: skip
     p50, p99 = np.quantile(np.concatenate(delays), [0.5, 0.99])
-    print(f'CPU of all: {100 * sum(cpu) / seconds:.0f} % of a core')
+    memory_mb = sum(robot.memory_mb for robot in robots)
+    print(f'all: CPU {100 * sum(cpu) / seconds:.0f} % of a core, {memory_mb:.0f} MB')
     print(f'latency p50 {p50:.0f} us, p99 {p99:.0f} us (to reach: p99 below a tick, 50000 us)')
     print(f'lost {lost_all} (to reach: 0), answers of others {foreign_all} (to reach: 0)')
     return 1 if lost_all or foreign_all else 0
@@ -90,18 +118,20 @@ def received(report: dict[str, str]) -> int:
     return int(report.get('received', 0))
 
 
-def send(ground: Ground, robots: list[Robot], drives: list[SlotCarRun], part: slice) -> list[Sent]:
+def send(
+    ground: Ground, robots: list[Robot], drives: list[Drive], rate_hz: float, part: slice
+) -> list[Sent]:
     """Send a part of each drive at the rate of the IMU; return stamps and times of sending."""
     message = ImuBytes()
     sent: list[Sent] = [[] for _ in robots]
     due = perf_counter_ns()
-    for rows in zip(*(range(len(drive.stamps_ns))[part] for drive in drives), strict=True):
+    for row in range(len(drives[0][0]))[part]:
         ground.until_time(due)
-        for number, (robot, drive, row) in enumerate(zip(robots, drives, rows, strict=True)):
-            stamp = int(drive.stamps_ns[row]) + number * MONTH_NS
+        for number, (robot, (stamps, samples)) in enumerate(zip(robots, drives, strict=True)):
+            stamp = int(stamps[row]) + number * MONTH_NS
             sent[number].append((stamp, perf_counter_ns()))
-            robot.imu.publish(message.of(stamp, drive.imu[row]))
-        due += round(1e9 / RATE_HZ)
+            robot.imu.publish(message.of(stamp, samples[row]))
+        due += round(1e9 / rate_hz)
     return sent
 
 

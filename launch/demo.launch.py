@@ -5,13 +5,13 @@
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
+    OpaqueFunction,
     RegisterEventHandler,
 )
-from launch.conditions import IfCondition, UnlessCondition
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
@@ -53,59 +53,58 @@ def generate_launch_description() -> LaunchDescription:
             choices=['true', 'false'],
         ),
     ]
-    model = ParameterValue(LaunchConfiguration('model'), value_type=str)
-    seed = ParameterValue(LaunchConfiguration('seed'), value_type=int)
-    seconds = ParameterValue(LaunchConfiguration('record_seconds'), value_type=float)
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list:
+    """Return what is started, by the arguments that are in force now, not when training ends."""
+    chosen = context.launch_configurations
+    common = {
+        'package': 'two_manifold_ros',
+        'namespace': chosen['namespace'],
+        'output': 'screen',
+        'ros_arguments': ['--log-level', chosen['log_level']],
+    }
     slot_car = Node(
-        package='two_manifold_ros',
         executable='slot_car_node',
         name='slot_car_node',
-        namespace=LaunchConfiguration('namespace'),
-        output='screen',
-        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         parameters=[
             PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml']),
-            {'seed': seed},
+            {'seed': ParameterValue(chosen['seed'], value_type=int)},
         ],
+        **common,
     )
+    onboard = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(
+            PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
+        ),
+        launch_arguments={
+            name: chosen[name] for name in ('model', 'rviz', 'namespace', 'log_level')
+        }.items(),
+    )
+    if chosen['train'] != 'true':
+        return [slot_car, onboard]
     trainer = Node(
-        package='two_manifold_ros',
         executable='trainer_node',
         name='trainer_node',
-        namespace=LaunchConfiguration('namespace'),
-        output='screen',
-        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         parameters=[
             PathJoinSubstitution([SHARE, 'config', 'trainer_node.yaml']),
-            {'model': model, 'record_seconds': seconds},
+            {
+                'model': ParameterValue(chosen['model'], value_type=str),
+                'record_seconds': ParameterValue(chosen['record_seconds'], value_type=float),
+            },
         ],
-        condition=IfCondition(LaunchConfiguration('train')),
+        **common,
     )
-    onboard = PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
-    chosen = {
-        name: LaunchConfiguration(name) for name in ('model', 'rviz', 'namespace', 'log_level')
-    }
 
     def filter_of_the_model(event: ProcessExited, context: LaunchContext) -> list:
         if event.returncode != 0 and not context.is_shutdown:
             # Raised, it makes the launch itself fail.
             msg = 'the training failed'
             raise RuntimeError(msg)
-        if event.returncode != 0:
-            return []
-        return [
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(onboard), launch_arguments=chosen.items()
-            )
-        ]
+        return [] if event.returncode != 0 else [onboard]
 
     after_training = RegisterEventHandler(
-        OnProcessExit(target_action=trainer, on_exit=filter_of_the_model),
-        condition=IfCondition(LaunchConfiguration('train')),
+        OnProcessExit(target_action=trainer, on_exit=filter_of_the_model)
     )
-    at_once = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(onboard),
-        launch_arguments=chosen.items(),
-        condition=UnlessCondition(LaunchConfiguration('train')),
-    )
-    return LaunchDescription([*arguments, slot_car, after_training, trainer, at_once])
+    return [slot_car, after_training, trainer]

@@ -197,6 +197,11 @@ def test_each_cause(cause):
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
+def test_an_ellipse_and_the_limit_that_it_is_above_are_written_apart():
+    verdict = run([GOOD, GOOD._replace(ellipse_m=1.0004)])[-1]
+    assert '1.0004 m, above 1.0000 m' in verdict.why
+
+
 def test_a_finding_names_why_the_input_is_novel():
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')

@@ -131,3 +131,11 @@ def test_what_does_not_fit_the_model(frame, covariance, causes):
     # Only what the model needs has to be measured.
     covariances = {'linear_acceleration': covariance, 'angular_velocity': covariance}
     assert list(imu_complaints(frame, covariances, MODEL, '/imu')) == causes
+
+
+def test_the_topic_of_the_training_is_missed_where_it_is_published_too():
+    model = SimpleNamespace(imu_frame_id='', imu_topic='/imu/data_raw', live_channels=())
+    assert imu_complaints('', {}, model, '/imu/data') == {}
+    found = imu_complaints('', {}, model, '/imu/data', trained_too=True)
+    assert list(found) == ['other_topic']
+    assert '/imu/data_raw' in found['other_topic']

@@ -7,6 +7,7 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -248,6 +249,8 @@ MODEL: Any = SimpleNamespace(
     horizons=(0, 10),
     summary={'seconds': 120.5, 'segments': 1, 'validation': {'much': 'more'}},
     live_channels=('angular_velocity.z',),
+    channels=SimpleNamespace(of_imu=True, live=np.ones(6, dtype=bool), mean=np.zeros(6)),
+    imu_topic='/imu/data_raw',
     imu_frame_id='',
     frame_id='odom',
 )
@@ -279,3 +282,14 @@ def test_topics_rates_frames_and_channels_in_force_are_named():
     ):
         assert part in text
     assert 'much' not in text
+
+
+@pytest.mark.parametrize(
+    ('upward', 'words'),
+    [(9.6, ' with gravity'), (0.2, ' without gravity'), (5.0, '')],
+)
+def test_the_start_says_how_the_imu_of_the_training_was(upward, words, monkeypatch):
+    monkeypatch.setattr(MODEL.channels, 'mean', np.array([0.1, 0.2, upward, 0.0, 0.0, 0.0]))
+    found = published('/car/imu', {}, 'map', 'car')
+    assert f'training had accelerations{words} on /imu/data_raw' in found
+    assert 'on /imu/data_raw' not in published('/car/imu/data_raw', {}, 'map', 'car')

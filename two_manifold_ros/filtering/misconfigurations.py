@@ -106,18 +106,29 @@ def _units() -> Iterator[Misconfiguration]:
         yield _scaled(f'{force}_and_{rate}', f'{words}: {cure}', factor, other)
 
 
+def has_gravity(mean: Floats) -> bool | None:
+    """
+    Return whether gravity is in accelerations of a mean (3,), m/s^2; ``None`` if that is unclear.
+
+    The mean specific force is gravity but for slopes, biases and the driving.
+    """
+    size = float(np.linalg.norm(mean))
+    if abs(size - GRAVITY) < 0.25 * GRAVITY:
+        return True
+    return False if size < 0.4 * GRAVITY else None
+
+
 def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
     """Yield gravity that is missing, or that is there and was not in training."""
-    size = float(np.linalg.norm(mean))
-    # The mean specific force is gravity but for slopes, biases and the driving.
-    if abs(size - GRAVITY) < 0.25 * GRAVITY:
-        offsets = np.concatenate([mean * (GRAVITY / size), np.zeros(3)])
+    had = has_gravity(mean)
+    if had:
+        offsets = np.concatenate([mean * (GRAVITY / np.linalg.norm(mean)), np.zeros(3)])
         words = (
             'gravity looks removed from the accelerations, but training had it: use the raw topic '
             'of the IMU'
         )
         yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
-    if size < 0.4 * GRAVITY:
+    if had is False:
         words = (
             'gravity looks left in the accelerations, but training had none: use the topic that '
             'was trained on'

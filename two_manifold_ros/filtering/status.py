@@ -45,7 +45,7 @@ CAUSES = {
     'waiting': 'no sample received yet',
     'filling': '{seen} of {window} ticks',
     'converging': (
-        'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m: the position on the '
+        'the 95 % ellipse reaches {ellipse} m, above {error} m: the position on the '
         'route is not resolved yet; drive on'
     ),
     'not_useful': (
@@ -60,7 +60,7 @@ CAUSES = {
         'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'
     ),
     'wide': (
-        'the 95 % ellipse reaches {ellipse:.2f} m, above {warn:.2f} m (ellipse_warn_m); drive on, '
+        'the 95 % ellipse reaches {ellipse} m, above {warn} m (ellipse_warn_m); drive on, '
         'as on the trained route'
     ),
     'novelty_warn': (
@@ -73,7 +73,7 @@ CAUSES = {
     ),
     'restarted': 'the belief diverged and was restarted; unsure until it is confirmed; drive on',
     'diverged': (
-        'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m (ellipse_error_m): if the '
+        'the 95 % ellipse reaches {ellipse} m, above {error} m (ellipse_error_m): if the '
         'vehicle was moved, drive on along the trained route'
     ),
     'novelty': (
@@ -349,6 +349,19 @@ class StateMachine:
                 return self._say(Status.UNSURE, cause, shown)
         return None
 
+    def _lengths(self, ellipse_m: float) -> dict[str, str]:
+        """Return an ellipse and its limits in words of as many digits as tell them apart."""
+        lengths = {
+            'ellipse': ellipse_m,
+            'warn': self._limits.warn_m,
+            'error': self._limits.error_m,
+        }
+        for digits in range(2, 6):
+            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
+            if written['ellipse'] not in {written['warn'], written['error']}:
+                break
+        return written
+
     def _filling(self, seen: int) -> Verdict:
         why = CAUSES['filling'].format(seen=seen, window=self._window)
         return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
@@ -357,9 +370,7 @@ class StateMachine:
         why = CAUSES[cause].format(
             **shown._asdict(),
             window=self._window,
-            ellipse=shown.ellipse_m,
-            warn=self._limits.warn_m,
-            error=self._limits.error_m,
+            **self._lengths(shown.ellipse_m),
             contradictions=self._contradictions,
         )
         return Verdict(status, cause, f'{status.value}: {why}')

@@ -306,9 +306,11 @@ def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
     senders = [each.node for each in heard.publishers if each.msgtype == heard.msgtype]
     if len(senders) > 1:
         names = ', '.join(name or 'unnamed' for name in senders)
+        # One that was killed is there until its lease ends: ten to twenty seconds.
+        killed = ', or wait if one was killed just now' if len({*senders}) == 1 else ''
         found['several_publishers'] = (
             f'{len(senders)} publishers are on {heard.topic} ({names}) and their messages are '
-            f'mixed: stop all but one or remap {heard.sensor.lower()}'
+            f'mixed: stop all but one or remap {heard.sensor.lower()}{killed}'
         )
     rejected = ''
     if heard.rejected_share > InputLimits.most_rejected_share:

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def imu_complaints(
-    frame: str, covariances: Mapping[str, float], model: ModelHead, topic: str
+    frame: str,
+    covariances: Mapping[str, float],
+    model: ModelHead,
+    topic: str,
+    *,
+    trained_too: bool = False,
 ) -> dict[str, str]:
     """
     Return sentences by cause about an IMU message that does not fit the model.
@@ -39,9 +44,16 @@ def imu_complaints(
         by the name of the quantity. -1 says that the driver does not measure it (REP-145).
     model, topic
         The model in use, and the topic of the message.
+    trained_too
+        Whether the topic of the training is published as well, and is another one.
 
     """
     complaints = {}
+    if trained_too:
+        complaints['other_topic'] = (
+            f'{topic} is not the topic of the training, {model.imu_topic}, which is published '
+            'too: remap imu to that, as one may be filtered or without gravity'
+        )
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
         complaints['frame'] = (
             f'{topic} is in frame {frame!r} but training was in {model.imu_frame_id!r}: '

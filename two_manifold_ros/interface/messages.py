@@ -106,13 +106,13 @@ class Topics:
     """
     All topics with a fixed type.
 
-    The IMU's depth is four seconds of samples at 1000 Hz, the longest stall that loses nothing:
-    on a machine with six times its load, stalls of a second and more were measured. An old image
+    The IMU's depth is four seconds of samples at 8 kHz, the longest stall that loses nothing: on
+    a machine with six times its load, stalls of a second and more were measured. An old image
     is worth nothing. ``LEARNING`` is the updater's alone. Aggregators of diagnostics listen on
     /diagnostics alone, where diagnostic_updater publishes them from every namespace.
     """
 
-    IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=4000, reliable=False)
+    IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)
     IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
     POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
     ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')

@@ -250,7 +250,17 @@ class FilterNode(BackgroundNode):
             'angular_velocity': message.angular_velocity_covariance[0],
         }
         frame = message.header.frame_id
-        found = imu_complaints(frame, covariances, session.model, self._imu.name)
+        trained = session.model.imu_topic
+        found = imu_complaints(
+            frame,
+            covariances,
+            session.model,
+            self._imu.name,
+            # In a namespace it is the same topic of another robot.
+            trained_too=trained.startswith('/')
+            and not self._imu.name.endswith(trained)
+            and self.count_publishers(trained) > 0,
+        )
         return {**found, **others}
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:

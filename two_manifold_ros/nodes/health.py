@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
+from two_manifold_ros.filtering.misconfigurations import has_gravity
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import oddities
 from two_manifold_ros.interface.input_checks import InputMonitor
@@ -273,6 +274,13 @@ def startup_lines(
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
         f'{model.rate_hz:g} Hz; uses {", ".join(model.live_channels)}'
     )
+    if model.channels.of_imu and all(model.channels.live[:3]):
+        gravity = {True: ' with gravity', False: ' without gravity', None: ''}
+        subscribed += (
+            f'; training had accelerations{gravity[has_gravity(model.channels.mean[:3])]}'
+        )
+    if model.imu_topic and not imu_topic.endswith(model.imu_topic):
+        subscribed += f' on {model.imu_topic}'
     framed = (
         f'Frames: positions in {scene.track}, velocities in {scene.child}; training used an '
         f'IMU in {model.imu_frame_id or "an unnamed frame"}'

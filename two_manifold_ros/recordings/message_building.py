@@ -46,7 +46,8 @@ class MessageBuilder:
     """
     Turn nested dicts named like the ROS fields into serialised messages.
 
-    Fields that the dict does not name keep the default of ROS: zero, empty or false. Arrays of
+    Fields that the dict does not name keep the default of ROS: zero, empty or false, and no
+    rotation. Arrays of
     numbers may be lists or arrays of any shape; they are flattened in row-major order. A ``byte``
     field takes an int or, as in rclpy, ``bytes`` of length one.
     """
@@ -86,6 +87,9 @@ class MessageBuilder:
             for name, description in self._types.fielddefs[msgtype][1]
         }
         defaults = {name: default for name, (_, default) in fields.items()}
+        if msgtype == 'geometry_msgs/msg/Quaternion':
+            # The only number in the messages of ROS that is not zero by default.
+            defaults['w'] = 1.0
         converters = {name: convert for name, (convert, _) in fields.items()}
         create: Callable[..., Any] = self._types.types[msgtype]
 
