@@ -123,9 +123,10 @@ def given(parameters: Mapping[str, object]) -> list[str]:
 
 
 @contextmanager
-def ros(domain: str, **parameters: object) -> Iterator[None]:
-    """Let nodes be made in this process, with parameters."""
-    rclpy.init(args=['--ros-args', *given(parameters)], domain_id=int(domain))
+def ros(domain: str, namespace: str = '/', **parameters: object) -> Iterator[None]:
+    """Let nodes be made in this process, in a namespace and with parameters."""
+    named = ['-r', f'__ns:={namespace}']
+    rclpy.init(args=['--ros-args', *named, *given(parameters)], domain_id=int(domain))
     try:
         yield
     finally:

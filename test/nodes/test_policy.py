@@ -3,6 +3,7 @@
 """The SROS2 policy allows what the nodes do, and nothing else."""
 
 from pathlib import Path
+import subprocess
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -28,10 +29,10 @@ REFERENCE = 'geometry_msgs/msg/PoseStamped'
 RIGHTS = ('publish', 'subscribe', 'reply', 'request')
 
 
-def allowed(name: str) -> dict[str, set[str]]:
-    """Return the full names that the policy allows a node, by right."""
-    (profile,) = ET.parse(POLICY).iterfind(  # noqa: S314 - a file of ours
-        f"./enclaves/enclave[@path='/two_manifold/{name}']/profiles/profile[@node='{name}']"
+def allowed(name: str, policy: Path = POLICY, robot: str = '') -> dict[str, set[str]]:
+    """Return the full names that a policy allows a node of a robot, by right."""
+    (profile,) = ET.parse(policy).iterfind(  # noqa: S314 - a file of ours
+        f"./enclaves/enclave[@path='/two_manifold/{robot}{name}']/profiles/profile[@node='{name}']"
     )
     found: dict[str, set[str]] = {right: set() for right in RIGHTS}
     for group in profile:
@@ -43,9 +44,14 @@ def allowed(name: str) -> dict[str, set[str]]:
     return found
 
 
-def doing(domain: str, kind: Any, **parameters: object) -> dict[str, set[str]]:  # noqa: ANN401
+def doing(
+    domain: str,
+    kind: Any,  # noqa: ANN401 - the class of a node
+    namespace: str = '/',
+    **parameters: object,
+) -> dict[str, set[str]]:
     """Return the full names of what a node with some parameters does, by right."""
-    with ros(domain, use_sim_time='true', **parameters):
+    with ros(domain, namespace, use_sim_time='true', **parameters):
         executor, node = make_executor(), kind()
         executor.add_node(node)
         # What it publishes when it is configured.
@@ -100,3 +106,13 @@ def test_trainer_and_slot_car_node(domain, tmp_path):
     live = doing(domain, TrainerNode, model=tmp_path / 'new.npz', reference_type=REFERENCE)
     assert live == allowed('trainer_node')
     assert doing(domain, SlotCarNode) == allowed('slot_car_node')
+
+
+def test_the_policy_of_a_robot_is_made_as_the_page_says(domain, tmp_path):
+    page = (POLICY.parents[1] / 'docs' / 'security.md').read_text()
+    (line,) = [each for each in page.splitlines() if each.startswith('    sed ')]
+    (tmp_path / POLICY.name).write_bytes(POLICY.read_bytes())
+    subprocess.run(['/bin/sh', '-c', line], cwd=tmp_path, check=True)
+    wanted = allowed('slot_car_node', tmp_path / 'car1_policy.xml', 'car1/')
+    assert doing(domain, SlotCarNode, '/car1') == wanted
+    assert {'/car1/imu', '/rosout'} <= wanted['publish']
