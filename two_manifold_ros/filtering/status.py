@@ -350,7 +350,7 @@ class StateMachine:
         return None
 
     def _lengths(self, ellipse_m: float) -> dict[str, str]:
-        """Return an ellipse and its limits in words of as many digits as tell them apart."""
+        """Return an ellipse and its limits, with digits until they differ."""
         lengths = {
             'ellipse': ellipse_m,
             'warn': self._limits.warn_m,

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 import itertools
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
+    DOUBLINGS,
     Drives,
     lay_out_drives,
     usual_tuning,
@@ -72,7 +72,12 @@ def train_route(
     usual = lay_out_recordings(recordings, settings)
     low, high = _range_of_means(usual.dataset.observations, usual.dataset.window)
     progress('following each part of the drives on the map of the others', 0.2)
-    faster = partial(_twice_the_rate, recordings)
+    shares = iter(np.linspace(0.35, 0.6, DOUBLINGS))
+
+    def faster(drives: Drives) -> Drives | None:
+        progress(f'following them at {2.0 * drives.dataset.rate_hz:g} Hz', next(shares))
+        return _twice_the_rate(recordings, drives)
+
     most_load = settings.max_step_load if free_rate else 0.0
     drives, followed, compared = choose_by_parts(usual, faster, most_load)
     settings, dataset, passes, notes = drives
