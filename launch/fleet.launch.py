@@ -20,6 +20,9 @@ ONBOARD = PathJoinSubstitution(
     [FindPackageShare('two_manifold_ros'), 'launch', 'onboard.launch.py']
 )
 
+# To each onboard.launch.py as they are.
+PASSED = ('publish_tf', 'log_level', 'respawn')
+
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
@@ -35,6 +38,21 @@ def generate_launch_description() -> LaunchDescription:
             default_value='imu',
             description='Topic of each IMU driver, in the namespace of its robot if relative.',
         ),
+        DeclareLaunchArgument(
+            'publish_tf',
+            default_value='',
+            description='Also publish the transforms to the frames of the vehicles.',
+            choices=['', 'true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the nodes.'
+        ),
+        DeclareLaunchArgument(
+            'respawn',
+            default_value='false',
+            description='Start a filter again two seconds after it has ended.',
+            choices=['true', 'false'],
+        ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
@@ -47,6 +65,11 @@ def start(context: LaunchContext) -> list[GroupAction]:
     if not all(robots) or not robots or len(set(robots)) < len(robots):
         msg = f'robots:="{chosen["robots"]}" names no robots, or one twice: such as "car1 car2"'
         raise RuntimeError(msg)
+    # Before anything is started: what runs already would be left behind.
+    odd = [each for each in robots if not re.fullmatch(r'[A-Za-z]\w*(/[A-Za-z]\w*)*', each)]
+    if odd:
+        msg = f'{odd[0]!r} is no namespace: name robots by letters, digits and _, a letter first'
+        raise RuntimeError(msg)
     return [
         GroupAction(
             [
@@ -58,6 +81,7 @@ def start(context: LaunchContext) -> list[GroupAction]:
                         'imu': chosen['imu'],
                         # One tree of transforms for all: REP-105 has one parent for each frame.
                         'child_frame': f'{robot}/base_link',
+                        **{name: chosen[name] for name in PASSED},
                     }.items(),
                 )
             ]

@@ -148,13 +148,23 @@ def test_what_was_not_reached_is_said(play, command):
     play((2, 'lost: a', LOST))
     for more in ((), ('--json',)):
         said = command('status', '--until', 'tracking', *more, status=1).err
-        assert 'not tracking in time: filter_node' in said
+        assert 'not tracking: filter_node' in said
         assert said.endswith('lost: a\n')
     for more in ((), ('--until', 'active')):
         said = command('status', 'filter_node', '/car1/filter_node', *more, status=1).err
         assert said.endswith('note: car1/filter_node not heard\n')
         said = command('status', 'car1/filter_node', *more, status=1).err
         assert said.endswith('note: car1/filter_node not heard (but filter_node)\n')
+
+
+def test_a_node_that_could_not_be_configured_is_waited_for_in_vain(play, command):
+    unconfigured = {'status': 'unconfigured', 'cause': 'unconfigured'}
+    play((2, 'no such model', unconfigured), (0, 'tracking', WELL))
+    said = command('status', '--until', 'tracking', status=1)
+    assert 'not tracking: filter_node' in said.err
+    # One that waits for its manager is waited for.
+    play((1, 'waiting for the manager', unconfigured), (0, 'tracking', WELL))
+    command('status', '--until', 'tracking')
 
 
 @pytest.mark.parametrize('number', ['nan', '0', '-1'])

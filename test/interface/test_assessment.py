@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from snapshots import snapshot
 
-from two_manifold_ros.filtering.status import Finding, Status
+from two_manifold_ros.filtering.status import CAUSES, Finding, Status
 from two_manifold_ros.interface.assessment import (
     assess,
     format_duration,
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'inactive': (WARN, None, {'active': False, 'managed': True}),
     'disabled': (WARN, None, {'enabled': False}),
     'waiting': (WARN, Status.WAITING, UNHEARD),
-    'no_publisher': (ERROR, Status.WAITING, UNHEARD | {'silence_s': 3.0}),
+    'no_publisher': (ERROR, Status.WAITING, UNHEARD | {'silence_s': 6.0}),
     'silent': (ERROR, Status.NO_DATA, SILENT),
     'publisher_gone': (
         ERROR, Status.NO_DATA, {'silence_s': 3.0, 'clock': 'clock_stands'},
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
 }  # fmt: skip
 WORDS = {
     'waiting': 'waiting for the first IMU message on /imu',
-    'no_publisher': 'no IMU message on /imu for 3.0 s: it has no publisher; remap imu',
+    'no_publisher': 'no IMU message on /imu for 6.0 s: it has no publisher; remap imu',
     'silent': 'no data: no IMU message on /imu for 3.0 s: its publisher is there but silent',
     'publisher_gone': 'for 3.0 s: its publisher has gone: start it again',
     'wrong_type': 'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
@@ -169,8 +169,34 @@ def test_what_is_over_or_rare_is_no_reason_once_it_tracks():
 
 
 def test_a_remapping_that_was_forgotten_is_reported():
-    known = snapshot(received=False, silence_s=3.0, elsewhere=('/imu/data', '/spare'))
+    known = snapshot(received=False, silence_s=6.0, elsewhere=('/imu/data', '/spare'))
     assert assess(known).why.endswith('the topic of the driver, /imu/data or /spare')
+
+
+def test_publishers_may_still_be_looked_for_at_first():
+    for publishers in ((), DRIVER):
+        early = UNHEARD | {'silence_s': 4.0, 'publishers': publishers}
+        assert assess(snapshot(**early)).cause == 'waiting'
+    # What has come before is missed at once, and so is what a long timeout allows.
+    assert assess(snapshot(**SILENT)).cause == 'silent'
+    assert assess(snapshot(**UNHEARD, silence_s=9.0, timeout_s=10.0)).cause == 'waiting'
+
+
+def test_not_to_be_configured_yet_is_no_error():
+    waits = snapshot(trouble='waiting', managed=True)
+    assert assess(waits)[:3] == (WARN, None, 'unconfigured')
+    assert assess(replace(waits, failed=True)).level is ERROR
+
+
+def test_what_is_known_of_a_gap_need_not_be_looked_for():
+    known = {
+        'status': Status.UNSURE,
+        'cause': 'gap',
+        'why': CAUSES['gap'].format(seen=3, window=9),
+    }
+    why = assess(snapshot(**known | interrupted('stepped_back', 5.0))).why
+    assert 'look for lost messages' not in why
+    assert 'stepped back by 5 s' in why
 
 
 def test_publishers_of_another_type_are_not_mixed_in():
@@ -197,8 +223,8 @@ def test_all_that_is_odd_is_reported_at_once():
 
 def test_a_camera_is_called_a_camera():
     camera = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
-    silent = assess(snapshot(**UNHEARD, silence_s=3.0, **camera))
-    assert 'no image message on /image for 3.0 s: it has no publisher; remap image' in silent.why
+    silent = assess(snapshot(**UNHEARD, silence_s=6.0, **camera))
+    assert 'no image message on /image for 6.0 s: it has no publisher; remap image' in silent.why
     wrong = assess(snapshot(**UNHEARD, **DRIVEN, **camera))
     assert wrong.cause == 'wrong_type'
     assert 'not as sensor_msgs/msg/Image' in wrong.why

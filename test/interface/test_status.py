@@ -45,7 +45,7 @@ def test_says_why_and_writes_numbers_as_words():
 REPEAT_S = 30.0
 LASTING = [(second, ['gap'], '') for second in range(int(2.5 * REPEAT_S))]
 FLICKERING = [(second, ['gap'] * (second % 2), '') for second in range(int(REPEAT_S))]
-CHANGING = [(each, [state], state) for each, state in enumerate(('unsure', 'lost') * 2)]
+CHANGING = [(each, [state], state) for each, state in enumerate(('unsure', 'lost') * 4)]
 LOGS: dict[str, tuple[list[tuple[float, list[str], str]], list[str]]] = {
     'warned of once, and its end reported': (
         [(0, ['gap'], ''), (4, ['gap'], ''), (6, [], ''), (7, [], '')],
@@ -55,7 +55,7 @@ LOGS: dict[str, tuple[list[tuple[float, list[str], str]], list[str]]] = {
         [*LASTING, (80, [], '')], ['W gap'] * 3 + ['I Ended after 80.0 s; the warning was: gap'],
     ),
     'throttled where it flickers': (
-        FLICKERING, ['W gap', 'I Ended after 1.0 s; the warning was: gap'],
+        FLICKERING, ['W gap', 'I Ended after 1.0 s; the warning was: gap'] * 3,
     ),
     'independent of others': (
         [(0, ['a', 'b'], ''), (1, ['a'], '')],
@@ -65,8 +65,8 @@ LOGS: dict[str, tuple[list[tuple[float, list[str], str]], list[str]]] = {
     'a state that another one replaces, which is not over': (
         [*CHANGING, (40, ['lost'], 'lost'), (41, [], '')],
         [
-            'W unsure', 'W lost', 'I After 1.0 s of lost, now: unsure', 'W lost',
-            'I Ended after 38.0 s; the warning was: lost',
+            *['W unsure', 'W lost'] * 3, 'I After 1.0 s of lost, now: unsure', 'W lost',
+            'I Ended after 34.0 s; the warning was: lost',
         ],
     ),
     'beside a state that changes': (

@@ -175,7 +175,7 @@ def test_one_bag_is_a_list_of_one(bags):
 
 
 def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
-    chosen = {'robots': 'a, b', 'model': '/models/ROBOT.npz'}
+    chosen = {'robots': 'a, b', 'model': '/models/ROBOT.npz', 'respawn': 'true'}
     description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
     included = [
         dict(each.kwargs['launch_arguments'])
@@ -187,6 +187,9 @@ def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
             'model': f'/models/{robot}.npz',
             'imu': 'imu',
             'child_frame': f'{robot}/base_link',
+            'publish_tf': '',
+            'log_level': 'info',
+            'respawn': 'true',
         }
         for robot in 'ab'
     ]
@@ -370,6 +373,12 @@ def test_programs_of_ours_exist():
 @pytest.mark.parametrize('robots', ['', 'a a', 'a,/a', '/'])
 def test_a_fleet_without_robots_or_with_one_twice_is_refused(robots):
     with pytest.raises(RuntimeError, match='names no robots, or one twice'):
+        describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
+
+
+@pytest.mark.parametrize('robots', ['a b-c', 'a 2car', 'a b//c', 'a b.c'])
+def test_a_fleet_with_a_wrong_name_is_refused_before_anything_starts(robots):
+    with pytest.raises(RuntimeError, match='is no namespace'):
         describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
 
 

@@ -65,10 +65,12 @@ def fix(
     return raw(FIX, {**place, 'status': {'status': status}}, seconds)
 
 
-SILENT = 3.0
+SILENT = 6.0
 
 
-def test_an_odometry_is_taken_and_says_what_is_missing():
+def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
+    now_s = [0.0]
+    monkeypatch.setattr(live_input, 'monotonic', lambda: now_s[0])
     taken: list[Callable[[bytes], object]] = []
     node: Any = SimpleNamespace(
         subscribe=lambda topic, take: taken.append(take) or topic,
@@ -76,6 +78,9 @@ def test_an_odometry_is_taken_and_says_what_is_missing():
         resolve_topic_name=lambda name: f'/car/{name}',
     )
     live = LiveOdometry(node, 'odom', 'base_link')
+    # Nothing can be found at once.
+    assert live.complaints == {}
+    now_s[0] = 10.0
     assert '/car/odom: no odometry came yet' in live.complaints['odometry']
     (take,) = taken
     take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
@@ -206,13 +211,13 @@ def test_what_comes_no_more_is_named(recorder):
     assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
     recorder.now_s = SILENT
     assert recorder.state == (Level.WARN, 'reference_gone')
-    why = 'recording until finish, but no position came on /reference for 3 s'
+    why = 'recording until finish, but no position came on /reference for 6 s'
     assert recorder.live.assessment.why == why
     recorder.heard['silence_s'] = SILENT
     assessment = recorder.live.assessment
     assert recorder.state == (Level.WARN, 'silent')
     assert (
-        'recording until finish, but no data: no IMU message on /imu for 3.0 s' in assessment.why
+        'recording until finish, but no data: no IMU message on /imu for 6.0 s' in assessment.why
     )
     assert recorder.live.summary(assessment).startswith('Recording until finish, but no data')
 

@@ -64,7 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=_UNTIL,
         help=(
             'end once every node takes samples (active), publishes estimates (published) or is '
-            'sure of them (tracking); with --seconds, status 1 if that does not happen in time'
+            'sure of them (tracking), with status 1 where one could not be configured; with '
+            '--seconds, status 1 if that does not happen in time'
         ),
     )
     add_json(parser)
@@ -93,13 +94,13 @@ def run(args: Namespace) -> int:
 
         if not wanted:
             limit_s = limit_s or _JSON_S
-        listen(hear, lambda: None, limit_s, lambda: table.all_in(wanted, monotonic()))
+        listen(hear, lambda: None, limit_s, lambda: table.settled(wanted, monotonic()))
         nodes = table.nodes(monotonic())
         print(json.dumps({'nodes': nodes}, indent=2, allow_nan=False))
     else:
         board = _Board(names)
         table = board.table
-        listen(board.hear, board.look, limit_s, lambda: table.all_in(wanted, monotonic()))
+        listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
     why = ''
     if not table.heard and not table.others:
         why = _NOBODY_WORDS
@@ -107,7 +108,7 @@ def run(args: Namespace) -> int:
         others = f' (but {", ".join(table.others)})' if table.others else ''
         why = f'{" and ".join(table.missing)} not heard{others}'
     elif wanted and not table.all_in(wanted, monotonic()):
-        why = f'not {args.until} in time: {"; ".join(table.lines(monotonic()))}'
+        why = f'not {args.until}: {"; ".join(table.lines(monotonic()))}'
     if why:
         print(f'two-manifold: note: {why}', file=sys.stderr)
     return _NOT_REACHED if why else 0
@@ -203,6 +204,14 @@ class StatusTable:
                 for each in self._heard.values()
             )
         )
+
+    def settled(self, statuses: Collection[str], now_s: float) -> bool:
+        """Return whether all nodes are in these, or waiting is in vain, if there are any."""
+        failed = any(
+            each.cause == 'unconfigured' and each.level == Level.ERROR.name
+            for each in self._heard.values()
+        )
+        return bool(statuses) and (failed or self.all_in(statuses, now_s))
 
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""

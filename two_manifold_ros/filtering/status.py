@@ -41,6 +41,9 @@ USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
 
 
+LOOK_FOR_LOST = '; look for lost messages'
+"""What to do after a gap of which no more is known."""
+
 CAUSES = {
     'waiting': 'no sample received yet',
     'filling': '{seen} of {window} ticks',
@@ -57,7 +60,7 @@ CAUSES = {
         'filter and report the bug'
     ),
     'gap': (
-        'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'
+        f'after a gap in the input, the window has {{seen}} of {{window}} ticks{LOOK_FOR_LOST}'
     ),
     'wide': (
         'the 95 % ellipse reaches {ellipse} m, above {warn} m (ellipse_warn_m); drive on, '

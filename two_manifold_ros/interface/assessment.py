@@ -10,7 +10,7 @@ from enum import IntEnum
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.filtering.status import LOOK_FOR_LOST, Status, USABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,8 @@ INTERRUPTION_WORDS = {
         'set, or another recording started'
     ),
     'stepped_back': (
-        'the stamps stepped back by {span}: a clock was set, or a recording started again'
+        'the stamps stepped back by {span}, or stood for as long: a clock was set, or a recording '
+        'was paused or started again'
     ),
 }
 """Why the filter restarted or coasted, by cause; see ``format_duration``."""
@@ -170,7 +171,9 @@ class Health:
     trouble
         Why the node is not configured; empty if it is.
     managed
-        Whether another node configures and activates it.
+        Whether another node configures and activates it: not to be configured is no error then.
+    failed
+        Whether it was to be configured, and could not be.
     active, enabled
         Whether the lifecycle and the service let it publish.
     configuring
@@ -193,6 +196,7 @@ class Health:
     latest: Estimate | None = None
     trouble: str = ''
     managed: bool = False
+    failed: bool = False
     active: bool = True
     enabled: bool = True
     configuring: bool = False
@@ -244,12 +248,16 @@ class InputLimits:
         Messages in a row that were not used after which the input is refused, or sooner by time.
     most_rejected_share
         Share of messages not used above which there is a warning.
+    discovery_s
+        Seconds in which publishers are found and their first message comes: the middleware takes
+        one to three, and before that nothing shows whether there is one.
 
     """
 
     least_rate_share = 0.8
     most_in_a_row = 20
     most_rejected_share = 0.05
+    discovery_s = 5.0
 
 
 class Assessment(NamedTuple):
@@ -337,9 +345,10 @@ def _assess_lifecycle(health: Health) -> Assessment | None:
     if health.configuring:
         return Assessment(Level.WARN, None, 'configuring', health.trouble)
     if health.trouble:
-        return Assessment(Level.ERROR, None, 'unconfigured', health.trouble)
+        level = Level.WARN if health.managed and not health.failed else Level.ERROR
+        return Assessment(level, None, 'unconfigured', health.trouble)
     if not health.active:
-        why = 'not active: it was deactivated by a lifecycle transition'
+        why = 'not active: activate it by a lifecycle transition'
         if health.managed:
             why = 'not active: waiting for the lifecycle manager'
         return Assessment(Level.WARN, None, 'inactive', why)
@@ -361,7 +370,9 @@ def assess_silence(heard: InputHealth) -> Assessment | None:
     elif heard.incompatible:
         cause = 'incompatible'
         reason = f'its publisher offers an incompatible {heard.incompatible}'
-    elif heard.silence_s <= heard.timeout_s:
+    elif heard.silence_s <= (
+        heard.timeout_s if heard.received else max(heard.timeout_s, InputLimits.discovery_s)
+    ):
         why = f'waiting for the first {heard.sensor} message on {heard.topic}'
         return Assessment(Level.WARN, Status.WAITING, 'waiting', why)
     elif heard.received and not heard.publishers:
@@ -430,7 +441,9 @@ def _assess_filter(health: Health) -> Assessment:
     interruption = health.input.interruption
     own = Assessment(LEVELS[health.status], health.status, health.cause, health.why)
     if interruption is not None and health.cause in {'filling', 'gap'}:
-        why = f'{health.why}; {interruption.words}'
+        # What interrupted it is known, so that nothing has to be looked for.
+        known = health.why.removesuffix(LOOK_FOR_LOST)
+        why = f'{known}; {interruption.words}'
         own = own._replace(cause=interruption.cause, why=why)
     for cause, sentence in oddities(health).items():
         # These may cause anything that the filter complains of, or has yet to notice.

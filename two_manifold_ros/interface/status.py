@@ -135,7 +135,9 @@ class ThrottledLog:
     warn, info
         Log one line.
     repeat_s
-        A cause that lasts or keeps coming back is warned of at most this often, seconds.
+        A cause that lasts is warned of at most this often, seconds.
+    most
+        One that keeps coming back is warned of so many times in as long at most.
 
     """
 
@@ -144,19 +146,29 @@ class ThrottledLog:
         warn: Callable[[str], object],
         info: Callable[[str], object],
         repeat_s: float = 30.0,
+        most: int = 3,
     ) -> None:
         self._warn = warn
         self._info = info
-        self._repeat_s = repeat_s
-        self._said_s: dict[str, float] = {}
+        self._repeat_s, self._most = repeat_s, most
+        self._said_s: dict[str, list[float]] = {}
         self._present: dict[str, _Present] = {}
         self._state = ''
 
     def note(self, cause: str, sentence: str, now_s: float) -> None:
         """Take a cause that has been logged elsewhere already."""
-        self._said_s[cause] = now_s
+        self._say(cause, now_s)
         begun_s = self._present[cause].begun_s if cause in self._present else now_s
         self._present[cause] = _Present(begun_s, sentence, said=True)
+
+    def _say(self, cause: str, now_s: float) -> None:
+        """Remember when a cause was logged, the last times."""
+        self._said_s[cause] = [*self._said_s.get(cause, [])[1 - self._most :], now_s]
+
+    def _is_due(self, cause: str, now_s: float) -> bool:
+        said = [now_s - each for each in self._said_s.get(cause, [])]
+        lately = sum(passed < self._repeat_s for passed in said)
+        return lately < (1 if cause in self._present else self._most)
 
     def unsaid(self, cause: str, now_s: float) -> str:
         """Return how long a cause lasts and what it is if it was not warned of this time."""
@@ -185,15 +197,11 @@ class ThrottledLog:
             Causes that were logged as over.
 
         """
-        due = {
-            cause
-            for cause in present
-            if now_s - self._said_s.get(cause, -math.inf) >= self._repeat_s
-        }
+        due = {cause for cause in present if self._is_due(cause, now_s)}
         for cause, sentence in present.items():
             here = self._present.setdefault(cause, _Present(now_s, sentence))
             if cause in due:
-                self._said_s[cause] = now_s
+                self._say(cause, now_s)
                 here.sentence, here.said = sentence, True
                 self._warn(sentence)
         ended = {cause: each for cause, each in self._present.items() if cause not in present}

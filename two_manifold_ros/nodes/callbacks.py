@@ -249,12 +249,20 @@ class SensorTopic:
         return self._publishers
 
     def _find_elsewhere(self) -> tuple[str, ...]:
-        """Return the full names of other topics that are published as this type, in order."""
+        """
+        Return the full names of other topics that are published as this type, in order.
+
+        Those outside of the node's namespace are of another robot.
+        """
         node = self._node
+        inside = f'{node.get_namespace().rstrip("/")}/'
         return tuple(
             name
             for name, kinds in node.get_topic_names_and_types()
-            if self.msgtype in kinds and name != self.name and node.count_publishers(name)
+            if self.msgtype in kinds
+            and name != self.name
+            and name.startswith(inside)
+            and node.count_publishers(name)
         )
 
 

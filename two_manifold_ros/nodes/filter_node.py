@@ -46,7 +46,7 @@ class FilterNode(BackgroundNode):
 
     def __init__(self) -> None:
         super().__init__('filter_node')
-        self._trouble = 'not configured: waiting for the lifecycle manager'
+        self._trouble, self._failed = 'not configured: waiting for the lifecycle manager', False
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
         self._commands: LiveCommands | None = None
@@ -77,6 +77,10 @@ class FilterNode(BackgroundNode):
             raise InputError(msg)
         if chosen.publish_tf:
             check_transform()
+        elif chosen.odometry_topic:
+            msg = 'odometry_topic needs publish_tf: set it to true, or leave odometry_topic empty.'
+            raise InputError(msg)
+        self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
         self._trouble = f'configuring: loading {path}{compiling}'
@@ -110,6 +114,7 @@ class FilterNode(BackgroundNode):
     def give_up(self, reason: str) -> None:
         """Log and report why the node is not configured, and undo what was completed of it."""
         self._unconfigure('')
+        self._failed = True
         name = self.get_fully_qualified_name()
         self._trouble = (
             f'{reason.rstrip(".")}. A change takes effect once the node is configured '
@@ -145,7 +150,7 @@ class FilterNode(BackgroundNode):
         )
 
     def _unconfigure(self, reason: str) -> TransitionCallbackReturn:
-        self._active = False
+        self._active = self._failed = False
         self._trouble = reason
         if self._session is not None:
             self._session = self._swap = None
@@ -271,6 +276,7 @@ class FilterNode(BackgroundNode):
             ),
             trouble=self._trouble,
             managed=chosen.managed,
+            failed=self._failed,
             active=self._active,
             enabled=self._enabled,
             configuring=self.is_configuring,

@@ -14,7 +14,13 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
+from two_manifold_ros.interface.assessment import (
+    assess_silence,
+    Assessment,
+    InputLimits,
+    Level,
+    REJECTIONS,
+)
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
@@ -218,6 +224,7 @@ class LiveOdometry:
 
     def __init__(self, node: GuardedNode, name: str, child: str) -> None:
         self._node, self.frame = node, OdometryFrame(child)
+        self._begun_s = monotonic()
         self._topic = Topic(name, 'nav_msgs/msg/Odometry', depth=1000, reliable=False)
         self._subscription = node.subscribe(self._topic, self._take)
 
@@ -227,7 +234,8 @@ class LiveOdometry:
     @property
     def complaints(self) -> dict[str, str]:
         """Why the transform to its frame is not published."""
-        if not self.frame.trouble:
+        found_s = monotonic() - self._begun_s
+        if not self.frame.trouble or (not self.frame.frame and found_s < InputLimits.discovery_s):
             return {}
         name = self._node.resolve_topic_name(self._topic.name)
         return {'odometry': f'no transform to the frame of {name}: {self.frame.trouble}'}
