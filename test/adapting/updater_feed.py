@@ -38,7 +38,6 @@ def tpsr_session(
     reorder_ns: int = 0,
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
-
     return UpdaterSession(
         lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns),
         decode,

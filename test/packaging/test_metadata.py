@@ -25,7 +25,6 @@ OTHER_NAMES = {
 }
 # Always there where rclpy is; and a folder of Python itself from 3.14 on.
 GIVEN = {
-    'ament_index_python',
     'builtin_interfaces',
     'rosidl_runtime_py',
     'compression',

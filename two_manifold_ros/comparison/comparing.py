@@ -255,17 +255,17 @@ def _try_in_processes(
             raise
 
 
-_given: tuple[list[Method], Plan]
+_GIVEN: list[tuple[list[Method], Plan]] = []
+"""What a new process will be asked to try, one entry: an executor has no other place for it."""
 
 
 def _prepare(given: Path) -> None:
     """Read in a new process what it will be asked to try."""
-    global _given  # noqa: PLW0603 - the executor has no other place for it
     # Without this every process would print a traceback of its own when interrupted.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _given = pickle.loads(given.read_bytes())  # noqa: S301 - our own
+    _GIVEN[:] = [pickle.loads(given.read_bytes())]  # noqa: S301 - our own
 
 
 def _try_given(index: int) -> Trial | Failure:
-    methods, plan = _given
+    methods, plan = _GIVEN[0]
     return try_method(methods[index], plan)

@@ -387,9 +387,9 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
-        for topic, publisher in self._publishers.items():
+        for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
-            if not publisher.get_subscription_count():
+            if not own.get_subscription_count():
                 continue
             fields = BUILDERS[topic](estimate, self.scene)
             if fields is None:
@@ -397,10 +397,10 @@ class EstimatePublishers:
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
                 if topic not in self._layouts:
                     self._layouts[topic] = FixedLayout(topic.msgtype, fields)
-                publisher.publish(self._layouts[topic].serialise(fields))
+                own.publish(self._layouts[topic].serialise(fields))
             else:
                 fill(self._messages[topic], topic.msgtype, fields)
-                publisher.publish(self._messages[topic])
+                own.publish(self._messages[topic])
         if self._tf is not None:
             transform = transform_message(estimate, self.scene, self._odometry)
             if transform is not None:
@@ -408,6 +408,6 @@ class EstimatePublishers:
 
     def destroy(self) -> None:
         """Stop advertising."""
-        for publisher in (*self._publishers.values(), self._tf):
-            if publisher is not None:
-                self._destroy(publisher)
+        for own in (*self._publishers.values(), self._tf):
+            if own is not None:
+                self._destroy(own)
