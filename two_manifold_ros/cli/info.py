@@ -65,7 +65,10 @@ def print_model(model: ModelHead) -> None:
     summary = model.summary
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
-        ['training', f'{summary["training_ticks"]} ticks from {summary["seconds"]:.1f} s'],
+        [
+            'training',
+            f'{summary["seconds"]:.1f} s, states from {summary["training_ticks"]} windows',
+        ],
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],
         *_head(model),
