@@ -47,6 +47,7 @@ VARIES = {
     'commands': NOTHING,
     'node': ALL,
     'online': ALL,
+    'robots': ALL,
     'soak': ALL,
 }
 """Benchmarks whose output can be kept, and which part of each line varies from run to run."""
