@@ -139,3 +139,14 @@ def test_the_topic_of_the_training_is_missed_where_it_is_published_too():
     found = imu_complaints('', {}, model, '/imu/data', trained_too=True)
     assert list(found) == ['other_topic']
     assert '/imu/data_raw' in found['other_topic']
+
+
+def test_a_simulated_clock_that_stands_is_the_cause_before_a_second_is_over(monitor, monkeypatch):
+    now_ns = [10**9]
+    monkeypatch.setattr(input_checks, 'perf_counter_ns', lambda: now_ns[0])
+    for simulated, wanted in ((True, 'clock_stands'), (False, '')):
+        monitor.update(Counter(), Arrivals(), 0.0, (7, 0.0), simulated=simulated)
+        assert health(monitor, now_ns=8 + simulated).clock == ''
+        now_ns[0] += 950_000_000
+        assert health(monitor, now_ns=8 + simulated).clock == wanted
+        assert health(monitor, now_ns=20).clock == ''

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
+STANDS_NS = 900_000_000
+"""A clock that shows the same for longer stands: less than any usual timeout of the input."""
+
+
 def imu_complaints(
     frame: str,
     covariances: Mapping[str, float],
@@ -90,6 +94,9 @@ class InputMonitor:
         self._usable_hz = math.nan
         self._clock: tuple[int, float] | None = None
         self._clock_trouble = ''
+        # What the ROS clock showed last, and since when, nanoseconds.
+        self._shown_ns, self._shown_since_ns = 0, perf_counter_ns()
+        self._simulated = False
         self._is_far = False
 
     def update(
@@ -167,7 +174,7 @@ class InputMonitor:
 
     def _compare_clocks(self, clocks: tuple[int, float], *, simulated: bool) -> float:
         """Note whether the ROS clock runs; return by how much it was set, seconds."""
-        before, self._clock = self._clock, clocks
+        before, self._clock, self._simulated = self._clock, clocks, simulated
         self._clock_trouble = 'no_clock' if simulated and not clocks[0] else ''
         if self._clock_trouble or before is None or not before[0]:
             return 0.0
@@ -202,6 +209,12 @@ class InputMonitor:
             Sentences by cause about the content of the messages.
 
         """
+        if now_ns != self._shown_ns:
+            self._shown_ns, self._shown_since_ns = now_ns, perf_counter_ns()
+        # Sooner than the next second shows it, so that silence has its cause at once.
+        stands = (
+            self._simulated and now_ns and perf_counter_ns() - self._shown_since_ns > STANDS_NS
+        )
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(self._fresh)
@@ -219,7 +232,7 @@ class InputMonitor:
             rejected=rejections(counts - self._good),
             rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
             rejected_most=max(unused, key=unused.__getitem__, default=''),
-            clock=self._clock_trouble,
+            clock=self._clock_trouble or ('clock_stands' if stands else ''),
             stamp_age_s=_stamp_age_s(arrivals, now_ns),
             complaints=found,
             interruption=arrivals.interruption,
