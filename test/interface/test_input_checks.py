@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from two_manifold_ros.interface import input_checks
 from two_manifold_ros.interface.assessment import InputHealth
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.session import Arrivals
@@ -22,7 +23,7 @@ MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acc
 def health(
     monitor: InputMonitor, arrivals: Arrivals | None = None, now_ns: int = 0, **counts: int
 ) -> InputHealth:
-    heard = InputHealth(unused_s=9.0)
+    heard = InputHealth(unused_s=9.0, silence_s=1.1)
     return monitor.health(heard, Counter(counts), arrivals or Arrivals(), now_ns, {})
 
 

@@ -212,9 +212,8 @@ class InputMonitor:
         if now_ns != self._shown_ns:
             self._shown_ns, self._shown_since_ns = now_ns, perf_counter_ns()
         # Sooner than the next second shows it, so that silence has its cause at once.
-        stands = (
-            self._simulated and now_ns and perf_counter_ns() - self._shown_since_ns > STANDS_NS
-        )
+        stood_ns = perf_counter_ns() - self._shown_since_ns
+        stands = self._simulated and now_ns and not heard.is_live and stood_ns > STANDS_NS
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(self._fresh)
