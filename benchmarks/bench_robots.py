@@ -38,10 +38,12 @@ Drive = tuple[np.ndarray, np.ndarray]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--robots', type=int, help='alone, without those of before')
+    parser.add_argument('--robots', type=int, help='in place of eight, and of one with a fast IMU')
     parser.add_argument('--rate', type=float, default=100.0, help='of each of their IMUs, Hz')
     parser.add_argument('--seconds', type=float, default=60.0)
     options = parser.parse_args()
+    if options.rate != parser.get_default('rate') and not options.robots:
+        parser.error('--rate is that of --robots')
     setups = [(options.robots, options.rate)] if options.robots else [(8, 100.0), (1, 8000.0)]
     with TemporaryDirectory() as folder:
         model = Path(folder) / 'model.npz'

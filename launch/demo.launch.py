@@ -70,7 +70,7 @@ def start(context: LaunchContext) -> list:
         name='slot_car_node',
         parameters=[
             PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml']),
-            {'seed': ParameterValue(chosen['seed'], value_type=int)},
+            {'seed': int(chosen['seed'])},
         ],
         **common,
     )
@@ -91,7 +91,7 @@ def start(context: LaunchContext) -> list:
             PathJoinSubstitution([SHARE, 'config', 'trainer_node.yaml']),
             {
                 'model': ParameterValue(chosen['model'], value_type=str),
-                'record_seconds': ParameterValue(chosen['record_seconds'], value_type=float),
+                'record_seconds': float(chosen['record_seconds']),
             },
         ],
         **common,

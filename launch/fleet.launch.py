@@ -66,7 +66,8 @@ def start(context: LaunchContext) -> list[GroupAction]:
         msg = f'robots:="{chosen["robots"]}" names no robots, or one twice: such as "car1 car2"'
         raise RuntimeError(msg)
     # Before anything is started: what runs already would be left behind.
-    odd = [each for each in robots if not re.fullmatch(r'[A-Za-z]\w*(/[A-Za-z]\w*)*', each)]
+    word = '[A-Za-z](_?[A-Za-z0-9])*_?'
+    odd = [each for each in robots if not re.fullmatch(f'{word}(/{word})*', each)]
     if odd:
         msg = f'{odd[0]!r} is no namespace: name robots by letters, digits and _, a letter first'
         raise RuntimeError(msg)

@@ -12,7 +12,11 @@ import pytest
 
 from two_manifold_ros.interface import input_checks
 from two_manifold_ros.interface.assessment import InputHealth
-from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
+from two_manifold_ros.interface.input_checks import (
+    imu_complaints,
+    InputMonitor,
+    trained_beside,
+)
 from two_manifold_ros.interface.session import Arrivals
 
 NAN = math.nan
@@ -137,7 +141,7 @@ def test_what_does_not_fit_the_model(frame, covariance, causes):
 def test_the_topic_of_the_training_is_missed_where_it_is_published_too():
     model = SimpleNamespace(imu_frame_id='', imu_topic='/imu/data_raw', live_channels=())
     assert imu_complaints('', {}, model, '/imu/data') == {}
-    found = imu_complaints('', {}, model, '/imu/data', trained_too=True)
+    found = imu_complaints('', {}, model, '/imu/data', '/imu/data_raw')
     assert list(found) == ['other_topic']
     assert '/imu/data_raw' in found['other_topic']
 
@@ -151,3 +155,18 @@ def test_a_simulated_clock_that_stands_is_the_cause_before_a_second_is_over(moni
         now_ns[0] += 950_000_000
         assert health(monitor, now_ns=8 + simulated).clock == wanted
         assert health(monitor, now_ns=20).clock == ''
+
+
+@pytest.mark.parametrize(
+    ('trained', 'topic', 'beside'),
+    [
+        ('/imu/data_raw', '/imu/data', '/imu/data_raw'),
+        ('/imu/data_raw', '/car1/imu/data', '/car1/imu/data_raw'),
+        # The same topic of another robot.
+        ('/car1/imu', '/car2/imu', ''),
+        ('/imu/data_raw', '/imu/data_raw', ''),
+        ('', '/imu', ''),
+    ],
+)
+def test_the_topic_of_the_training_beside_another_one(trained, topic, beside):
+    assert trained_beside(trained, topic) == beside

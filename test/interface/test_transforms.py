@@ -82,7 +82,7 @@ def test_the_vehicle_is_where_the_estimate_has_it(seed, at):
     rng = np.random.default_rng(seed)
     before, after, true = (tuple(rng.uniform(-3.0, 3.0, 3).tolist()) for _ in range(3))
     after = (*after[:2], before[2] + 0.4)
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, before))
     frame.take(odometry(0.1, after))
     # A quarter of the way between the two.
@@ -95,7 +95,7 @@ def test_the_vehicle_is_where_the_estimate_has_it(seed, at):
 def test_a_frame_that_does_not_drift_stays(at):
     """On a circle that the odometry knows in a frame of its own, also between its poses."""
     wanted = (3.0, -1.0, 2.5)
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     found = []
     for tick in range(200):
         angle = 0.05 * tick
@@ -109,11 +109,13 @@ def test_a_frame_that_does_not_drift_stays(at):
 
 
 def test_it_keeps_its_yaw_while_the_course_is_not_sure(at):
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
     slow = 4.0 * (1.1 * SURE_YAW) ** 2 * np.eye(2)
     assert frame.locate(at(0.0, (1.0, 1.0, 0.5), velocity_covariance=slow)) is None
+    assert 'course was not sure' in frame.trouble
     assert frame.locate(at(0.0, (1.0, 1.0, 0.5)))[2] == pytest.approx(0.5)
+    assert not frame.trouble
     # It turned by a degree on the spot, and the course says something else.
     frame.take(odometry(1.0, (0.0, 0.0, 0.02), speed=0.0))
     stands = at(1.0, (1.0, 1.0, 0.0), velocity=np.zeros(2), velocity_covariance=SLOW)
@@ -121,14 +123,45 @@ def test_it_keeps_its_yaw_while_the_course_is_not_sure(at):
 
 
 def test_in_reverse_it_faces_against_its_course(at):
-    frame = OdometryFrame('base_link')
-    frame.take(odometry(0.0, (0.0, 0.0, 0.3), speed=-1.0))
+    frame = OdometryFrame('map', 'base_link')
+    frame.take(odometry(0.0, (0.0, 0.0, 0.3), speed=-2.0))
     found = frame.locate(at(0.0, (1.0, 2.0, 1.3 - math.pi)))
     np.testing.assert_allclose(found, (1.0, 2.0, 1.0), atol=1e-12)
+    # Wheels that slip turn backwards by less than half of its speed, or stand.
+    for tick, speed in enumerate((-2.0, -0.5, 0.0, 0.9, -1e-4), 1):
+        frame.take(odometry(0.1 * tick, (0.0, 0.0, 0.3), speed=speed))
+        found = frame.locate(at(0.1 * tick, (1.0, 2.0, 1.3 - math.pi)))
+        assert found[2] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_yaw_follows_a_noisy_course_as_slowly_as_it_drifts(at):
+    """The error of its yaw is far below that of a course, and a drift is followed."""
+    rng, frame = np.random.default_rng(2), OdometryFrame('map', 'base_link')
+    spread, found, wanted = 0.1, [], []
+    for tick in range(40 * 60):
+        seconds = tick / 40.0
+        true = 1.0 + math.radians(seconds / 60.0)
+        frame.take(odometry(seconds, (30.0, 0.0, 0.0), speed=2.0))
+        course = true + spread * rng.standard_normal()
+        covariance = 4.0 * spread**2 * np.eye(2)
+        found.append(
+            frame.locate(at(seconds, (0.0, 0.0, course), velocity_covariance=covariance))[2]
+        )
+        wanted.append(true)
+    errors = np.array(found)[400:] - wanted[400:]
+    assert np.sqrt(np.mean(np.square(errors))) < 0.15 * spread
+
+
+def test_poses_are_kept_by_their_age(at):
+    frame = OdometryFrame('map', 'base_link')
+    for tick in range(3000):
+        frame.take(odometry(0.001 * tick, (0.001 * tick, 0.0, 0.0)))
+    found = frame.locate(at(2.999 - 0.4, (0.0, 0.0, 0.0)))
+    assert found[0] == pytest.approx(-2.599)
 
 
 def test_a_stall_is_bridged_and_silence_is_not(at):
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, (5.0, 0.0, 0.0), speed=2.0))
     soon, late = LONGEST_S - 0.1, LONGEST_S + 0.1
     x, y, yaw = frame.locate(at(soon, (9.0, 0.0, 0.0)))
@@ -140,10 +173,12 @@ def test_a_stall_is_bridged_and_silence_is_not(at):
     frame.take(odometry(late, (5.0, 0.0, 0.0)))
     assert frame.locate(at(late, (9.0, 0.0, 0.0))) is not None
     assert not frame.trouble
+    # Nor is a hole between two poses.
+    assert frame.locate(at(0.5 * late, (9.0, 0.0, 0.0))) is None
 
 
 def test_what_cannot_be_used_says_why_and_changes_nothing(at):
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     assert 'no odometry came' in frame.trouble
     frame.take(odometry(0.0, (0.0, 0.0, 0.0), child='wheels'))
     assert "'wheels'" in frame.trouble
@@ -151,13 +186,18 @@ def test_what_cannot_be_used_says_why_and_changes_nothing(at):
     assert 'not finite' in frame.trouble
     frame.take(odometry(0.0, (0.0, 0.0, 0.0), frame=''))
     assert 'no frame' in frame.trouble
+    frame.take(odometry(0.0, (0.0, 0.0, 0.0), frame='map'))
+    assert "in 'map' as the estimates" in frame.trouble
     assert frame.locate(at(0.0, (1.0, 0.0, 0.0))) is None
 
 
 def test_an_odometry_that_starts_again_is_another_one(at):
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(5.0, (1.0, 0.0, 0.0)))
     assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) is not None
+    # A late one is left out.
+    frame.take(odometry(4.9, (8.0, 8.0, 0.0)))
+    assert frame.locate(at(5.0, (0.0, 0.0, 1.0)))[2] == pytest.approx(1.0)
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
     slow = {'velocity': np.zeros(2), 'velocity_covariance': SLOW}
     assert frame.locate(at(0.0, (0.0, 0.0, 1.0), **slow)) is None
@@ -172,7 +212,7 @@ def test_messages(estimate, scene, at):
     assert transform['child_frame_id'] == 'base_link'
     assert transform['transform']['translation'] == pose['pose']['pose']['position']
     assert transform['transform']['rotation'] == pose['pose']['pose']['orientation']
-    frame = OdometryFrame('base_link')
+    frame = OdometryFrame('arena', 'base_link')
     assert transform_message(estimate, scene, frame) is None
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
     (transform,) = transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)['transforms']

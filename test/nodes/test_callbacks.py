@@ -35,6 +35,7 @@ from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
+    choose_hints,
     EstimatePublishers,
     find_shared,
     FixedLayout,
@@ -118,6 +119,20 @@ def test_other_publishers_of_an_output(publishers, others):
         get_fully_qualified_name=lambda: '/mine',
     )
     assert find_shared(node, ['/odometry']) == ({} if others is None else {'/odometry': others})
+
+
+@pytest.mark.parametrize(
+    ('namespace', 'others', 'hints'),
+    [
+        ('/', {'/car3'}, ('/camera/imu', '/car1/imu', '/imu/data')),
+        ('/car1', {'/', '/car3'}, ('/car1/imu',)),
+        # One robot in a namespace, and a driver that is in none.
+        ('/car2', {'/', '/car1', '/car3'}, ('/camera/imu', '/imu/data')),
+    ],
+)
+def test_no_topic_of_another_robot_is_a_hint(namespace, others, hints):
+    known = ('/camera/imu', '/car1/imu', '/car3/imu', '/imu/data')
+    assert choose_hints(known, namespace, others) == hints
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated
@@ -221,7 +236,7 @@ def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monk
 
     monkeypatch.setattr(callbacks, 'message_class', as_text)
     monkeypatch.setattr(callbacks, 'to_message', written)
-    model, frame = load_model(model_path), OdometryFrame('base_link')
+    model, frame = load_model(model_path), OdometryFrame('map', 'base_link')
     publishers = EstimatePublishers(talk.node, choose_scene(model), transform=True, odometry=frame)
     heard = talk.listen(String, '/tf')
     estimate = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))

@@ -286,10 +286,16 @@ def test_topics_rates_frames_and_channels_in_force_are_named():
 
 @pytest.mark.parametrize(
     ('upward', 'words'),
-    [(9.6, ' with gravity'), (0.2, ' without gravity'), (5.0, '')],
+    [
+        (9.6, ' and had gravity in the accelerations'),
+        (0.2, ' and had no gravity in the accelerations'),
+        (5.0, ''),
+    ],
 )
 def test_the_start_says_how_the_imu_of_the_training_was(upward, words, monkeypatch):
     monkeypatch.setattr(MODEL.channels, 'mean', np.array([0.1, 0.2, upward, 0.0, 0.0, 0.0]))
     found = published('/car/imu', {}, 'map', 'car')
-    assert f'training had accelerations{words} on /imu/data_raw' in found
-    assert 'on /imu/data_raw' not in published('/car/imu/data_raw', {}, 'map', 'car')
+    assert f'; training was on /imu/data_raw{words}\n' in found
+    assert 'data_raw;' not in published('/car/imu/data_raw', {}, 'map', 'car')
+    monkeypatch.setattr(MODEL.channels, 'live', np.array([False] * 3 + [True] * 3))
+    assert '; training was on /imu/data_raw\n' in published('/car/imu', {}, 'map', 'car')

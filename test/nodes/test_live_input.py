@@ -77,14 +77,14 @@ def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
         destroy_subscription=taken.remove,
         resolve_topic_name=lambda name: f'/car/{name}',
     )
-    live = LiveOdometry(node, 'odom', 'base_link')
+    live = LiveOdometry(node, 'odom', 'map', 'base_link')
     # Nothing can be found at once.
     assert live.complaints == {}
     now_s[0] = 10.0
     assert '/car/odom: no odometry came yet' in live.complaints['odometry']
     (take,) = taken
     take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
-    assert live.complaints == {}
+    assert 'course was not sure' in live.complaints['odometry']
     assert live.frame.frame == 'wheels'
 
 

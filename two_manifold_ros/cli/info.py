@@ -67,7 +67,7 @@ def print_model(model: ModelHead) -> None:
         ['recordings', ', '.join(summary['recordings'])],
         [
             'training',
-            f'{summary["seconds"]:.1f} s, states from {summary["training_ticks"]} windows',
+            f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
         ],
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],

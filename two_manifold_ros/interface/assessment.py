@@ -250,7 +250,8 @@ class InputLimits:
         Share of messages not used above which there is a warning.
     discovery_s
         Seconds in which publishers are found and their first message comes: the middleware takes
-        one to three, and before that nothing shows whether there is one.
+        one to three, and before that nothing shows whether there is one. With half, a busy machine
+        warns of publishers that are there.
 
     """
 

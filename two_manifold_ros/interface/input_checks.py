@@ -24,17 +24,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
-STANDS_NS = 900_000_000
-"""A clock that shows the same for longer stands: less than any usual timeout of the input."""
-
-
 def imu_complaints(
     frame: str,
     covariances: Mapping[str, float],
     model: ModelHead,
     topic: str,
-    *,
-    trained_too: bool = False,
+    trained: str = '',
 ) -> dict[str, str]:
     """
     Return sentences by cause about an IMU message that does not fit the model.
@@ -48,15 +43,15 @@ def imu_complaints(
         by the name of the quantity. -1 says that the driver does not measure it (REP-145).
     model, topic
         The model in use, and the topic of the message.
-    trained_too
-        Whether the topic of the training is published as well, and is another one.
+    trained
+        Topic of the training, where it is published as well and another one; else empty.
 
     """
     complaints = {}
-    if trained_too:
+    if trained:
         complaints['other_topic'] = (
-            f'{topic} is not the topic of the training, {model.imu_topic}, which is published '
-            'too: remap imu to that, as one may be filtered or without gravity'
+            f'training was on {trained}, which is published beside {topic}: remap imu to it, as '
+            'one of them may be filtered or without gravity'
         )
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
         complaints['frame'] = (
@@ -71,6 +66,19 @@ def imu_complaints(
                 f'needs it: check the driver'
             )
     return complaints
+
+
+def trained_beside(trained: str, topic: str) -> str:
+    """
+    Return the name that the topic of a training has beside a subscribed one; empty if the same.
+
+    Both are full names. The training may have been in the namespace of another robot, or in none:
+    what counts is the last name, such as ``data_raw`` beside ``/car1/imu/data``.
+    """
+    if not trained.startswith('/'):
+        return ''
+    beside = topic.rpartition('/')[0] + '/' + trained.rpartition('/')[2]
+    return '' if beside == topic else beside
 
 
 class InputMonitor:
@@ -211,9 +219,11 @@ class InputMonitor:
         """
         if now_ns != self._shown_ns:
             self._shown_ns, self._shown_since_ns = now_ns, perf_counter_ns()
-        # Sooner than the next second shows it, so that silence has its cause at once.
+        # By nine tenths of the silence that counts, so that this has its cause at once.
         stood_ns = perf_counter_ns() - self._shown_since_ns
-        stands = self._simulated and now_ns and not heard.is_live and stood_ns > STANDS_NS
+        stands = (
+            self._simulated and now_ns and not heard.is_live and stood_ns > 9e8 * heard.timeout_s
+        )
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(self._fresh)

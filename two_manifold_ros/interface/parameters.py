@@ -272,7 +272,7 @@ class UpdaterParameters(FilteringParameters):
         'namespace of the node where it has one.',
         '',
     )
-    checkpoint_s: float = parameter('Time between two of them.', 60.0, (1.0, 3600.0), units='s')
+    checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
     checkpoints_kept: int = parameter('Number of checkpoints that are kept.', 3, (1, 100))
     filter_node: str = parameter(
         'Name of the filter node that is given better models; empty means none.', ''
@@ -301,7 +301,7 @@ class TrainerParameters(NodeParameters):
         'Bags to train from; none means to record from live topics.', [], settable=Settable.NEVER
     )
     imu_topic: str = parameter(
-        'IMU topic in the bags; empty means the only one.', '', settable=Settable.NEVER
+        'IMU topic in the bags; empty means their only one.', '', settable=Settable.NEVER
     )
     position_topic: str = parameter(
         'Position topic in the bags; empty means the only one of a fitting type.',

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 import math
 import re
@@ -137,7 +138,9 @@ class ThrottledLog:
     repeat_s
         A cause that lasts is warned of at most this often, seconds.
     most
-        One that keeps coming back is warned of so many times in as long at most.
+        One that keeps coming back is warned of so many times in as long at most: with one, a
+        second outage in half a minute would be missing in the log, with many, what flickers fills
+        it.
 
     """
 
@@ -151,22 +154,23 @@ class ThrottledLog:
         self._warn = warn
         self._info = info
         self._repeat_s, self._most = repeat_s, most
-        self._said_s: dict[str, list[float]] = {}
+        self._said_s: dict[str, deque[float]] = {}
         self._present: dict[str, _Present] = {}
         self._state = ''
 
     def note(self, cause: str, sentence: str, now_s: float) -> None:
         """Take a cause that has been logged elsewhere already."""
-        self._say(cause, now_s)
+        self._remember(cause, now_s)
         begun_s = self._present[cause].begun_s if cause in self._present else now_s
         self._present[cause] = _Present(begun_s, sentence, said=True)
 
-    def _say(self, cause: str, now_s: float) -> None:
-        """Remember when a cause was logged, the last times."""
-        self._said_s[cause] = [*self._said_s.get(cause, [])[1 - self._most :], now_s]
+    def _remember(self, cause: str, now_s: float) -> None:
+        """Remember the last times at which a cause was logged."""
+        self._said_s.setdefault(cause, deque(maxlen=self._most)).append(now_s)
 
     def _is_due(self, cause: str, now_s: float) -> bool:
-        said = [now_s - each for each in self._said_s.get(cause, [])]
+        """Return whether a cause that is present is to be logged now."""
+        said = [now_s - each for each in self._said_s.get(cause, ())]
         lately = sum(passed < self._repeat_s for passed in said)
         return lately < (1 if cause in self._present else self._most)
 
@@ -201,7 +205,7 @@ class ThrottledLog:
         for cause, sentence in present.items():
             here = self._present.setdefault(cause, _Present(now_s, sentence))
             if cause in due:
-                self._say(cause, now_s)
+                self._remember(cause, now_s)
                 here.sentence, here.said = sentence, True
                 self._warn(sentence)
         ended = {cause: each for cause, each in self._present.items() if cause not in present}

@@ -28,15 +28,32 @@ SURE_YAW = 0.2
 """
 Standard deviation of the course, radians, above which it does not turn the frame.
 
-Where the vehicle is slow the course says little, and odometry is surer of its heading: it turns by
-degrees in minutes, and an error of .2 rad shows a metre wrong at five.
+Where the vehicle is slow the course says little, and odometry is surer of its heading. With twice
+as much one that creeps turns it; with half, one whose belief is wide waits for longer.
+"""
+
+DRIFT = math.radians(1.0) ** 2 / 60.0
+"""
+Variance by which the yaw of an odometry drifts, rad^2/s: a degree in a minute, as gyroscopes do.
+
+The frame turns as slowly as this and the course let it: a course of .15 rad, 80 times a second,
+within some eight seconds. Four times as much halves that.
 """
 
 LONGEST_S = 0.5
-"""Time after the newest pose for which it may go on as it moved: a stall of a busy machine."""
+"""
+Time without a pose that is bridged, seconds: a stall of a busy machine.
 
-KEPT = 400
-"""Poses that are kept: four seconds at 100 Hz, as estimates may be late by ``reorder_s``."""
+At most as late is a message that is left out alone; older ones are those of an odometry that
+started again. With an acceleration of 1 m/s^2 a vehicle is off by .12 m then, and by four times
+that at twice as much.
+"""
+
+KEPT_S = 2.0
+"""Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
+
+
+UNSURE = 'the course was not sure yet since it came: drive on'
 
 
 class Pose(NamedTuple):
@@ -89,34 +106,30 @@ class OdometryFrame:
 
     Parameters
     ----------
-    child
-        Frame of the vehicle, of which both have to be.
+    track, child
+        Frame of the estimates, and that of the vehicle, of which both have to be.
 
     Attributes
     ----------
     frame
         Frame of the odometry; empty until there is one that can be used.
+    trouble
+        Why it cannot be located, without a full stop; empty if it can.
 
     """
 
-    def __init__(self, child: str) -> None:
-        self._child = child
-        self._poses: deque[Pose] = deque(maxlen=KEPT)
-        # Yaw of the frame of the odometry in that of the estimates.
-        self._turn = math.nan
+    def __init__(self, track: str, child: str) -> None:
+        self._track, self._child = track, child
+        self._poses: deque[Pose] = deque()
         self.frame = ''
-        self._refused = 'no odometry came yet'
-        self._unmatched = False
+        self.trouble = 'no odometry came yet'
+        self._start()
 
-    @property
-    def trouble(self) -> str:
-        """Why the frame cannot be located, without a full stop; empty if it can."""
-        if self._refused or not self._unmatched:
-            return self._refused
-        return (
-            'it has no pose for the time of the estimates: compare its stamps with those of the '
-            'IMU, and look whether it still comes'
-        )
+    def _start(self) -> None:
+        self._poses.clear()
+        # Yaw of the frame of the odometry in that of the estimates, its variance, and when.
+        self._turn, self._variance, self._turned_ns = math.nan, math.inf, 0
+        self._reverses = False
 
     def take(self, message: Any) -> None:  # noqa: ANN401 - a generated class
         """Take a ``nav_msgs/Odometry``; where its stamps step back it starts again."""
@@ -132,15 +145,28 @@ class OdometryFrame:
             stamp_ns, pose.position.x, pose.position.y, yaw, twist.linear.x, twist.angular.z
         )
         if child != self._child:
-            self._refused = f'the odometry is of {child!r}, the estimates are of {self._child!r}'
+            self.trouble = f'the odometry is of {child!r}, the estimates are of {self._child!r}'
+        elif frame == self._track:
+            self.trouble = (
+                f'the odometry is in {frame!r} as the estimates are: set track_frame to another '
+                'one, such as map, or take an odometry that drifts'
+            )
         elif not (frame and stamp_ns > 0 and all(map(math.isfinite, newest))):
-            self._refused = 'the odometry has no frame, no stamp or a number that is not finite'
+            self.trouble = 'the odometry has no frame, no stamp or a number that is not finite'
         else:
-            if frame != self.frame or (self._poses and stamp_ns < self._poses[-1].stamp_ns):
-                self._poses.clear()
-                self._turn = math.nan
-            self.frame, self._refused = frame, ''
-            self._poses.append(newest)
+            self._keep(frame, newest)
+
+    def _keep(self, frame: str, newest: Pose) -> None:
+        late_s = (self._poses[-1].stamp_ns - newest.stamp_ns) * 1e-9 if self._poses else 0.0
+        if frame == self.frame and 0.0 < late_s <= LONGEST_S:
+            return
+        if frame != self.frame or late_s > 0.0:
+            self._start()
+            self.trouble = UNSURE
+        self.frame = frame
+        self._poses.append(newest)
+        while newest.stamp_ns - self._poses[0].stamp_ns > 1e9 * KEPT_S:
+            self._poses.popleft()
 
     def locate(self, estimate: Estimate) -> tuple[float, float, float] | None:
         """
@@ -151,16 +177,20 @@ class OdometryFrame:
         frame keeps its yaw. ``None`` where there is no pose for the time of the estimate, and
         until the course was sure once.
         """
+        if not self._poses:
+            return None
         pose = self._pose_at(estimate.stamp_ns)
-        self._unmatched = pose is None
         if pose is None:
+            self.trouble = (
+                'it has no pose for the time of the estimates: compare its stamps with those of '
+                'the IMU, and look whether it still comes'
+            )
             return None
-        course = course_of(estimate)
-        if course.yaw_variance <= SURE_YAW**2:
-            yaw = course.yaw + (math.pi if pose.speed < 0.0 else 0.0)
-            self._turn = math.remainder(yaw - pose.yaw, math.tau)
+        self._follow_course(estimate, pose)
         if math.isnan(self._turn):
+            self.trouble = UNSURE
             return None
+        self.trouble = ''
         cosine, sine = math.cos(self._turn), math.sin(self._turn)
         east, north = estimate.positions[0].tolist()
         return (
@@ -169,16 +199,38 @@ class OdometryFrame:
             self._turn,
         )
 
+    def _follow_course(self, estimate: Estimate, pose: Pose) -> None:
+        """Turn the frame by the course, as a Kalman filter of one angle does."""
+        course = course_of(estimate)
+        if course.yaw_variance > SURE_YAW**2:
+            return
+        # Wheels that are blocked or slip may turn backwards a little.
+        if abs(pose.speed) > 0.5 * course.speed:
+            self._reverses = pose.speed < 0.0
+        found = course.yaw + (math.pi if self._reverses else 0.0) - pose.yaw
+        if math.isnan(self._turn):
+            self._turn, self._variance = math.remainder(found, math.tau), course.yaw_variance
+        else:
+            passed_s = max(estimate.stamp_ns - self._turned_ns, 0) * 1e-9
+            self._variance += DRIFT * passed_s
+            gain = self._variance / (self._variance + course.yaw_variance)
+            off = math.remainder(found - self._turn, math.tau)
+            self._turn = math.remainder(self._turn + gain * off, math.tau)
+            self._variance *= 1.0 - gain
+        self._turned_ns = estimate.stamp_ns
+
     def _pose_at(self, stamp_ns: int) -> Pose | None:
         poses = self._poses
-        if not poses or stamp_ns < poses[0].stamp_ns:
+        if stamp_ns < poses[0].stamp_ns:
             return None
-        newest = poses[-1]
-        late_s = (stamp_ns - newest.stamp_ns) * 1e-9
+        late_s = (stamp_ns - poses[-1].stamp_ns) * 1e-9
         if late_s >= 0.0:
-            return newest.moved(late_s) if late_s <= LONGEST_S else None
+            return poses[-1].moved(late_s) if late_s <= LONGEST_S else None
         after = bisect_left(poses, stamp_ns, key=lambda pose: pose.stamp_ns)
-        return between(poses[max(after - 1, 0)], poses[after], stamp_ns)
+        before = max(after - 1, 0)
+        if poses[after].stamp_ns - poses[before].stamp_ns > 1e9 * LONGEST_S:
+            return None
+        return between(poses[before], poses[after], stamp_ns)
 
 
 def transform_message(

@@ -32,7 +32,7 @@ from two_manifold_ros.interface.transforms import transform_message
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from rclpy import publisher
     from rclpy.subscription import Subscription
@@ -162,6 +162,28 @@ def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]
     return shared
 
 
+def choose_hints(
+    topics: Iterable[str], namespace: str, others: Collection[str]
+) -> tuple[str, ...]:
+    """
+    Return the topics that may be those of a node: in its namespace, or of no other robot.
+
+    Parameters
+    ----------
+    topics
+        Full names.
+    namespace, others
+        That of the node, and those of other nodes.
+
+    """
+    known = tuple(topics)
+    inside = tuple(each for each in known if each.startswith(f'{namespace.rstrip("/")}/'))
+    if namespace != '/' and inside:
+        return inside
+    foreign = tuple(f'{each}/' for each in others if each != '/')
+    return tuple(each for each in known if not each.startswith(foreign))
+
+
 class SensorTopic:
     """
     Subscribe a topic as bytes, and know why no messages come.
@@ -223,6 +245,15 @@ class SensorTopic:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
+    def is_published(self, name: str) -> bool:
+        """Return whether another topic, by its full name, is published as the type of this one."""
+        # Counting is cheap, asking is not.
+        return (
+            name not in {'', self.name}
+            and self._node.count_publishers(name) > 0
+            and any(each.msgtype == self.msgtype for each in find_publishers(self._node, name))
+        )
+
     def health(self, timeout_s: float) -> InputHealth:
         """Return the state of the topic, with the longest silence allowed."""
         publishers, received = self._ask_publishers(), self.received_s > self._begun_s
@@ -252,18 +283,17 @@ class SensorTopic:
         """
         Return the full names of other topics that are published as this type, in order.
 
-        Those outside of the node's namespace are of another robot.
+        Those in the node's namespace alone where there are any: others may be of other robots.
         """
         node = self._node
-        inside = f'{node.get_namespace().rstrip("/")}/'
-        return tuple(
+        found = tuple(
             name
             for name, kinds in node.get_topic_names_and_types()
-            if self.msgtype in kinds
-            and name != self.name
-            and name.startswith(inside)
-            and node.count_publishers(name)
+            if self.msgtype in kinds and name != self.name and node.count_publishers(name)
         )
+        robots = {namespace for _, namespace in node.get_node_names_and_namespaces()}
+        own = node.get_namespace()
+        return choose_hints(found, own, robots - {own})
 
 
 class FixedLayout:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from rclpy.exceptions import NameValidationException
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
@@ -17,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
-from two_manifold_ros.interface.input_checks import imu_complaints
+from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
@@ -77,9 +78,14 @@ class FilterNode(BackgroundNode):
             raise InputError(msg)
         if chosen.publish_tf:
             check_transform()
-        elif chosen.odometry_topic:
+        if chosen.odometry_topic and not chosen.publish_tf:
             msg = 'odometry_topic needs publish_tf: set it to true, or leave odometry_topic empty.'
             raise InputError(msg)
+        try:
+            self.resolve_topic_name(chosen.odometry_topic or 'odom')
+        except NameValidationException as error:
+            msg = f'odometry_topic {chosen.odometry_topic}: {error}'
+            raise InputError(msg) from error
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
@@ -96,7 +102,7 @@ class FilterNode(BackgroundNode):
         )
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         if chosen.publish_tf and chosen.odometry_topic:
-            self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.child)
+            self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
         self._estimates = EstimatePublishers(
             self,
             scene,
@@ -158,10 +164,10 @@ class FilterNode(BackgroundNode):
             if self._commands is not None:
                 self._commands.close()
                 self._commands = None
-            if self._odometry is not None:
-                self._odometry.close()
-                self._odometry = None
             self._estimates.destroy()
+        if self._odometry is not None:
+            self._odometry.close()
+            self._odometry = None
         return TransitionCallbackReturn.SUCCESS
 
     def _log_settings(self, path: str, session: Session) -> None:
@@ -255,16 +261,13 @@ class FilterNode(BackgroundNode):
             'angular_velocity': message.angular_velocity_covariance[0],
         }
         frame = message.header.frame_id
-        trained = session.model.imu_topic
+        trained = trained_beside(session.model.imu_topic, self._imu.name)
         found = imu_complaints(
             frame,
             covariances,
             session.model,
             self._imu.name,
-            # In a namespace it is the same topic of another robot.
-            trained_too=trained.startswith('/')
-            and not self._imu.name.endswith(trained)
-            and self.count_publishers(trained) > 0,
+            trained if self._imu.is_published(trained) else '',
         )
         return {**found, **others}
 

@@ -274,13 +274,14 @@ def startup_lines(
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
         f'{model.rate_hz:g} Hz; uses {", ".join(model.live_channels)}'
     )
-    if model.channels.of_imu and all(model.channels.live[:3]):
-        gravity = {True: ' with gravity', False: ' without gravity', None: ''}
-        subscribed += (
-            f'; training had accelerations{gravity[has_gravity(model.channels.mean[:3])]}'
-        )
+    trained = []
     if model.imu_topic and not imu_topic.endswith(model.imu_topic):
-        subscribed += f' on {model.imu_topic}'
+        trained.append(f'was on {model.imu_topic}')
+    gravity = has_gravity(model.channels.mean[:3]) if all(model.channels.live[:3]) else None
+    if model.channels.of_imu and gravity is not None:
+        trained.append(f'had {"gravity" if gravity else "no gravity"} in the accelerations')
+    if trained:
+        subscribed += f'; training {" and ".join(trained)}'
     framed = (
         f'Frames: positions in {scene.track}, velocities in {scene.child}; training used an '
         f'IMU in {model.imu_frame_id or "an unnamed frame"}'

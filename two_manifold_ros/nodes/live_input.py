@@ -220,10 +220,10 @@ class LiveCommands:
 
 
 class LiveOdometry:
-    """Subscribe an odometry by its name, to know where its frame lies; ``child`` moves in it."""
+    """Subscribe an odometry by its name, to know where its frame lies, see `OdometryFrame`."""
 
-    def __init__(self, node: GuardedNode, name: str, child: str) -> None:
-        self._node, self.frame = node, OdometryFrame(child)
+    def __init__(self, node: GuardedNode, name: str, track: str, child: str) -> None:
+        self._node, self.frame = node, OdometryFrame(track, child)
         self._begun_s = monotonic()
         self._topic = Topic(name, 'nav_msgs/msg/Odometry', depth=1000, reliable=False)
         self._subscription = node.subscribe(self._topic, self._take)
@@ -234,8 +234,8 @@ class LiveOdometry:
     @property
     def complaints(self) -> dict[str, str]:
         """Why the transform to its frame is not published."""
-        found_s = monotonic() - self._begun_s
-        if not self.frame.trouble or (not self.frame.frame and found_s < InputLimits.discovery_s):
+        waited_s = monotonic() - self._begun_s
+        if not self.frame.trouble or (not self.frame.frame and waited_s < InputLimits.discovery_s):
             return {}
         name = self._node.resolve_topic_name(self._topic.name)
         return {'odometry': f'no transform to the frame of {name}: {self.frame.trouble}'}

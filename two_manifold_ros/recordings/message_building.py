@@ -88,7 +88,7 @@ class MessageBuilder:
         }
         defaults = {name: default for name, (_, default) in fields.items()}
         if msgtype == 'geometry_msgs/msg/Quaternion':
-            # The only number in the messages of ROS that is not zero by default.
+            # Of the types that are written here the only number that is not zero by default.
             defaults['w'] = 1.0
         converters = {name: convert for name, (convert, _) in fields.items()}
         create: Callable[..., Any] = self._types.types[msgtype]

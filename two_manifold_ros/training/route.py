@@ -75,7 +75,7 @@ def train_route(
     shares = iter(np.linspace(0.35, 0.6, DOUBLINGS))
 
     def faster(drives: Drives) -> Drives | None:
-        progress(f'following them at {2.0 * drives.dataset.rate_hz:g} Hz', next(shares))
+        progress(f'following the parts at {2.0 * drives.dataset.rate_hz:g} Hz', next(shares))
         return _twice_the_rate(recordings, drives)
 
     most_load = settings.max_step_load if free_rate else 0.0
