@@ -38,6 +38,7 @@ VARIES = {
     'kernels': r' [\d.]+$',  # seconds are the last column
     'comparison': NOTHING,
     'nees': NOTHING,
+    'alarms': NOTHING,
     'off_route': NOTHING,
     'lost_and_found': NOTHING,
     'start': ALL,
