@@ -39,8 +39,8 @@ LEAST_LEFT = 0.25
 Share of a variance that noise of the reference positions may leave at least: half of an axis.
 
 What is left of errors that are nearly all noise is the difference of two large numbers. Twice as
-much would halve the NEES of velocities of the simulated kart, tram and AGV, 1.4 to 2.5, half as much
-double that of the slot car, 1.6, whose errors are noise by nine tenths.
+much would halve the NEES of velocities of the simulated kart, tram and AGV, 1.4 to 2.5, half as
+much double that of the slot car, 1.6, whose errors are noise by nine tenths.
 """
 
 ADDED = np.arange(0.05, 0.96, 0.05)
