@@ -40,6 +40,7 @@ from two_manifold_ros.nodes.callbacks import (
     find_shared,
     FixedLayout,
     GuardedNode,
+    SensorTopic,
     TRANSFORM_TYPE,
 )
 from two_manifold_ros.nodes.filter_node import FilterNode
@@ -133,6 +134,27 @@ def test_other_publishers_of_an_output(publishers, others):
 def test_no_topic_of_another_robot_is_a_hint(namespace, others, hints):
     known = ('/camera/imu', '/car1/imu', '/car3/imu', '/imu/data')
     assert choose_hints(known, namespace, others) == hints
+
+
+def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
+    imu, pose = Topics.IMU.msgtype, 'geometry_msgs/msg/PoseStamped'
+    kinds = {'/reference': [pose], '/spare': [imu], '/nobody': []}
+    subscribed = {'/reference': [pose, imu], '/spare': [imu], '/nobody': [imu], '/imu': [imu]}
+    node: Any = SimpleNamespace(
+        resolve_topic_name=lambda name: f'/{name}',
+        get_topic_names_and_types=lambda: list(subscribed.items()),
+        count_publishers=lambda name: len(kinds.get(name, [])),
+        get_publishers_info_by_topic=lambda name: [
+            SimpleNamespace(topic_type=kind, node_namespace='/', node_name='driver')
+            for kind in kinds.get(name, [])
+        ],
+        get_node_names_and_namespaces=lambda: [('driver', '/')],
+        get_namespace=lambda: '/',
+    )
+    # Nor is one named where the topic itself has a publisher of the type.
+    for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
+        kinds['/imu'] = own
+        assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated

@@ -365,9 +365,11 @@ def assess_silence(heard: InputHealth) -> Assessment | None:
         return None
     status = Status.NO_DATA if heard.received else Status.WAITING
     types = sorted({each.msgtype for each in heard.publishers})
+    named = f', {" or ".join(heard.elsewhere)}' if heard.elsewhere else ''
+    remap = f'remap {heard.sensor.lower()} to the topic of the driver{named}'
     if types and heard.msgtype not in types:
         cause = 'wrong_type'
-        reason = f'it is published as {", ".join(types)}, not as {heard.msgtype}'
+        reason = f'it is published as {", ".join(types)}, not as {heard.msgtype}; {remap}'
     elif heard.incompatible:
         cause = 'incompatible'
         reason = f'its publisher offers an incompatible {heard.incompatible}'
@@ -381,9 +383,7 @@ def assess_silence(heard: InputHealth) -> Assessment | None:
         cause, reason = 'publisher_gone', 'its publisher has gone: start it again'
     elif not heard.publishers:
         cause = 'no_publisher'
-        reason = f'it has no publisher; remap {heard.sensor.lower()} to the topic of the driver'
-        if heard.elsewhere:
-            reason += f', {" or ".join(heard.elsewhere)}'
+        reason = f'it has no publisher; {remap}'
     elif heard.clock:
         cause, reason = heard.clock, CLOCK_WORDS[heard.clock]
     else:

@@ -257,6 +257,7 @@ class SensorTopic:
     def health(self, timeout_s: float) -> InputHealth:
         """Return the state of the topic, with the longest silence allowed."""
         publishers, received = self._ask_publishers(), self.received_s > self._begun_s
+        kinds = {each.msgtype for each in publishers}
         return InputHealth(
             self.sensor,
             self.msgtype,
@@ -265,7 +266,7 @@ class SensorTopic:
             timeout_s,
             received,
             publishers,
-            () if publishers or received else self._find_elsewhere(),
+            () if received or self.msgtype in kinds else self._find_elsewhere(),
             self._incompatible,
             unused_s=monotonic() - self._begun_s,
         )
@@ -289,7 +290,8 @@ class SensorTopic:
         found = tuple(
             name
             for name, kinds in node.get_topic_names_and_types()
-            if self.msgtype in kinds and name != self.name and node.count_publishers(name)
+            # A wrong subscription gives a topic another type as well.
+            if self.msgtype in kinds and self.is_published(name)
         )
         robots = {namespace for _, namespace in node.get_node_names_and_namespaces()}
         own = node.get_namespace()

@@ -123,8 +123,8 @@ class FilterNode(BackgroundNode):
         self._failed = True
         name = self.get_fully_qualified_name()
         self._trouble = (
-            f'{reason.rstrip(".")}. A change takes effect once the node is configured '
-            f'(ros2 lifecycle set {name} configure) or restarted.'
+            f'{reason.rstrip(".")}. The node stays unconfigured: then restart it, or configure it '
+            f'(ros2 lifecycle set {name} configure).'
         )
         self.get_logger().error(self._trouble)
         self._status.note('unconfigured', self._trouble)
