@@ -228,6 +228,18 @@ def test_a_link_is_followed_once(tmp_path, monkeypatch):
     assert folder.is_relative_to(tmp_path / 'own')
 
 
+def test_a_folder_that_another_process_makes_at_the_same_time_is_used(tmp_path, monkeypatch):
+    make = Path.mkdir
+
+    def late(self: Path, mode: int = 0o777) -> None:
+        make(self, mode)
+        make(self, mode)
+
+    monkeypatch.setattr(Path, 'mkdir', late)
+    open_folder(tmp_path / 'a' / 'b')
+    assert (tmp_path / 'a' / 'b').stat().st_mode & 0o777 == 0o700
+
+
 def test_a_full_disk_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
     store = compilation.Store()

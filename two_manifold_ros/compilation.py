@@ -128,8 +128,10 @@ def open_folder(folder: Path) -> None:
     # One by one: parents that mkdir() makes on the way get the umask, by which on Ubuntu the group
     # could write to them.
     for place in reversed([each for each in (folder, *folder.parents) if each not in made]):
-        place.mkdir(mode=0o700)
-    _check_private(folder)
+        # Another process of this user may start at the same time; whose it is, is seen below.
+        with suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+    _check_private(folder, *folder.parents)
     if not os.access(folder, os.W_OK | os.X_OK):
         msg = f'{folder} cannot be written to, remove it or set TWO_MANIFOLD_CACHE'
         raise OSError(msg)
