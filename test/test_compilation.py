@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code is kept for the next process, safely, and says the same from disk."""
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 import os
 from pathlib import Path
@@ -53,33 +52,6 @@ def double(number):
     return 2.0 * number
 
 print(double(1.0), STORE.folder is not None)
-"""
-
-
-# A function that calls another one, each of which takes its time; how many were compiled.
-SLOW = """
-from time import sleep
-from numba.core import event
-from two_manifold_ros import compilation
-from two_manifold_ros.compilation import compiled, shared
-
-save = compilation._Kept.save_overload
-def slowly(self, signature, result):
-    sleep(0.3)
-    save(self, signature, result)
-compilation._Kept.save_overload = slowly
-
-@shared
-def double(number):
-    return 2.0 * number
-
-@compiled
-def four_times(number):
-    return double(double(number))
-
-with event.install_recorder('numba:compile') as compilations:
-    assert four_times(1.0) == 4.0
-print(len(compilations.buffer) // 2)
 """
 
 
@@ -145,19 +117,6 @@ def test_the_same_numbers_where_some_of_it_is_compiled_again(filled, warm, tmp_p
     assert int(compilations) >= 4
     assert digest == warm
     assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
-
-
-def test_processes_that_start_together_compile_each_function_once(tmp_path):
-    with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda _: python(SLOW, tmp_path), range(3)))
-    assert sorted(int(each.stdout) for each in done) == [0, 0, 2]
-
-
-def test_a_process_that_is_killed_while_it_compiles_keeps_no_other_waiting(tmp_path):
-    store = 'from two_manifold_ros.compilation import STORE; import os; STORE.begin()'
-    python(f'{store}; os.kill(os.getpid(), 9)', tmp_path, status=-9)
-    patient = 'from two_manifold_ros import compilation; compilation.WAITS_S = 1e9'
-    assert python(f'{patient}\n{SLOW}', tmp_path).stdout == '2\n'
 
 
 def test_whether_a_filter_has_to_be_compiled(tmp_path):

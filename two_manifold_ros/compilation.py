@@ -4,9 +4,8 @@
 Compile hot loops with numba, once for all processes of a user.
 
 Compiled code is kept in a folder of the user, a file for each function and signature. A file is
-written whole or not at all and carries its checksum, so a power cut or a full disk cost a
-compilation and nothing else. Processes that start at the same time compile each function once: one
-does, the others wait for it. Files are pickles: a folder that
+written whole or not at all and carries its checksum, so processes that compile at the same time,
+a power cut or a full disk cost a compilation and nothing else. Files are pickles: a folder that
 others could write to is not used. Sources, libraries, Python and the processor are in the name of
 the folder, because numba itself does not see that a function in another file changed.
 
@@ -17,7 +16,6 @@ fastmath set that keeps NaN and infinity visible.
 from __future__ import annotations
 
 from contextlib import suppress
-import fcntl
 import gc
 import grp
 import hashlib
@@ -31,7 +29,6 @@ import re
 import shutil
 import stat
 import sys
-from time import monotonic, sleep
 from typing import Any, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.errors import InputError
@@ -66,14 +63,6 @@ Folders of compiled code to keep, the last used ones, of 4 MB each.
 
 A robot needs two, an upgrade and the way back; a developer one for each checkout. With fewer,
 checkouts that take turns compile again; with more, only disk is lost.
-"""
-
-
-WAITS_S = 30.0
-"""
-Longest wait for a function that another process compiles, seconds; then it is compiled here.
-
-None takes as long on a small robot. A process that ends, however, gives its lock back at once.
 """
 
 
@@ -173,15 +162,6 @@ def _remove_older(folder: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def _locked(folder: int) -> bool:
-    """Lock an open folder for this process, unless another one has it; return whether it has."""
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 class Store:
     """
     The folder of compiled code, or why there is none.
@@ -199,8 +179,6 @@ class Store:
         self.folder: Path | None = None
         self.trouble = ''
         self._warned = False
-        self._lock: int | None = None
-        self._depth = 0
         base = cache_folder()
         if base is None:
             self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
@@ -237,29 +215,6 @@ class Store:
             logging.getLogger('two_manifold_ros').warning(
                 'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
             )
-
-    def begin(self) -> None:
-        """
-        Keep other processes from compiling until `finish`, which they wait for.
-
-        A function that is compiled for another one begins and finishes within that.
-        """
-        self._depth += 1
-        if self._depth > 1 or self.folder is None:
-            return
-        with suppress(OSError):
-            # The folder itself is locked: a file of its own would be one more to be kept safe.
-            self._lock = os.open(self.folder, os.O_RDONLY)
-            end = monotonic() + WAITS_S
-            while not _locked(self._lock) and monotonic() < end:
-                sleep(0.02)
-
-    def finish(self) -> None:
-        """Let other processes compile, once all that was begun is finished."""
-        self._depth = max(self._depth - 1, 0)
-        if self._depth == 0 and self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def read(self, name: str) -> bytes | None:
         """Return what was written, if it is there and whole."""
@@ -301,12 +256,6 @@ class _Kept:
         """Return the compiled function of a signature, or nothing if it has to be compiled."""
         payload = STORE.read(self._file(signature))
         if payload is None:
-            STORE.begin()
-            # Another process may have compiled it meanwhile.
-            payload = STORE.read(self._file(signature))
-            if payload is not None:
-                STORE.finish()
-        if payload is None:
             # The compiler makes millions of small objects, and hardly any garbage, which is looked
             # for after each 700 of them: that took an eighth of the time.
             gc.set_threshold(max(gc.get_threshold()[0], 10_000))
@@ -332,7 +281,6 @@ class _Kept:
         # Otherwise it holds addresses of this process.
         if not library.has_dynamic_globals:
             STORE.write(self._file(signature), dumps(result._reduce()))  # noqa: SLF001
-        STORE.finish()
 
     def enable(self) -> None:
         """Do nothing: it is always on."""
