@@ -53,9 +53,6 @@ KEPT_S = 2.0
 """Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
 
 
-UNSURE = 'the course was not sure yet since it came: drive on'
-
-
 class Pose(NamedTuple):
     """
     A pose of the vehicle in the frame of the odometry.
@@ -113,8 +110,6 @@ class OdometryFrame:
     ----------
     frame
         Frame of the odometry; empty until there is one that can be used.
-    trouble
-        Why it cannot be located, without a full stop; empty if it can.
 
     """
 
@@ -122,8 +117,14 @@ class OdometryFrame:
         self._track, self._child = track, child
         self._poses: deque[Pose] = deque()
         self.frame = ''
-        self.trouble = 'no odometry came yet'
+        # What is wrong with the newest message, and why the newest estimate did not locate it.
+        self._refused, self._missed = 'no odometry came yet', ''
         self._start()
+
+    @property
+    def trouble(self) -> str:
+        """Why the frame cannot be located, without a full stop; empty if it can."""
+        return self._refused or self._missed
 
     def _start(self) -> None:
         self._poses.clear()
@@ -145,15 +146,16 @@ class OdometryFrame:
             stamp_ns, pose.position.x, pose.position.y, yaw, twist.linear.x, twist.angular.z
         )
         if child != self._child:
-            self.trouble = f'the odometry is of {child!r}, the estimates are of {self._child!r}'
+            self._refused = f'the odometry is of {child!r}, the estimates are of {self._child!r}'
         elif frame == self._track:
-            self.trouble = (
+            self._refused = (
                 f'the odometry is in {frame!r} as the estimates are: set track_frame to another '
                 'one, such as map, or take an odometry that drifts'
             )
         elif not (frame and stamp_ns > 0 and all(map(math.isfinite, newest))):
-            self.trouble = 'the odometry has no frame, no stamp or a number that is not finite'
+            self._refused = 'the odometry has no frame, no stamp or a number that is not finite'
         else:
+            self._refused = ''
             self._keep(frame, newest)
 
     def _keep(self, frame: str, newest: Pose) -> None:
@@ -162,7 +164,6 @@ class OdometryFrame:
             return
         if frame != self.frame or late_s > 0.0:
             self._start()
-            self.trouble = UNSURE
         self.frame = frame
         self._poses.append(newest)
         while newest.stamp_ns - self._poses[0].stamp_ns > 1e9 * KEPT_S:
@@ -181,16 +182,16 @@ class OdometryFrame:
             return None
         pose = self._pose_at(estimate.stamp_ns)
         if pose is None:
-            self.trouble = (
+            self._missed = (
                 'it has no pose for the time of the estimates: compare its stamps with those of '
                 'the IMU, and look whether it still comes'
             )
             return None
         self._follow_course(estimate, pose)
         if math.isnan(self._turn):
-            self.trouble = UNSURE
+            self._missed = 'the course was not sure yet since it came: drive on'
             return None
-        self.trouble = ''
+        self._missed = ''
         cosine, sine = math.cos(self._turn), math.sin(self._turn)
         east, north = estimate.positions[0].tolist()
         return (
