@@ -308,5 +308,11 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
     assert 'No model is given' in refusal(domain, configure, **managed, **wanted)
     assert 'tf2_msgs' in refusal(domain, configure, **managed, **wanted, **missing)
     assert 'missing.npz' in refusal(domain, configure, **managed, **missing)
+    odometry = {**managed, **missing, 'odometry_topic': 'odom'}
+    assert 'odometry_topic needs publish_tf' in refusal(domain, configure, **odometry)
+    monkeypatch.setattr(callbacks, 'message_class', lambda _: String)
+    odometry |= {**wanted, 'odometry_topic': '1wrong'}
+    assert '1wrong is no name of a topic' in refusal(domain, configure, **odometry)
+    monkeypatch.setattr(callbacks, 'message_class', without_transforms)
     assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
     assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rclpy.exceptions import NameValidationException
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.serialization import deserialize_message
+from rclpy.validate_topic_name import validate_topic_name
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
@@ -78,14 +79,15 @@ class FilterNode(BackgroundNode):
             raise InputError(msg)
         if chosen.publish_tf:
             check_transform()
-        if chosen.odometry_topic and not chosen.publish_tf:
-            msg = 'odometry_topic needs publish_tf: set it to true, or leave odometry_topic empty.'
-            raise InputError(msg)
-        try:
-            self.resolve_topic_name(chosen.odometry_topic or 'odom')
-        except NameValidationException as error:
-            msg = f'odometry_topic {chosen.odometry_topic}: {error}'
-            raise InputError(msg) from error
+        if chosen.odometry_topic:
+            if not chosen.publish_tf:
+                msg = 'odometry_topic needs publish_tf: set that to true, or leave it empty.'
+                raise InputError(msg)
+            try:
+                validate_topic_name(chosen.odometry_topic)
+            except NameValidationException as error:
+                msg = f'odometry_topic {chosen.odometry_topic} is no name of a topic'
+                raise InputError(msg) from error
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
@@ -101,7 +103,7 @@ class FilterNode(BackgroundNode):
             chosen.command_topic, session.model.channels.command_fields, trained, 'command_topic'
         )
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
-        if chosen.publish_tf and chosen.odometry_topic:
+        if chosen.odometry_topic:
             self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
         self._estimates = EstimatePublishers(
             self,
@@ -123,8 +125,8 @@ class FilterNode(BackgroundNode):
         self._failed = True
         name = self.get_fully_qualified_name()
         self._trouble = (
-            f'{reason.rstrip(".")}. The node stays unconfigured: then restart it, or configure it '
-            f'(ros2 lifecycle set {name} configure).'
+            f'{reason.rstrip(".")}. The node stays unconfigured until it is restarted, or '
+            f'configured (ros2 lifecycle set {name} configure).'
         )
         self.get_logger().error(self._trouble)
         self._status.note('unconfigured', self._trouble)
