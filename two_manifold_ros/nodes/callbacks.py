@@ -211,6 +211,7 @@ class SensorTopic:
         self._subscription: Subscription | None = None
         self._incompatible = ''
         self._publishers: tuple[Publisher, ...] = ()
+        self._elsewhere: tuple[str, ...] = ()
         self._asked_s = 0.0
         self.sensor = sensor
         self.name: str = node.resolve_topic_name(topic.name)
@@ -257,7 +258,6 @@ class SensorTopic:
     def health(self, timeout_s: float) -> InputHealth:
         """Return the state of the topic, with the longest silence allowed."""
         publishers, received = self._ask_publishers(), self.received_s > self._begun_s
-        kinds = {each.msgtype for each in publishers}
         return InputHealth(
             self.sensor,
             self.msgtype,
@@ -266,17 +266,24 @@ class SensorTopic:
             timeout_s,
             received,
             publishers,
-            () if received or self.msgtype in kinds else self._find_elsewhere(),
+            self._elsewhere,
             self._incompatible,
             unused_s=monotonic() - self._begun_s,
         )
 
     def _ask_publishers(self) -> tuple[Publisher, ...]:
-        """Query the publishers, once a second if their number is unchanged: it is expensive."""
+        """
+        Query the publishers, once a second if their number is unchanged: it is expensive.
+
+        And where none has the type, the topics that may be meant.
+        """
         known, now_s = self._publishers, monotonic()
         asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
         if not asked or self._node.count_publishers(self.name) != len(known):
             self._publishers = find_publishers(self._node, self.name)
+            kinds = {each.msgtype for each in self._publishers}
+            is_found = self.msgtype in kinds or self.received_s > self._begun_s
+            self._elsewhere = () if is_found else self._find_elsewhere()
             self._asked_s = now_s
         return self._publishers
 
