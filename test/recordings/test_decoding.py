@@ -119,3 +119,10 @@ def test_sequences_of_messages():
 def test_what_is_unknown_is_named(msgtype, values, words):
     with pytest.raises(ValueError, match=words):
         BUILDER.serialise(msgtype, values)
+
+
+def test_a_pose_that_names_no_rotation_has_none():
+    place = {'position': {'x': 1.0, 'y': 2.0, 'z': 3.0}}
+    raw = BUILDER.serialise('geometry_msgs/msg/Pose', place)
+    turn = BUILDER.typestore.deserialize_cdr(raw, 'geometry_msgs/msg/Pose').orientation
+    assert (turn.x, turn.y, turn.z, turn.w) == (0.0, 0.0, 0.0, 1.0)

@@ -47,9 +47,8 @@ class MessageBuilder:
     Turn nested dicts named like the ROS fields into serialised messages.
 
     Fields that the dict does not name keep the default of ROS: zero, empty or false, and no
-    rotation. Arrays of
-    numbers may be lists or arrays of any shape; they are flattened in row-major order. A ``byte``
-    field takes an int or, as in rclpy, ``bytes`` of length one.
+    rotation. Arrays of numbers may be lists or arrays of any shape; they are flattened in
+    row-major order. A ``byte`` field takes an int or, as in rclpy, ``bytes`` of length one.
     """
 
     def __init__(self) -> None:
