@@ -296,13 +296,11 @@ def test_noise_of_the_references_is_no_error_of_the_filter(scale):
     assert factor == pytest.approx(scale**2, rel=0.1)
     # One by one, for factors beside each other: on the geometric mean the shares are held.
     tried = np.geomspace(0.5 * factor, 2.0 * factor, 60)
+    inside = [np.linalg.inv(one * covariances + noise * np.eye(2)) for one in tried]
     held = np.array(
         [
-            [
-                error @ np.linalg.inv(one * each + noise * np.eye(2)) @ error <= CHI_SQUARE
-                for error, each in zip(errors, covariances, strict=True)
-            ]
-            for one in tried
+            np.less_equal.outer(np.einsum('ni,nij,nj->n', errors, each, errors), CHI_SQUARE)
+            for each in inside
         ]
     ).mean(axis=1)
     found = [np.interp(level, held[:, k], tried) for k, level in enumerate((0.68, 0.95))]

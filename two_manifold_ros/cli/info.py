@@ -65,10 +65,7 @@ def print_model(model: ModelHead) -> None:
     summary = model.summary
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
-        [
-            'training',
-            f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
-        ],
+        ['training', f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows'],
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],
         *_head(model),
