@@ -322,7 +322,7 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
     assert np.diff(list(map(stamp_of, positions))).min() > 0
     # The old model is never silent. The other one, when it is taken back, may just find something
     # novel; the old one then takes over at once, and fills its window in view.
-    assert gaps_at_swaps(states)[0] <= 2 * TICK_NS, filter_node.log()
+    assert gaps_at_swaps(states)[0] <= 2 * TICK_NS, filter_node.said
     for name in ('filter_node', 'updater_node'):
         assert words.value(name, 'callback_errors') == '0'
     assert updater.stop() == 0
