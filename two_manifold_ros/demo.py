@@ -33,8 +33,10 @@ from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
 from two_manifold_ros.evaluation.figures import draw_evaluation
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
+from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording
@@ -145,13 +147,24 @@ def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
     absent = ~np.isin(offline.stamps, published.stamps)
     stamps = np.concatenate([published.stamps, offline.stamps[absent]])
     order = np.argsort(stamps, kind='stable')
-    missing = int(np.count_nonzero(absent & offline.published))
+    lost = absent & offline.published
+    missing = int(np.count_nonzero(lost))
+    graded = zip(offline.statuses.tolist(), offline.causes, lost.tolist(), strict=True)
+    known = {
+        stamp: (status, NOT_RECEIVED if is_lost else cause)
+        for stamp, (status, cause, is_lost) in zip(offline.stamps.tolist(), graded, strict=True)
+    }
+    # What only the node published has no status on the topics that were read.
+    tracking = CODES[Status.TRACKING], ''
+    grades = [known.get(stamp, tracking) for stamp in stamps[order].tolist()]
     return replace(
         offline,
         stamps=stamps[order],
         positions=np.concatenate([published.positions, offline.positions[absent]])[order],
         covariances=np.concatenate([published.covariances, offline.covariances[absent]])[order],
         published=order < len(published.stamps),
+        statuses=np.array([status for status, _ in grades], dtype=np.int64),
+        causes=tuple(cause for _, cause in grades),
         withheld=offline.withheld + Counter({NOT_RECEIVED: missing}),
         reasons={**offline.reasons, NOT_RECEIVED: 'published, but not received'},
     )

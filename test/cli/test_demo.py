@@ -46,6 +46,8 @@ def test_what_was_not_published_is_as_offline_and_not_reported():
         positions=np.arange(12.0).reshape(6, 1, 2),
         covariances=np.tile(np.eye(2), (6, 1, 1, 1)),
         published=np.array([True, True, False, False, True, True]),
+        statuses=np.array([3, 3, 5, 5, 3, 4]),
+        causes=('', '', 'gap', 'gap', '', 'wide'),
         withheld=Counter({'gap': 2}),
         reasons={'gap': 'a gap'},
         seconds_per_tick=np.ones(6),
@@ -65,6 +67,8 @@ def test_what_was_not_published_is_as_offline_and_not_reported():
         assert run.covariances[tick, 0, 0, 0] == (2.0 if published else 1.0)
     assert run.withheld == {'gap': 2, NOT_RECEIVED: 1}
     assert set(run.reasons) == {'gap', NOT_RECEIVED}
+    assert run.statuses.tolist() == offline.statuses.tolist()
+    assert run.causes == ('', '', 'gap', 'gap', NOT_RECEIVED, 'wide')
 
 
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):

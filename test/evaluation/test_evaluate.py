@@ -21,6 +21,7 @@ from two_manifold_ros.evaluation.evaluate import (
 )
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
@@ -278,6 +279,8 @@ def test_a_run_keeps_every_estimate_after_the_first_window(slot_car_model, laps)
         assert run.covariances[index].tobytes() == each.covariances.tobytes()
     held_back = [each for each in kept if not each.valid]
     assert run.withheld == Counter(each.cause for each in held_back)
+    assert run.causes == tuple(each.cause for each in kept)
+    assert [list(Status)[code] for code in run.statuses] == [each.status for each in kept]
     assert set(run.reasons) == set(run.withheld)
     assert run.reasons[held_back[-1].cause] == held_back[-1].why
     assert len(run.seconds_per_tick) == len(found)

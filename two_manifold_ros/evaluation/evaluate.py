@@ -69,8 +69,11 @@ class FilterRun:
     positions : (T, H, 2), covariances : (T, H, 2, 2)
         Metres and m^2, at the horizons of the model. Where a position is not usable, the mean
         position of the model stands for it, without a covariance (NaN).
+    statuses : (T,) int64, causes
+        Code of each status, see ``interface.status.CODES``, and its cause, empty if all is well.
     withheld, reasons
-        For each cause of the others how many there are, and the last sentence about it.
+        For each cause of those that are not published how many there are, and the last sentence
+        about it.
     seconds_per_tick : (S,)
         Wall time of every sample that ended a tick, those before the first window included.
     counters
@@ -82,6 +85,8 @@ class FilterRun:
     positions: Floats
     covariances: Floats
     published: Bools
+    statuses: Ints
+    causes: tuple[str, ...]
     withheld: Counter[str]
     reasons: Mapping[str, str]
     seconds_per_tick: Floats
@@ -132,6 +137,8 @@ def run_filter(
         positions=positions,
         covariances=covariances,
         published=np.array([estimate.valid for estimate in kept], dtype=np.bool_),
+        statuses=np.array([CODES[estimate.status] for estimate in kept], dtype=np.int64),
+        causes=tuple(estimate.cause for estimate in kept),
         withheld=Counter(estimate.cause for estimate in withheld),
         reasons={estimate.cause: estimate.why for estimate in withheld},
         seconds_per_tick=np.array(seconds),
