@@ -76,9 +76,8 @@ def commands() -> str:
         # There is no public way to the arguments of a parser.
         actions = [each for each in parser._actions if each.help != SUPPRESS]  # noqa: SLF001
         given = ' '.join(_placed(each) for each in actions if _is_needed(each))
-        parts.append(
-            f'## {name}\n\n{module.HELP}\n\n    two-manifold {name} {given}'.rstrip() + '\n'
-        )
+        usage = f'two-manifold {name} {given}'.rstrip()
+        parts.append(f'## {name}\n\n{_with_options(module.HELP)}\n\n    {usage}\n')
         if actions:
             rows = [f'| {_names(each)} | {_meaning(each)} |' for each in actions]
             parts.append('\n'.join(['| argument | meaning |', '| --- | --- |', *rows]) + '\n')
@@ -111,9 +110,15 @@ def _names(action: Action) -> str:
     return ', '.join(f'`{each}`' for each in [*first, f'{last} {value}'.rstrip()])
 
 
+def _with_options(words: str) -> str:
+    """Return words with the options in them as code."""
+    return re.sub(r'(?<![\w-])--[a-z][a-z-]*', r'`\g<0>`', words)
+
+
 def _meaning(action: Action) -> str:
     words = (action.help or '') % {**vars(action), 'prog': 'two-manifold'}
     words = re.sub(r'\s+', ' ', words).replace('|', '\\|').replace('*', '\\*').replace('<', '&lt;')
+    words = _with_options(words)
     choices = [f'`{each}`' for each in action.choices or ()]
     return f'{words}; one of {", ".join(choices)}' if choices else words
 

@@ -42,6 +42,8 @@ myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 4
 # Indented blocks are commands beside what they print, which is no language.
 highlight_language = 'none'
+# Options in sentences keep their two dashes.
+smartquotes = False
 
 html_theme = 'furo' if find_spec('furo') else 'sphinx_rtd_theme'
 html_title = f'{project} {version}'
