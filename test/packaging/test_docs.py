@@ -113,6 +113,8 @@ def test_every_program_of_the_gallery_is_short_and_has_its_place(pages):
 
 def test_the_tutorial_and_the_gallery_print_what_the_pages_show(tmp_path):
     """All of it in one process: a second of imports each would be half of the time."""
+    for name in ('matplotlib', 'rich', 'rosbags', 'sklearn'):
+        pytest.importorskip(name)
     learned, printed = gallery.run(tmp_path)
     wrong = {}
     for (words, shown), output in zip(gallery.steps(), learned, strict=True):
@@ -155,6 +157,7 @@ def test_a_docstring_becomes_paragraphs_and_lists():
 
 
 def test_the_page_of_commands_has_every_option_of_each():
+    pytest.importorskip('rich')
     page = code_pages.commands()
     assert '## train\n' in page
     assert '| `-o`, `--output MODEL` | file to write |' in page
