@@ -121,6 +121,8 @@ setup(
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.
         'test': ['pytest<9', 'hypothesis', 'nfoursid', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
+        # The documentation site; the last is MathJax, so that nothing is loaded from a network.
+        'docs': ['sphinx>=8', 'myst-parser', 'furo', 'sphinx-mathjax-offline'],
         'dev': ['colcon-common-extensions', 'import-linter', 'mypy', 'ruff', 'types-PyYAML'],
     },
     entry_points={

@@ -39,6 +39,8 @@ CHECKOUT = HERE.parent
 
 WHOLE = {
     'docs/parameters.md': 'docs/write_pages.py',
+    'docs/commands.md': 'docs/write_pages.py',
+    'docs/python.md': 'docs/write_pages.py',
     'docs/faults.md': './run faults',
     'docs/position_faults.md': './run faults',
     'README.md': 'docs/write_pages.py and benchmarks/check_release.py',

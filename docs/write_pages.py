@@ -4,11 +4,12 @@
 """
 Write what pages take from the code and from results; with ``--check`` only compare.
 
-``parameters.md`` is written whole. In tables of other pages the first cells of each row are
-written, and what follows them is kept; a row that the code does not have goes, and a new one has
-to be described by hand. Figures of README.md and of the papers' pages are those of the JSON files
-beside them; each other figure on a page has to be held by something (`held_figures.py`). Run by
-``./run format``, and by ``./run lint`` to compare.
+``parameters.md``, ``commands.md`` and ``python.md`` are written whole (`code_pages.py`), and
+programs onto ``gallery.md`` (`gallery.py`). In tables of other pages the first cells of each row
+are written, and what follows them is kept; a row that the code does not have goes, and a new one
+has to be described by hand. Figures of README.md and of the papers' pages are those of the JSON
+files beside them; each other figure on a page has to be held by something (`held_figures.py`).
+Run by ``./run format``, and by ``./run lint`` to compare.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import adaptation_tables
 import bench_literal
 import bench_reproduce
 import bench_two_manifold
+import code_pages
+import gallery
 from gauntlet_tables import show_all
 import held_figures
 import kept_outputs
@@ -346,6 +349,9 @@ def main() -> int:
     """Write or compare all pages; return how many differ."""
     pages = {
         HERE / 'parameters.md': lambda _: parameters(),
+        HERE / 'commands.md': lambda _: code_pages.commands(),
+        HERE / 'python.md': lambda _: code_pages.python_interface(),
+        gallery.PAGE: gallery.with_programs,
         HERE / 'states.md': states,
         HERE / 'topics.md': topics,
         HERE / 'promises.md': promises,

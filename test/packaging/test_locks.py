@@ -12,7 +12,7 @@ requirements = pytest.importorskip('packaging.requirements')
 utils = pytest.importorskip('packaging.utils')
 
 PYTHONS = ('3.11', '3.12', '3.13', '3.14')
-USUAL = ('build', 'runtime', 'tools')
+USUAL = ('build', 'runtime', 'tools', 'docs')
 COMPILED = {'numpy', 'scipy', 'numba', 'llvmlite'}
 
 # What apt has: Debian 12, and Ubuntu 24.04 with ROS 2 Jazzy.
@@ -48,13 +48,14 @@ def locked(path: Path, python: str | None = None) -> dict[str, str]:
     [
         ('runtime', ['ros', 'train']),
         ('tools', ['test', 'dev']),
+        ('docs', ['docs']),
         *((f'oldest-{python}', []) for python in PYTHONS),
     ],
 )
 def test_a_lock_satisfies_what_setup_py_asks_for(checkout, setup_arguments, lock, extras):
     versions = locked(checkout / 'requirements' / f'{lock}.txt')
     asked = [name for extra in extras for name in setup_arguments['extras_require'][extra]]
-    if lock != 'tools':
+    if lock not in {'tools', 'docs'}:
         asked += setup_arguments['install_requires']
     for requirement in map(requirements.Requirement, asked):
         version = versions[utils.canonicalize_name(requirement.name)]
@@ -132,4 +133,5 @@ def test_each_lock_is_closed(checkout, python):
     assert len(runtime) > 50
     assert unmet(runtime, python) == []
     assert unmet(runtime | tools, python) == []
+    assert unmet(runtime | locked(folder / 'docs.txt', python), python) == []
     assert unmet(locked(folder / f'oldest-{python}.txt', python), python) == []

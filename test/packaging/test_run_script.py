@@ -107,7 +107,7 @@ def test_help_and_an_unknown_verb_name_the_verbs(machine, arguments, status):
     done = machine.run(*arguments)
     assert done.returncode == status
     verbs = re.findall(r'^  ([\w-]+)  ', done.stderr if status else done.stdout, re.MULTILINE)
-    assert ' '.join(verbs) == 'demo test oldest system lint format faults bench check-release'
+    assert ' '.join(verbs) == 'demo test oldest system lint format docs faults bench check-release'
 
 
 def test_locks_are_installed_whole_and_as_they_are(machine):
@@ -151,8 +151,9 @@ TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
 @pytest.mark.parametrize(
     ('verb', 'steps', 'asked'),
     [
-        ('test', ['tools'], [*LINT, '-m pytest --timeout 300 -k one two']),
+        ('test', ['tools', 'docs'], [*LINT, '-m pytest --timeout 300 -k one two']),
         ('faults', ['tools'], [f'-m pytest --timeout 600 {PAGES} -k one two test/faults']),
+        ('docs', ['docs'], ['-m sphinx -q -W --keep-going']),
         ('oldest', ['venv', 'oldest-3.11'],
          [f'-m pytest --timeout 300 -m not long {TWO} -k one two test/model']),
     ],
@@ -188,7 +189,7 @@ def test_the_core_is_tested_on_the_libraries_of_the_system(machine):
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
     assert machine.run('test').returncode == 0
-    assert machine.steps() == ['venv', 'oldest-3.11']
+    assert machine.steps() == ['docs', 'venv', 'oldest-3.11']
     most, one, other = (line for line in machine.asked() if line.startswith('-m pytest'))
     assert most == f'-m pytest --timeout 300 {TWO} --ignore test/faults'
     # At the same time.

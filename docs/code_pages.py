@@ -1,0 +1,244 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: INP001 - a part of the script that writes pages
+"""
+Make the pages that are code in another form: commands, and the Python interface.
+
+Commands come from their argparse parsers, signatures and numpydoc docstrings from the sources,
+which are parsed and not imported: no ROS is needed, and the same text comes of any Python.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, SUPPRESS
+import ast
+from importlib import import_module
+from pathlib import Path
+import re
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.cli.main import COMMANDS
+
+if TYPE_CHECKING:
+    from argparse import Action
+    from collections.abc import Iterator
+
+PACKAGE = Path(__file__).resolve().parents[1] / 'two_manifold_ros'
+
+WRITTEN = 'This page is written by `docs/write_pages.py`; `./run lint` compares it with the code.'
+
+INTERFACE = {
+    'Recordings': (
+        'recordings/reading.py: read_recording ReadingOptions open_bag',
+        'recordings/recording.py: Recording ImuStream PositionStream',
+        'recordings/bag_writer.py: BagWriter',
+    ),
+    'Inspection': (
+        'inspection/inspecting.py: inspect_recording Report',
+        'inspection/timing.py: Finding',
+    ),
+    'Training and models': (
+        'training/train.py: train_model',
+        'training/settings.py: TrainingSettings',
+        'model/model_file.py: load_model save_model',
+        'model/head.py: ModelHead',
+        'model/model.py: RouteModel',
+    ),
+    'Filtering': (
+        'filtering/filter.py: Filter',
+        'filtering/estimate.py: Estimate',
+        'filtering/status.py: Status',
+    ),
+    'Evaluation': (
+        'evaluation/evaluate.py: evaluate Evaluation run_filter FilterRun replay',
+        'evaluation/scores.py: HorizonScore Score',
+    ),
+    'Simulation': (
+        'simulation/slot_car.py: SlotCarSettings',
+        'simulation/slot_car_run.py: simulate run_to_recording write_run',
+    ),
+    'Messages': ('interface/messages.py: messages_of choose_scene',),
+    'Errors': ('errors.py: InputError',),
+}
+"""What is described of the Python interface: the classes and functions of files, by heading."""
+
+
+def commands() -> str:
+    """Return the page of all commands."""
+    parts = [f'# Commands\n\n{WRITTEN}\n']
+    parts.append('Each command has `--help`. How they go together: [tutorial](tutorial.md).\n')
+    rows = [f'| [`{name}`](#{name}) | {summary} |' for name, summary in COMMANDS.items()]
+    parts.append('\n'.join(['| command | what it does |', '| --- | --- |', *rows]) + '\n')
+    for name in COMMANDS:
+        module: Any = import_module(f'two_manifold_ros.cli.{name}')
+        parser = ArgumentParser(prog=f'two-manifold {name}', add_help=False)
+        module.add_arguments(parser)
+        # There is no public way to the arguments of a parser.
+        actions = [each for each in parser._actions if each.help != SUPPRESS]  # noqa: SLF001
+        given = ' '.join(_placed(each) for each in actions if _is_needed(each))
+        usage = f'two-manifold {name} {given}'.rstrip()
+        parts.append(f'## {name}\n\n{_with_options(module.HELP)}\n\n    {usage}\n')
+        if actions:
+            rows = [f'| {_names(each)} | {_meaning(each)} |' for each in actions]
+            parts.append('\n'.join(['| argument | meaning |', '| --- | --- |', *rows]) + '\n')
+    return '\n'.join(parts)
+
+
+def _is_needed(action: Action) -> bool:
+    return action.required or not action.option_strings
+
+
+def _value(action: Action) -> str:
+    """Return the place of the value of an argument, as in a help."""
+    if action.nargs == 0:
+        return ''
+    name = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    return {'+': f'{name} ...', '*': f'[{name} ...]', '?': f'[{name}]'}.get(
+        str(action.nargs), name
+    )
+
+
+def _placed(action: Action) -> str:
+    return ' '.join([*action.option_strings[:1], _value(action)])
+
+
+def _names(action: Action) -> str:
+    value = _value(action)
+    if not action.option_strings:
+        return f'`{value}`'
+    *first, last = action.option_strings
+    return ', '.join(f'`{each}`' for each in [*first, f'{last} {value}'.rstrip()])
+
+
+def _with_options(words: str) -> str:
+    """Return words with the options in them as code."""
+    return re.sub(r'(?<![\w-])--[a-z][a-z-]*', r'`\g<0>`', words)
+
+
+def _meaning(action: Action) -> str:
+    words = (action.help or '') % {**vars(action), 'prog': 'two-manifold'}
+    words = re.sub(r'\s+', ' ', words).replace('|', '\\|').replace('*', '\\*').replace('<', '&lt;')
+    words = _with_options(words)
+    choices = [f'`{each}`' for each in action.choices or ()]
+    return f'{words}; one of {", ".join(choices)}' if choices else words
+
+
+def python_interface() -> str:
+    """Return the page of the classes and functions of `INTERFACE`."""
+    parts = [f'# Python interface\n\n{WRITTEN}\n']
+    parts.append(
+        'What programs call, without ROS; `pip install .` is enough, but for bags, which need '
+        '`rosbags`. The [gallery](gallery.md) shows it in use, and '
+        '[estimators](estimators.md) are those of scikit-learn. All other classes are described '
+        'in their sources ([architecture](architecture.md)) and may change with any release.\n'
+    )
+    for heading, files in INTERFACE.items():
+        parts.append(f'## {heading}\n')
+        for line in files:
+            file, _, names = line.partition(': ')
+            tree = ast.parse((PACKAGE / file).read_text())
+            there = {each.name: each for each in tree.body if isinstance(each, _DEFINED)}
+            module = f'two_manifold_ros.{file.removesuffix(".py").replace("/", ".")}'
+            parts += [_described(there[name], module) for name in names.split()]
+    return '\n'.join(parts)
+
+
+_DEFINED = (ast.FunctionDef, ast.ClassDef)
+
+
+def _described(node: ast.FunctionDef | ast.ClassDef, module: str) -> str:
+    """Return heading, signature and docstring of a function or a class, and its members."""
+    name, text = node.name, ast.get_docstring(node) or ''
+    # A heading with brackets would have an anchor that forges and Sphinx write differently.
+    lines = [f'### {name}\n', f'`{module}`\n', f'```python\n{_signature(node)}\n```\n']
+    lines.append(numpydoc_to_markdown(text))
+    if isinstance(node, ast.ClassDef):
+        members = list(_members(node))
+        if members:
+            lines += ['**Members**\n', *members, '']
+    return '\n'.join(lines)
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    if isinstance(node, ast.FunctionDef):
+        returned = f' -> {ast.unparse(node.returns)}' if node.returns else ''
+        given = _arguments(node.args)
+        line = f'{node.name}({", ".join(given)}){returned}'
+        if len(line) > 95:
+            line = f'{node.name}(\n    ' + ',\n    '.join(given) + f',\n){returned}'
+        return line
+    init = next((each for each in _functions(node) if each.name == '__init__'), None)
+    if init is not None:
+        return _signature(ast.FunctionDef(node.name, init.args, [], [], None))
+    fields = [
+        f'    {each.target.id}: {ast.unparse(each.annotation)}'
+        + (f' = {ast.unparse(each.value)}' if each.value else '')
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+    values = [
+        f'    {each.targets[0].id} = {ast.unparse(each.value)}'
+        for each in node.body
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    ]
+    bases = ', '.join(map(ast.unparse, node.bases))
+    head = f'class {node.name}' + (f'({bases})' if bases else '')
+    return '\n'.join([head, *fields, *values])
+
+
+def _arguments(arguments: ast.arguments) -> list[str]:
+    """Return each argument of a function but ``self``, as in its source."""
+    plain = arguments.args
+    defaults = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
+    given = [_argument(*each) for each in zip(plain, defaults, strict=True)]
+    given = [each for each in given if each != 'self']
+    if arguments.kwonlyargs:
+        named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        given += ['*', *(_argument(*each) for each in named)]
+    return given
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    annotation = f': {ast.unparse(argument.annotation)}' if argument.annotation else ''
+    value = '' if default is None else f' = {ast.unparse(default)}'
+    return f'{argument.arg}{annotation}{value}'
+
+
+def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [each for each in node.body if isinstance(each, ast.FunctionDef)]
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    """Yield a line for each public method and property with what its first line states."""
+    for each in _functions(node):
+        if each.name.startswith('_'):
+            continue
+        summary = _in_markdown((ast.get_docstring(each) or '').split('\n')[0])
+        is_value = any('property' in ast.unparse(mark) for mark in each.decorator_list)
+        names = [argument.split(':')[0].split(' ')[0] for argument in _arguments(each.args)]
+        call = '' if is_value else f'({", ".join(names)})'
+        yield f'* `{each.name}{call}`: {summary}'
+
+
+_HEADING = re.compile(r'^(\w+)\n-+\n', re.MULTILINE)
+
+
+def numpydoc_to_markdown(text: str) -> str:
+    """Return a numpydoc docstring as paragraphs, and a list for each of its sections."""
+    first, *sections = _HEADING.split(text)
+    parts = [_in_markdown(first.strip()) + '\n']
+    for heading, body in zip(sections[::2], sections[1::2], strict=True):
+        lines = [f'**{heading}**\n']
+        # An entry begins at the margin, and what it means is indented below it.
+        for entry in re.split(r'\n(?=\S)', body.strip()):
+            name, _, meaning = entry.partition('\n')
+            words = ' '.join(meaning.split())
+            lines.append(f'* `{name}`: {_in_markdown(words)}' if words else f'* `{name}`')
+        parts.append('\n'.join(lines) + '\n')
+    return '\n'.join(parts)
+
+
+def _in_markdown(words: str) -> str:
+    """Return text of a docstring without the marks of reStructuredText."""
+    words = re.sub(r'``([^`]+)``', r'`\1`', words)
+    return words.replace('*', '\\*')

@@ -1,0 +1,20 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Train a model from a bag, filter the rest of the bag, and print the errors."""
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+recording = read_recording('my_bag')
+# One rate of ticks instead of a choice among three: quicker, and good for this car.
+settings = TrainingSettings(max_step_load=0.0)
+model = train_model([recording.between(None, 75.0)], settings)
+print(f'{model.summary["laps"]:.1f} laps, {model.rate_hz:g} ticks a second')
+
+evaluation = evaluate(model, [recording.between(75.0, None)])
+print(f'published {evaluation.published} of {evaluation.ticks} ticks')
+for score in evaluation.scores:
+    ahead_s = score.horizon / model.rate_hz
+    print(f'{ahead_s:4.1f} s ahead: RMSE {score.model.all.rmse_m:.3f} m')
