@@ -112,6 +112,7 @@ setup(
             'backports.zstd; python_version < "3.14"',
             'rich',
             'matplotlib',
+            'bokeh>=3.9',
             'hmmlearn',
             'joblib',
             'mcap',

@@ -1,0 +1,188 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Look of all pages, light, dark and in print: colours, plots, ellipses, and thinning of data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, TYPE_CHECKING
+
+from bokeh.models import CustomJS, HoverTool, WheelZoomTool
+from bokeh.plotting import figure
+import numpy as np
+
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
+    '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#8A8F98',
+)  # fmt: skip
+"""Colours of Okabe and Ito, which colour-blind people distinguish, on white and on black."""
+
+CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
+"""Colours of curves in one plot, in this order."""
+
+STATUS_COLOURS = {
+    Status.TRACKING: GREEN,
+    Status.UNSURE: ORANGE,
+    Status.LOST: VERMILION,
+    Status.LOCALISING: SKY,
+    Status.FILLING: BLUE,
+    Status.REFUSED: PINK,
+    Status.NO_DATA: GREY,
+    Status.WAITING: GREY,
+}
+"""Colour of each status; its word stands beside it everywhere."""
+
+SCREEN_CSS = """
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
+  --line: #c3c8cf; --grid: #e7e9ec; --card: #f5f6f8; --warn: #8a4b00; }
+@media screen and (prefers-color-scheme: dark) { :root:not(.printing) { --paper: #14171c;
+  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
+  --warn: #f0b35a; } }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+"""
+"""Colours of a page; ``printing`` is the class of a page on its way to the printer."""
+
+_PLOT_CSS = """:host { --bk-background-fill-color: var(--paper);
+--bk-border-fill-color: var(--paper); --bk-outline-line-color: var(--line);
+--bk-grid-line-color: var(--grid); --bk-axis-line-color: var(--faint);
+--bk-major-tick-line-color: var(--faint); --bk-minor-tick-line-color: var(--line);
+--bk-major-label-text-color: var(--ink); --bk-axis-label-text-color: var(--ink);
+--bk-title-text-color: var(--ink); --bk-text-color: var(--ink); }"""
+_LEGEND_CSS = """:host { background-color: var(--paper) !important;
+border-color: var(--line) !important; } .bk-label, .bk-title { color: var(--ink) !important; }"""
+
+_EQUAL_SCALES = """
+const width = plot.inner_width, height = plot.inner_height;
+if (!width || !height) return;
+const [x, y] = [plot.x_range, plot.y_range];
+const metres = Math.max((x.end - x.start) / width, (y.end - y.start) / height);
+for (const [range, pixels] of [[x, width], [y, height]]) {
+  const middle = (range.start + range.end) / 2, half = metres * pixels / 2;
+  if (Math.abs(range.end - range.start - 2 * half) < 1e-9 * half) continue;
+  range.start = middle - half;
+  range.end = middle + half;
+}
+"""
+"""A metre is as long in y as in x, also after the window has another size."""
+
+
+def plot(
+    x_label: str,
+    y_label: str,
+    height: int = 260,
+    **settings: Any,  # noqa: ANN401 - of Bokeh
+) -> figure:
+    """Return an empty plot as wide as the page, with names and units of its axes."""
+    defaults = {
+        'tools': 'xpan,xwheel_zoom,box_zoom,reset,save',
+        'active_drag': 'box_zoom',
+        'sizing_mode': 'stretch_width',
+        'stylesheets': [_PLOT_CSS],
+        'x_axis_label': x_label,
+        'y_axis_label': y_label,
+        'min_border_left': 70,
+        'height': height,
+    }
+    drawn = figure(**{**defaults, **settings})
+    drawn.toolbar.logo = None
+    return drawn
+
+
+def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # noqa: ANN401
+    """Return an empty plot of the plane, a metre as long in y as in x, around places (n, 2)."""
+    known = places[np.isfinite(places).all(axis=1)]
+    low, high = (known.min(axis=0), known.max(axis=0)) if len(known) else (-np.ones(2), np.ones(2))
+    # As much room at each side as shows that nothing is cut off.
+    margin = 0.06 * float(np.max(high - low)) + 0.05
+    ranges = {
+        f'{axis}_range': (float(low[index] - margin), float(high[index] + margin))
+        for index, axis in enumerate('xy')
+    }
+    drawn = plot(
+        'x (m)', 'y (m)', height, **{'tools': 'pan,box_zoom,reset,save', **ranges, **settings}
+    )
+    zoom = WheelZoomTool()
+    drawn.add_tools(zoom)
+    drawn.toolbar.active_scroll = zoom
+    keep = CustomJS(args={'plot': drawn}, code=_EQUAL_SCALES)
+    drawn.js_on_change('inner_width', keep)
+    drawn.js_on_change('inner_height', keep)
+    return drawn
+
+
+def dress_legend(drawn: figure, place: Literal['above', 'right'] = 'above') -> None:
+    """Put the legend where it hides no data; a click on an entry hides its curve."""
+    for legend in drawn.legend:
+        legend.stylesheets = [_LEGEND_CSS]
+        legend.click_policy = 'hide'
+        legend.orientation = 'horizontal' if place == 'above' else 'vertical'
+        drawn.add_layout(legend, place)
+
+
+def add_hover(
+    drawn: figure,
+    renderers: list[Any],
+    shown: Mapping[str, str],
+    mode: Literal['mouse', 'vline'] = 'mouse',
+) -> None:
+    """Show names and values of the point under the mouse."""
+    drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
+
+
+def outlines(positions: Floats, covariances: Floats, points: int = 32) -> Floats:
+    """
+    Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
+
+    Positions are (n, 2), covariances (n, 2, 2); that of one which is not positive definite is NaN.
+    """
+    turns = np.linspace(0.0, 2.0 * np.pi, points)
+    circle = np.stack([np.cos(turns), np.sin(turns)])
+    found = np.full((len(positions), points, 2), np.nan)
+    for index, covariance in enumerate(covariances):
+        try:
+            root = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            continue
+        found[index] = positions[index] + (np.sqrt(CHI_SQUARE[1]) * root @ circle).T
+    return found
+
+
+def worst_of_bins(values: Floats, most: int) -> Ints:
+    """
+    Return the indices of at most so many values (n,), the largest of each even stretch of them.
+
+    So what is drawn in few points hides no peak; NaN counts as the least.
+    """
+    if len(values) <= most:
+        return np.arange(len(values))
+    edges = np.linspace(0, len(values), most + 1).astype(np.int64)
+    ranked = np.where(np.isnan(values), -np.inf, values)
+    found = [first + int(ranked[first:last].argmax()) for first, last in pairwise(edges.tolist())]
+    return np.array(found, dtype=np.int64)
+
+
+def thinned(seconds: Floats, values: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return a curve (n,) in at most so many points: the extremes of each even stretch of it."""
+    if len(values) <= most:
+        return seconds, values
+    highest = worst_of_bins(values, most // 2)
+    lowest = worst_of_bins(-values, most // 2)
+    chosen = np.unique(np.concatenate([highest, lowest]))
+    return seconds[chosen], values[chosen]
+
+
+def stretches(codes: Ints) -> list[tuple[int, int]]:
+    """Return the first index and the one after the last of each run of equal codes (n,)."""
+    if not len(codes):
+        return []
+    begins: Bools = np.concatenate([[True], codes[1:] != codes[:-1]])
+    edges = [*np.flatnonzero(begins).tolist(), len(codes)]
+    return list(pairwise(edges))
