@@ -398,6 +398,29 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
 
+def add_report(parser: ArgumentParser, shown: str) -> None:
+    """Add ``--report``, as ``args.report`` for `check_report`, and name what it shows."""
+    parser.add_argument(
+        '--report',
+        metavar='FILE',
+        help=f'write a page for a browser into one HTML file: {shown}',
+    )
+
+
+def check_report(args: Namespace) -> None:
+    """Refuse, before anything is computed, a report that could not be written."""
+    if args.report:
+        from two_manifold_ros.pages.report import check_report_path  # noqa: PLC0415 - an extra
+
+        check_report_path(args.report)
+
+
+def print_written(args: Namespace) -> None:
+    """Print where the report is, if one was asked for."""
+    if args.report:
+        print(f'report: {args.report}, open it in a browser')
+
+
 def recordings_of(
     args: Namespace,
     *,

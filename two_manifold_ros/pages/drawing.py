@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, TYPE_CHECKING
 
 from bokeh.models import CustomJS, HoverTool, WheelZoomTool
+from bokeh.models.annotations import ColorBar
 from bokeh.plotting import figure
 import numpy as np
 
@@ -16,6 +17,8 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bokeh.models import ColorMapper
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -137,7 +140,15 @@ def add_hover(
     drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
 
 
-def outlines(positions: Floats, covariances: Floats, points: int = 32) -> Floats:
+def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
+    """Show beside a plot which colour is which value."""
+    css = ':host { --bk-title-text-color: var(--ink); --bk-major-label-text-color: var(--ink); }'
+    scale = ColorBar(color_mapper=colours, title=title, width=12, stylesheets=[css])
+    scale.background_fill_color = None
+    drawn.add_layout(scale, 'right')
+
+
+def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats:
     """
     Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
 
