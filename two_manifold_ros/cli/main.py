@@ -18,6 +18,8 @@ from two_manifold_ros.threads import one_blas_thread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
+
 # Each is a module of this folder with HELP, add_arguments(parser) and run(args) -> int. Only the
 # module of the chosen command is imported, so help is quick and a missing extra hurts no other.
 COMMANDS = {
@@ -32,6 +34,49 @@ COMMANDS = {
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
 }
+
+
+# The way through the commands: headings, and examples with what each is for.
+WAY = (
+    (
+        'Without a recording, drive a simulated car:',
+        (('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),),
+    ),
+    (
+        'With a recording of an IMU and positions, one after the other:',
+        (
+            ('two-manifold inspect my_bag', 'is it good enough?'),
+            ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
+            ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),
+        ),
+    ),
+    (
+        'With a model:',
+        (
+            ('two-manifold info model.npz', 'what is in it'),
+            ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
+            ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
+            ('two-manifold status', 'watch running nodes'),
+        ),
+    ),
+    (
+        'Beside that:',
+        (
+            ('two-manifold compare my_bag -o comparison', 'other methods on it'),
+            ('two-manifold reproduce --list', 'experiments of papers'),
+            ('two-manifold compile', 'start faster later on'),
+        ),
+    ),
+)
+
+
+def overview() -> str:
+    """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
+    width = 1 + max(len(example) for _, lines in WAY for example, _ in lines)
+    shown = [DESCRIPTION, '']
+    for heading, lines in WAY:
+        shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
+    return '\n'.join([*shown, '', 'two-manifold COMMAND --help has all options of a command.'])
 
 
 class Limits:
@@ -76,6 +121,10 @@ def _status(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if not arguments:
+        # Who asks for nothing asks for the way, as of ros2 and pip: that is no bad input.
+        print(overview())
+        return 0
     try:
         parser = _parser(arguments)
         parsed, unknown = parser.parse_known_args(arguments)
@@ -100,7 +149,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog='two-manifold',
-        description='Estimate and predict the position of a vehicle on a route from its IMU.',
+        description=DESCRIPTION,
     )
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
