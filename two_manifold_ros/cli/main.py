@@ -163,5 +163,14 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
 
 
 def _refuse(message: str) -> int:
-    print(f'two-manifold: error: {message}', file=sys.stderr)
+    message = f'two-manifold: error: {message}'
+    if sys.stderr.isatty():
+        # As options.print_wrapped does, which takes libraries that may be what is missing; and
+        # no other start of the command waits for these.
+        import shutil  # noqa: PLC0415
+        import textwrap  # noqa: PLC0415
+
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
+    print(message, file=sys.stderr)
     return Limits.BAD_INPUT

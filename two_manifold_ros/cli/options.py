@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from tempfile import TemporaryFile
+from textwrap import fill
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # Wide enough for our tables where the width of the terminal is unknown.
 _PIPED_WIDTH = 120
 _SHORTEST_WORDS = 8
+_NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
@@ -87,6 +89,25 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     output = console()
     output.width = max(output.width, width)
     output.print(table)
+
+
+def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> None:
+    """
+    Print a line on standard output or error; on a terminal it is wrapped between words.
+
+    Anything else, such as a file that is searched for a line, gets it whole.
+    """
+    stream = sys.stderr if on_error else sys.stdout
+    if stream.isatty():
+        # One column is left free, or some terminals begin an empty line.
+        text = fill(
+            text,
+            max(shutil.get_terminal_size().columns - 1, _NARROWEST),
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    print(text, file=stream)
 
 
 def metres(value: float | None) -> str:
@@ -364,7 +385,7 @@ def _position_lag(text: str) -> str:
 
 def on_stderr(line: str) -> None:
     """Print a line on standard error."""
-    print(line, file=sys.stderr)
+    print_wrapped(line, on_error=True)
 
 
 def in_step(
