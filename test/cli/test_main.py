@@ -12,8 +12,7 @@ from types import ModuleType
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.cli import main as module
-from two_manifold_ros.cli.main import COMMANDS, main, WAY
+from two_manifold_ros.cli.main import COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
 
@@ -148,7 +147,7 @@ def test_alone_it_shows_the_way_through_all_commands(command):
 )
 def test_every_example_of_the_way_is_a_command_line(example):
     arguments = example.split()[1:]
-    parsed = module._parser(arguments).parse_args(arguments)
+    parsed = make_parser(arguments).parse_args(arguments)
     assert callable(parsed.run)
 
 

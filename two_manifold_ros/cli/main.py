@@ -126,7 +126,7 @@ def _run(arguments: list[str]) -> int:
         print(overview())
         return 0
     try:
-        parser = _parser(arguments)
+        parser = make_parser(arguments)
         parsed, unknown = parser.parse_known_args(arguments)
         if unknown:
             # The parser of the command, whose help lists the options that there are.
@@ -146,7 +146,8 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(msg)
 
 
-def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands, of which the first argument alone gets its options."""
     parser = _Parser(
         prog='two-manifold',
         description=DESCRIPTION,
