@@ -26,8 +26,6 @@ PARAMETERS = {
     'odometry_topic': str,
     'use_sim_time': bool,
 }
-# Of the layout for rviz, which names topics of a node without a namespace.
-SHOWN = ('markers', 'particles', 'position', 'predicted_path', 'reference')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -133,6 +131,7 @@ def start(context: LaunchContext) -> list[Node]:
             'runs. Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
         )
         return [filter_node]
+    # It names topics relatively, so that rviz shows those of its namespace.
     layout = PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])
     rviz = Node(
         package='rviz2',
@@ -141,6 +140,5 @@ def start(context: LaunchContext) -> list[Node]:
         namespace=chosen['namespace'],
         arguments=['-d', layout, '-f', chosen['fixed_frame']],
         parameters=[use_sim_time],
-        remappings=[(f'/{name}', name) for name in SHOWN],
     )
     return [filter_node, rviz]

@@ -12,7 +12,7 @@ from types import ModuleType
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.cli.main import COMMANDS, main
+from two_manifold_ros.cli.main import COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
 
@@ -97,7 +97,7 @@ def test_signals_end_a_command_after_cleaning_up(name, status):
 
 
 @pytest.mark.usefixtures('info')
-@pytest.mark.parametrize('arguments', ['', 'none', 'info', 'info a --none', 'info a b c'])
+@pytest.mark.parametrize('arguments', ['none', 'info', 'info a --none', 'info a b c'])
 def test_wrong_arguments_point_to_the_help(arguments, command):
     own = ' info' if 'info' in arguments else ''
     assert command.refused(*arguments.split()).endswith(f'see two-manifold{own} --help')
@@ -126,3 +126,33 @@ def test_a_closed_pipe_is_silent(length):
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b'')
+
+
+def test_alone_it_shows_the_way_through_all_commands(command):
+    said = command()
+    assert said.err == ''
+    lines = said.out.splitlines()
+    # The prompt takes a line as well.
+    assert len(lines) <= 24 - 1
+    assert max(map(len, lines)) <= 80
+    examples = [example for _, pairs in WAY for example, _ in pairs]
+    assert all(f'  {example} ' in said.out for example in examples)
+    named = [example.split()[1] for example in examples if example.startswith('two-manifold ')]
+    assert sorted(named) == sorted(COMMANDS)
+    assert named[:4] == ['simulate', 'inspect', 'train', 'evaluate']
+
+
+@pytest.mark.parametrize(
+    'example', [each for _, pairs in WAY for each, _ in pairs if each.startswith('two-manifold ')]
+)
+def test_every_example_of_the_way_is_a_command_line(example):
+    arguments = example.split()[1:]
+    parsed = make_parser(arguments).parse_args(arguments)
+    assert callable(parsed.run)
+
+
+@pytest.mark.parametrize('name', ['', *COMMANDS])
+def test_help_fits_eighty_columns(name, monkeypatch, command):
+    monkeypatch.setenv('COLUMNS', '80')
+    said = command(*name.split(), '--help')
+    assert max(map(len, said.out.splitlines())) <= 80

@@ -8,7 +8,6 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +17,14 @@ from two_manifold_ros.cli.options import (
     add_json,
     add_position_lag,
     add_topics,
+    console,
     in_step,
     make_folder,
     metres,
+    on_stderr,
     percent,
     print_table,
+    print_wrapped,
     Progress,
     recordings_of,
 )
@@ -60,6 +62,9 @@ MOST_COLUMNS = 4
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
+WHOLE_WIDTH = 110
+"""Columns of a terminal below which medians and percentiles have a table of their own."""
+
 FEWEST_STARRED = 20
 """Predictions; the least of errors on fewer is chance."""
 
@@ -83,19 +88,30 @@ def print_comparison(comparison: Comparison) -> None:
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
+    narrow = console().width < WHOLE_WIDTH
     rows = [
         [
             result.title,
             *([percent(_share(result))] if withholding else []),
-            *(_cell(comparison, result, column) for column in shown),
+            *(_cell(comparison, result, column, alone=narrow) for column in shown),
         ]
         for result in comparison.results
     ]
     print_table(
-        'Error in metres (RMSE, median, 95th percentile) so many ticks ahead, at all ticks',
+        f'{"RMSE in metres" if narrow else "Error in metres (RMSE, median, 95th percentile)"} '
+        'so many ticks ahead, at all ticks',
         ['method', *(['published'] if withholding else []), *headings],
         rows,
     )
+    if narrow:
+        print_table(
+            'Median of the error in metres / its 95th percentile, at all ticks',
+            ['method', *headings],
+            [
+                [result.title, *(_quantiles(result, column) for column in shown)]
+                for result in comparison.results
+            ],
+        )
     print_table(
         'RMSE in metres along the true direction of travel / across it, at all ticks',
         ['method', *headings],
@@ -105,7 +121,7 @@ def print_comparison(comparison: Comparison) -> None:
         ],
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
-        print(line)
+        print_wrapped(line, '    ')
 
 
 def _shown(count: int) -> list[int]:
@@ -121,7 +137,8 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _cell(comparison: Comparison, result: Result, column: int) -> str:
+def _cell(comparison: Comparison, result: Result, column: int, *, alone: bool) -> str:
+    """Return the RMSE, with a star if it is the least, and unless ``alone`` what is beside it."""
     if result.scores is None:
         return 'failed'
     errors = result.scores[column].all
@@ -130,7 +147,16 @@ def _cell(comparison: Comparison, result: Result, column: int) -> str:
     star = (
         '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
     )
-    return f'{metres(errors.rmse_m)}{star} {metres(errors.median_m)} {metres(errors.p95_m)}'
+    rmse = f'{metres(errors.rmse_m)}{star}'
+    return rmse if alone else f'{rmse} {metres(errors.median_m)} {metres(errors.p95_m)}'
+
+
+def _quantiles(result: Result, column: int) -> str:
+    """Return the median and the 95th percentile."""
+    if result.scores is None:
+        return 'failed'
+    errors = result.scores[column].all
+    return '-' if errors.rmse_m is None else f'{metres(errors.median_m)} / {metres(errors.p95_m)}'
 
 
 def _parts(result: Result, column: int) -> str:
@@ -357,10 +383,9 @@ def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
     if not ridged:
         msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
         raise InputError(msg)
-    print(
+    on_stderr(
         f'two-manifold: warning: --ridge {args.ridge:g} changes {", ".join(ridged)} alone; with '
         '--observation ridge it changes every spectral filter',
-        file=sys.stderr,
     )
 
 
@@ -401,7 +426,7 @@ def _warn(plan: Plan) -> None:
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in plan.train.recordings]
     for sentence in training_warnings(reports, dataset.rate_hz):
-        print(f'two-manifold: warning: {sentence}', file=sys.stderr)
+        on_stderr(f'two-manifold: warning: {sentence}')
 
 
 def _check_any(comparison: Comparison) -> None:

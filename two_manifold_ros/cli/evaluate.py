@@ -10,7 +10,6 @@ import json
 import math
 import re
 import statistics
-import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -23,9 +22,11 @@ from two_manifold_ros.cli.options import (
     in_step,
     metres,
     name_commands,
+    on_stderr,
     part_of,
     percent,
     print_table,
+    print_wrapped,
     print_written,
     Progress,
     recordings_of,
@@ -170,7 +171,7 @@ def print_curve(curve: LearningCurve) -> None:
         header,
         rows,
     )
-    print(
+    print_wrapped(
         f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
         f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
     )
@@ -268,7 +269,7 @@ def run(args: Namespace) -> int:
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
     doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
     for doubt in doubts:
-        print(f'two-manifold: warning: {doubt}', file=sys.stderr)
+        on_stderr(f'two-manifold: warning: {doubt}')
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
@@ -357,18 +358,20 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     header = ['ticks ahead', 'published', 'RMSE', 'in the ellipse of 68/95 %']
     print_table('the same, only where the filter publishes', header, published)
     if evaluation.published and evaluation.withheld:
-        print(evaluation.describe_withheld())
+        print_wrapped(evaluation.describe_withheld())
 
 
 def _print_times(content: dict[str, Any]) -> None:
-    print(
+    print_wrapped(
         f'{content["ticks"]} ticks, {content["ticks_after_first_window"]} of them after the first '
         f'window, {content["valid_ticks"]} of these published; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
     if unusable := content['samples'].get(UNUSABLE):
-        print(f'{unusable} estimates had no usable position: the mean position stands for it')
+        print_wrapped(
+            f'{unusable} estimates had no usable position: the mean position stands for it'
+        )
 
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, print_table
+from two_manifold_ros.cli.options import add_json, print_table, print_wrapped
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
@@ -76,7 +76,7 @@ def print_model(model: ModelHead) -> None:
     if summary.get('tuning') is not None:
         print_tuning(summary['tuning'])
     for note in summary['notes']:
-        print(f'note: {note}')
+        print_wrapped(f'note: {note}')
 
 
 def _head(model: ModelHead) -> list[list[str]]:
@@ -161,7 +161,7 @@ def _print_validation(model: TrainedModel) -> None:
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
     print_table(title, ['', *titles, 'mean error (m)'], rows)
     if model.summary['method'] != 'route' and len(rows) > 1:
-        print('-> the narrowest bandwidth among those within 5 % of the best')
+        print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
 
 
 def _choice(name: str, value: float | bool | None) -> str:
@@ -178,7 +178,7 @@ MOST_ROWS = 10
 def print_tuning(summary: Mapping[str, Any]) -> None:
     """Print the best trials and the changed settings."""
     if summary['note'] is not None:
-        print(f'note: nothing was tuned: {summary["note"]}')
+        print_wrapped(f'note: nothing was tuned: {summary["note"]}')
         return
     scored = [row for row in summary['trials'] if row['score_m'] is not None]
     best = sorted(scored, key=lambda row: row['score_m'])[:MOST_ROWS]
@@ -187,8 +187,8 @@ def print_tuning(summary: Mapping[str, Any]) -> None:
     print_table(title, ['', 'changed', 'laps won', 'mean error (m)'], rows)
     for row in summary['trials']:
         if row['score_m'] is None:
-            print(f'failed: {_changes(row["changed"])}: {row["failed"]}')
-    print(in_a_sentence(summary))
+            print_wrapped(f'failed: {_changes(row["changed"])}: {row["failed"]}')
+    print_wrapped(in_a_sentence(summary))
 
 
 def in_a_sentence(summary: Mapping[str, Any]) -> str:

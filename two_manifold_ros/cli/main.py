@@ -18,6 +18,8 @@ from two_manifold_ros.threads import one_blas_thread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
+
 # Each is a module of this folder with HELP, add_arguments(parser) and run(args) -> int. Only the
 # module of the chosen command is imported, so help is quick and a missing extra hurts no other.
 COMMANDS = {
@@ -32,6 +34,49 @@ COMMANDS = {
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
 }
+
+
+# The way through the commands: headings, and examples with what each is for.
+WAY = (
+    (
+        'Without a recording, drive a simulated car:',
+        (('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),),
+    ),
+    (
+        'With a recording of an IMU and positions, one after the other:',
+        (
+            ('two-manifold inspect my_bag', 'is it good enough?'),
+            ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
+            ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),
+        ),
+    ),
+    (
+        'With a model:',
+        (
+            ('two-manifold info model.npz', 'what is in it'),
+            ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
+            ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
+            ('two-manifold status', 'watch running nodes'),
+        ),
+    ),
+    (
+        'Beside that:',
+        (
+            ('two-manifold compare my_bag -o comparison', 'other methods on it'),
+            ('two-manifold reproduce --list', 'experiments of papers'),
+            ('two-manifold compile', 'start faster later on'),
+        ),
+    ),
+)
+
+
+def overview() -> str:
+    """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
+    width = 1 + max(len(example) for _, lines in WAY for example, _ in lines)
+    shown = [DESCRIPTION, '']
+    for heading, lines in WAY:
+        shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
+    return '\n'.join([*shown, '', 'two-manifold COMMAND --help has all options of a command.'])
 
 
 class Limits:
@@ -76,8 +121,12 @@ def _status(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if not arguments:
+        # Who asks for nothing asks for the way, as of ros2 and pip: that is no bad input.
+        print(overview())
+        return 0
     try:
-        parser = _parser(arguments)
+        parser = make_parser(arguments)
         parsed, unknown = parser.parse_known_args(arguments)
         if unknown:
             # The parser of the command, whose help lists the options that there are.
@@ -97,10 +146,11 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(msg)
 
 
-def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands, of which the first argument alone gets its options."""
     parser = _Parser(
         prog='two-manifold',
-        description='Estimate and predict the position of a vehicle on a route from its IMU.',
+        description=DESCRIPTION,
     )
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
@@ -114,5 +164,14 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
 
 
 def _refuse(message: str) -> int:
-    print(f'two-manifold: error: {message}', file=sys.stderr)
+    message = f'two-manifold: error: {message}'
+    if sys.stderr.isatty():
+        # As options.print_wrapped does, which takes libraries that may be what is missing; and
+        # no other start of the command waits for these.
+        import shutil  # noqa: PLC0415
+        import textwrap  # noqa: PLC0415
+
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
+    print(message, file=sys.stderr)
     return Limits.BAD_INPUT

@@ -151,6 +151,9 @@ _DRAWN = ('features', 'feature_seed')
 _EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'observation', 'readout', 'guards')
 """What a TPSR has no use for."""
 
+_LISTED_WIDTH = 40
+"""Columns of names behind an option in the help, which has 80; more names follow in its words."""
+
 _ZIP = b'PK\x03\x04'
 """How every model file starts."""
 
@@ -183,7 +186,15 @@ def add_choices(group: _ArgumentGroup, *names: str) -> None:
         if name == 'guards':
             what += '; off takes every observation and never starts again, as in the papers'
         usual = getattr(_DEFAULTS, name) or 'mkdr where positions are far between, else sharpened'
-        group.add_argument(f'--{name}', choices=_CHOICES[name], help=f'{what} (default: {usual})')
+        listed = len(','.join(_CHOICES[name])) > _LISTED_WIDTH
+        if listed:
+            what += f': {", ".join(_CHOICES[name])}'
+        group.add_argument(
+            f'--{name}',
+            choices=_CHOICES[name],
+            metavar='NAME' if listed else None,
+            help=f'{what} (default: {usual})',
+        )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
