@@ -185,7 +185,9 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
     )
 
 
-def _drive(report: Report, run: FilterRun, truth: Floats, recording: Recording, drives: int) -> None:
+def _drive(
+    report: Report, run: FilterRun, truth: Floats, recording: Recording, drives: int
+) -> None:
     errors = _errors(run, truth)
     seconds = _seconds(run, recording)
     axes = np.array([half_axis(each) for each in np.ascontiguousarray(run.covariances[:, 0])])

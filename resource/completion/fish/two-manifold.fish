@@ -26,6 +26,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l imu-topic -
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l position-topic -x -d 'topic with positions'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l use-receive-time -d 'take the bag’s receive times instead of the stamps in the'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l salvage -d 'use what can be read of damaged MCAP files, and report what'
+complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -s h -l help -d 'show this help message and exit'
@@ -76,6 +77,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l from -x -d
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l until -x -d 'end S seconds after the first IMU stamp'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l position-lag -x -d 'make positions S seconds earlier, because their stamps are'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l figure -r -F -d 'draw track and errors into a PNG, PDF or SVG file'
+complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -F
