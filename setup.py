@@ -54,7 +54,7 @@ class Develop(develop):
 
 def warm_cache() -> None:
     """Run ``two-manifold compile`` on these sources: compiled code knows no paths."""
-    program = 'from two_manifold_ros.cli.main import main; main(["compile"])'
+    program = 'from two_manifold_ros.__main__ import main; main(["compile"])'
     subprocess.run([sys.executable, '-c', program], cwd=Path(__file__).parent, check=False)
 
 
@@ -132,7 +132,7 @@ setup(
     },
     entry_points={
         'console_scripts': [
-            f'two-manifold = {NAME}.cli.main:main',
+            f'two-manifold = {NAME}.__main__:main',
             *(f'{node} = {NAME}.nodes.__main__:{node}' for node in NODES),
         ],
     },

@@ -16,7 +16,7 @@ import re
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from two_manifold_ros.cli.main import COMMANDS, make_parser
+from two_manifold_ros.__main__ import COMMANDS, make_parser
 from two_manifold_ros.experiments.experiment import ALL, EXPERIMENTS
 
 FOLDER = Path(__file__).resolve().parents[1] / 'resource' / 'completion'

@@ -12,7 +12,7 @@ from types import ModuleType
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.cli.main import COMMANDS, main, make_parser, WAY
+from two_manifold_ros.__main__ import COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
 
@@ -82,7 +82,7 @@ def test_bugs_are_not_hidden(info, error):
 @pytest.mark.parametrize(('name', 'status'), [('SIGINT', 130), ('SIGTERM', 143), ('SIGHUP', 129)])
 def test_signals_end_a_command_after_cleaning_up(name, status):
     code = (
-        'import signal, sys; from two_manifold_ros.cli import main as module\n'
+        'import signal, sys; from two_manifold_ros import __main__ as module\n'
         # Whoever started the tests may ignore hang-ups, as nohup does.
         'signal.signal(signal.SIGHUP, signal.SIG_DFL)\n'
         'def run(arguments):\n'
@@ -116,7 +116,7 @@ def test_help_lists_the_commands_and_imports_none_of_them():
 @pytest.mark.parametrize('length', [1, 1_000_000])
 def test_a_closed_pipe_is_silent(length):
     code = (
-        'import sys; from two_manifold_ros.cli import main as module; '
+        'import sys; from two_manifold_ros import __main__ as module; '
         f'module._run = lambda arguments: print("x" * {length}) or 0; sys.exit(module.main())'
     )
     reader, writer = os.pipe()

@@ -11,7 +11,7 @@ from terminal import longest, seen_on
 pytest.importorskip('rosbags')
 
 SEVERAL = (
-    'import json, sys; from two_manifold_ros.cli.main import main; '
+    'import json, sys; from two_manifold_ros.__main__ import main; '
     'sys.exit(sum(main(each) for each in json.loads(sys.argv[1])))'
 )
 """Commands one after the other, with one start of Python."""

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from two_manifold_ros.cli.main import COMMANDS
+from two_manifold_ros.__main__ import COMMANDS
 from two_manifold_ros.names import KERNELS
 
 SCRIPTS = Path(__file__).resolve().parents[2] / 'resource' / 'completion'
