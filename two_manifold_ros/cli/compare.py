@@ -16,7 +16,9 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_position_lag,
+    add_report,
     add_topics,
+    check_report,
     console,
     in_step,
     make_folder,
@@ -25,6 +27,7 @@ from two_manifold_ros.cli.options import (
     percent,
     print_table,
     print_wrapped,
+    print_written,
     Progress,
     recordings_of,
 )
@@ -73,14 +76,18 @@ def write_files(folder: Path, comparison: Comparison) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
 
-    text = StringIO()
-    with redirect_stdout(text):
-        print_comparison(comparison)
-    (folder / 'table.txt').write_text(text.getvalue(), encoding='utf-8')
+    (folder / 'table.txt').write_text(_printed(comparison), encoding='utf-8')
     content = json.dumps(comparison.to_json(), indent=2, allow_nan=False)
     (folder / 'comparison.json').write_text(f'{content}\n', encoding='utf-8')
     draw_errors(comparison, folder / 'errors.png')
     draw_tracks(comparison, folder / 'tracks.png')
+
+
+def _printed(comparison: Comparison) -> str:
+    text = StringIO()
+    with redirect_stdout(text):
+        print_comparison(comparison)
+    return text.getvalue()
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -292,6 +299,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
     )
+    add_report(parser, 'errors and readings of all methods, which a click shows or hides')
     add_json(parser)
 
 
@@ -351,6 +359,7 @@ def run(args: Namespace) -> int:
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)
+    check_report(args)
     folder = None
     if args.output is not None:
         # Before anything is computed: is there all that the figures need?
@@ -443,7 +452,17 @@ def _check_any(comparison: Comparison) -> None:
 def _report(args: Namespace, comparison: Comparison, folder: Path | None) -> None:
     if folder is not None:
         write_files(folder, comparison)
+    if args.report:
+        from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
+            comparison_sections,
+        )
+        from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+
+        page = Report('Methods side by side', ', '.join(args.bags))
+        comparison_sections(page, comparison, _printed(comparison))
+        page.write(args.report)
     if args.json:
         print(json.dumps(comparison.to_json(), indent=2, allow_nan=False))
     else:
         print_comparison(comparison)
+        print_written(args)

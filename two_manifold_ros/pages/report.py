@@ -88,6 +88,10 @@ class Report:
             f'<tbody>{body}</tbody></table></div>'
         )
 
+    def preformatted(self, text: str) -> None:
+        """Add lines as a terminal shows them."""
+        self._parts.append(f'<pre class="wide">{escape(text)}</pre>')
+
     def figure(self, title: str, drawn: UIElement, how_to_read: str) -> None:
         """Add a plot, or a layout of some, with its title above and how to read it below."""
         self._parts += [
