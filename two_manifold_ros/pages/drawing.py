@@ -142,9 +142,9 @@ def add_hover(
 
 def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
     """Show beside a plot which colour is which value."""
-    css = ':host { --bk-title-text-color: var(--ink); --bk-major-label-text-color: var(--ink); }'
-    scale = ColorBar(color_mapper=colours, title=title, width=12, stylesheets=[css])
-    scale.background_fill_color = None
+    scale = ColorBar(color_mapper=colours, title=title, width=12, background_fill_color=None)
+    # It takes no colours of the page: this one is seen on white and on black.
+    scale.title_text_color = scale.major_label_text_color = GREY
     drawn.add_layout(scale, 'right')
 
 

@@ -11,6 +11,7 @@ from bokeh.palettes import cividis
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.interface.messages import DrawnTrack
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.pages.drawing import (
     add_hover,
@@ -65,13 +66,10 @@ def model_sections(
 
 
 def _map(report: Report, model: TrainedModel) -> None:
-    track = model.track
-    chosen = worst_of_bins(np.arange(len(track), dtype=np.float64), MOST_PLACES)
-    drawn = map_plot(track, name='map')
-    drawn.line(
-        track[chosen, 0].astype(np.float32), track[chosen, 1].astype(np.float32), color=GREY,
-        line_alpha=0.6,
-    )  # fmt: skip
+    drawn = map_plot(model.track, name='map')
+    runs = [run.astype(np.float32) for run in DrawnTrack(model.track, MOST_PLACES).runs]
+    lines = ColumnDataSource({'x': [run[:, 0] for run in runs], 'y': [run[:, 1] for run in runs]})
+    drawn.multi_line('x', 'y', source=lines, color=GREY, line_alpha=0.6)
     if not isinstance(model, RouteModel):
         report.figure('The route', drawn, 'Positions of the training.')
         return
@@ -160,6 +158,7 @@ def _readings(report: Report, comparison: Comparison) -> None:
     some = worst_of_bins(np.arange(len(true), dtype=np.float64), MOST_PLACES)
     drawn.line(*true[some].astype(np.float32).T, color=GREY, line_width=4, line_alpha=0.5)
     few = worst_of_bins(np.arange(len(true), dtype=np.float64), MOST_READINGS)
+    best = min(read, key=comparison.reading_rmse_m)
     for number, result in enumerate(read):
         places: Floats = np.concatenate(comparison.readings(result))[few]
         dots = drawn.scatter(
@@ -168,7 +167,7 @@ def _readings(report: Report, comparison: Comparison) -> None:
             legend_label=f'{result.title}: {comparison.reading_rmse_m(result):.2f} m',
         )  # fmt: skip
         # All at once would hide each other.
-        dots.visible = number == 0
+        dots.visible = result is best
     dress_legend(drawn, 'right')
     report.figure(
         'Positions read linearly from the states',

@@ -77,14 +77,15 @@ class Report:
         self._parts.append(f'<ul class="findings">{"".join(lines)}</ul>')
 
     def table(self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table of texts; all columns but the first are aligned to the right."""
+        """Add a table of texts, columns but the first to the right unless there is no header."""
         head = ''.join(f'<th scope="col">{escape(name)}</th>' for name in header)
         body = ''.join(
             f'<tr>{"".join(f"<td>{escape(cell)}</td>" for cell in row)}</tr>' for row in rows
         )
         shown = f'<thead><tr>{head}</tr></thead>' if any(header) else ''
+        kind = '' if shown else ' class="words"'
         self._parts.append(
-            f'<div class="wide"><table><caption>{escape(caption)}</caption>{shown}'
+            f'<div class="wide"><table{kind}><caption>{escape(caption)}</caption>{shown}'
             f'<tbody>{body}</tbody></table></div>'
         )
 
@@ -158,7 +159,8 @@ h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em; }
 th, td { padding: .2em .9em .2em 0; text-align: right; border-bottom: 1px solid var(--line);
-  font-variant-numeric: tabular-nums; } th:first-child, td:first-child { text-align: left; }
+  font-variant-numeric: tabular-nums; } th:first-child, td:first-child,
+.words td { text-align: left; }
 @media print { nav { display: none; } figure, tr, li { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
 """

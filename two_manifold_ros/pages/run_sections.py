@@ -112,7 +112,7 @@ def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
     if now.coverage95 is not None:
         report.say(
             f'{100 * now.coverage95:.0f} % of the true positions are inside the published 95 % '
-            'ellipses; far fewer would mean that it is too sure of itself.'
+            'ellipses, where 95 % should be: with far fewer it is too sure of itself.'
         )
     if evaluation.withheld:
         report.findings([('info', f'{evaluation.describe_withheld()}.')])
@@ -248,8 +248,11 @@ def _track(
     source: ColumnDataSource,
     rings: int,
 ) -> figure:
-    places = truth[:, 0] if np.isfinite(truth[:, 0]).any() else run.positions[:, 0]
-    drawn = map_plot(places, name='track', tools='pan,box_zoom,box_select,tap,reset,save')
+    drawn = map_plot(
+        np.concatenate([truth[:, 0], run.positions[:, 0]]),
+        name='track',
+        tools='pan,box_zoom,box_select,tap,reset,save',
+    )
     drawn.line(
         truth[chosen, 0, 0].astype(np.float32), truth[chosen, 0, 1].astype(np.float32),
         color=GREY, line_width=5, line_alpha=0.45,
@@ -260,7 +263,7 @@ def _track(
     drawn.patches(
         [oval[:, 0].astype(np.float32) for oval in ovals],
         [oval[:, 1].astype(np.float32) for oval in ovals],
-        fill_color=BLUE, fill_alpha=0.08, line_color=BLUE, line_alpha=0.5, name='ellipses',
+        fill_color=None, line_color=BLUE, line_alpha=0.5, name='ellipses',
     )  # fmt: skip
     known = errors[np.isfinite(errors)]
     low, high = np.quantile(known, (0.05, 0.99)).tolist() if len(known) else (0.01, 1.0)
