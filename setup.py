@@ -108,7 +108,8 @@ setup(
     # eigh of SciPy 1.9.2, as built for Python 3.11, writes past the end of an array (scipy#16527).
     install_requires=['setuptools', 'numpy>=1.21.5', 'scipy>=1.8,!=1.9.2', 'numba'],
     extras_require={
-        # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.
+        # Bags, tables with progress, figures, pages for a browser, a rival method, estimators:
+        # never needed by a node.
         'train': [
             'rosbags',
             'lz4',
@@ -125,7 +126,10 @@ setup(
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.
-        'test': ['pytest<9', 'hypothesis', 'nfoursid', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
+        # playwright opens pages in a browser that is there already.
+        'test': [
+            'pytest<9', 'hypothesis', 'nfoursid', 'playwright', 'pytest-timeout', 'pytest-xdist', 'PyYAML',
+        ],
         # The documentation site; the last is MathJax, so that nothing is loaded from a network.
         'docs': ['sphinx>=8', 'myst-parser', 'furo', 'sphinx-mathjax-offline'],
         'dev': ['colcon-common-extensions', 'import-linter', 'mypy', 'ruff', 'types-PyYAML'],
