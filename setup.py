@@ -128,7 +128,13 @@ setup(
         # nfoursid is what our own N4SID is held against.
         # playwright opens pages in a browser that is there already.
         'test': [
-            'pytest<9', 'hypothesis', 'nfoursid', 'playwright', 'pytest-timeout', 'pytest-xdist', 'PyYAML',
+            'pytest<9',
+            'hypothesis',
+            'nfoursid',
+            'playwright',
+            'pytest-timeout',
+            'pytest-xdist',
+            'PyYAML',
         ],
         # The documentation site; the last is MathJax, so that nothing is loaded from a network.
         'docs': ['sphinx>=8', 'myst-parser', 'furo', 'sphinx-mathjax-offline'],

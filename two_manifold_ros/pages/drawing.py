@@ -121,13 +121,27 @@ def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # n
     return drawn
 
 
-def dress_legend(drawn: figure, place: Literal['above', 'right'] = 'above') -> None:
+_LEGEND_BELOW = """
+const narrow = plot.outer_width < 640, below = plot.below.includes(legend);
+if (!plot.outer_width || narrow === below) return;
+const without = (items) => items.filter((item) => item !== legend);
+const room = 24 * legend.items.length;
+const [to, from] = narrow ? ['below', 'right'] : ['right', 'below'];
+plot.setv({[to]: [...plot[to], legend], [from]: without(plot[from])});
+plot.height += narrow ? room : -room;
+"""
+"""On a phone a legend beside a plot would leave no room for the plot."""
+
+
+def dress_legend(drawn: figure) -> None:
     """Put the legend where it hides no data; a click on an entry hides its curve."""
     for legend in drawn.legend:
         legend.stylesheets = [_LEGEND_CSS]
         legend.click_policy = 'hide'
-        legend.orientation = 'horizontal' if place == 'above' else 'vertical'
-        drawn.add_layout(legend, place)
+        drawn.add_layout(legend, 'right')
+        drawn.js_on_change(
+            'outer_width', CustomJS(args={'plot': drawn, 'legend': legend}, code=_LEGEND_BELOW)
+        )
 
 
 def add_hover(

@@ -122,7 +122,7 @@ def comparison_sections(report: Report, comparison: Comparison, text: str) -> No
             line_dash=dashes[number // len(CURVES) % len(dashes)], legend_label=result.title,
         )  # fmt: skip
         add_hover(drawn, [line], {result.title: '@m{0.000} m', 'ahead': '@s{0.0} s'})
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     report.figure(
         'Error against how far ahead',
         drawn,
@@ -168,7 +168,7 @@ def _readings(report: Report, comparison: Comparison) -> None:
         )  # fmt: skip
         # All at once would hide each other.
         dots.visible = result is best
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     report.figure(
         'Positions read linearly from the states',
         drawn,

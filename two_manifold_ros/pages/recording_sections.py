@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bokeh.models import ColumnDataSource, LinearColorMapper
@@ -59,7 +60,8 @@ def inspection_sections(
 ) -> None:
     """Add a section for each recording; of many only the first have plots."""
     for number, (found, recording) in enumerate(zip(inspections, recordings, strict=True)):
-        report.section(f'Recording {found.name}')
+        report.section(f'Recording {short_name(found.name)}')
+        report.say(found.name)
         _findings(report, found)
         if number >= MOST_DRAWN:
             report.say(f'Only the first {MOST_DRAWN} recordings are drawn.')
@@ -75,6 +77,11 @@ def inspection_sections(
         _spectra(report, recording.imu)
         if both is not None and recording.imu.of_imu:
             _lag(report, found, both)
+
+
+def short_name(name: str) -> str:
+    """Return the last part of the path of a recording."""
+    return Path(name).name or name
 
 
 def _findings(report: Report, found: Inspection) -> None:
@@ -233,7 +240,7 @@ def _signals(report: Report, imu: ImuStream) -> None:
                 x.astype(np.float32), y.astype(np.float32), color=colour,
                 legend_label=imu.names[column].rpartition('.')[2], line_width=1.2,
             )  # fmt: skip
-        dress_legend(drawn, 'right')
+        dress_legend(drawn)
         report.figure(
             f'IMU: {unit.partition(" (")[0]}',
             drawn,
@@ -258,7 +265,7 @@ def _intervals(report: Report, recording: Recording) -> None:
             seconds[chosen].astype(np.float32), steps[chosen].astype(np.float32), size=4,
             color=colour, marker='circle' if name == 'IMU' else 'triangle', legend_label=name,
         )  # fmt: skip
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     report.figure(
         'Gaps',
         drawn,
@@ -292,7 +299,7 @@ def _spectra(report: Report, imu: ImuStream) -> None:
             color=colour, line_dash='solid' if column < 3 else 'dashed',
             legend_label=imu.names[column] if not imu.of_imu else IMU_CHANNELS[column],
         )  # fmt: skip
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     report.figure(
         'Vibration',
         drawn,

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = ('.html', '.htm')
 
+_NUMBER = re.compile(r'[-+]?[\d.]|-$|$')
+"""Start of a cell that holds a number or nothing."""
+
 
 def check_report_path(path: str | Path) -> None:
     """Raise ``InputError``, before anything is computed, if no report can be written there."""
@@ -77,15 +80,26 @@ class Report:
         self._parts.append(f'<ul class="findings">{"".join(lines)}</ul>')
 
     def table(self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table of texts, columns but the first to the right unless there is no header."""
-        head = ''.join(f'<th scope="col">{escape(name)}</th>' for name in header)
+        """Add a table of texts; columns of numbers are aligned to the right."""
+        numeric = [
+            all(_NUMBER.match(row[column]) for row in rows) for column in range(len(header))
+        ]
+        tags = [' class="number"' if each else '' for each in numeric]
+        head = ''.join(
+            f'<th scope="col"{tag}>{escape(name)}</th>'
+            for tag, name in zip(tags, header, strict=True)
+        )
         body = ''.join(
-            f'<tr>{"".join(f"<td>{escape(cell)}</td>" for cell in row)}</tr>' for row in rows
+            '<tr>'
+            + ''.join(
+                f'<td{tag}>{escape(cell)}</td>' for tag, cell in zip(tags, row, strict=False)
+            )
+            + '</tr>'
+            for row in rows
         )
         shown = f'<thead><tr>{head}</tr></thead>' if any(header) else ''
-        kind = '' if shown else ' class="words"'
         self._parts.append(
-            f'<div class="wide"><table{kind}><caption>{escape(caption)}</caption>{shown}'
+            f'<div class="wide"><table><caption>{escape(caption)}</caption>{shown}'
             f'<tbody>{body}</tbody></table></div>'
         )
 
@@ -150,6 +164,7 @@ nav { position: sticky; top: 0; z-index: 9; display: flex; flex-wrap: wrap; gap:
   padding: .5em 1.5em; background: var(--card); border-bottom: 1px solid var(--line); }
 nav a { color: var(--ink); }
 main { max-width: 1080px; margin: 0 auto; padding: 0 1.5em 3em; }
+h1, h2, p, li { overflow-wrap: anywhere; }
 h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 0 .4em;
   scroll-margin-top: 2.5em; border-bottom: 1px solid var(--line); } h3 { margin: 1.4em 0 .2em; }
 .faint { color: var(--faint); } figure { margin: 1.2em 0; } figure p { margin: .2em 0; }
@@ -158,9 +173,9 @@ h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 
 .findings .warning { border-color: #d55e00; } .findings .warning b { color: var(--warn); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em; }
-th, td { padding: .2em .9em .2em 0; text-align: right; border-bottom: 1px solid var(--line);
-  font-variant-numeric: tabular-nums; } th:first-child, td:first-child,
-.words td { text-align: left; }
+th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line);
+  font-variant-numeric: tabular-nums; }
+.number { text-align: right; white-space: nowrap; }
 @media print { nav { display: none; } figure, tr, li { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
 """

@@ -30,7 +30,7 @@ from two_manifold_ros.pages.drawing import (
     VERMILION,
     worst_of_bins,
 )
-from two_manifold_ros.pages.recording_sections import MOST_DRAWN, odd_ones
+from two_manifold_ros.pages.recording_sections import MOST_DRAWN, odd_ones, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def run_sections(
     shown = _shown(evaluation)
     for index in shown:
         recording, run = recordings[index], evaluation.runs[index]
-        report.section(f'Drive {recording.name}')
+        report.section(f'Drive {short_name(recording.name)}')
         _drive(report, run, evaluation.truths[index], recording, len(shown))
         _laps(report, run, evaluation.truths[index], recording)
     if len(shown) < len(recordings):
@@ -152,7 +152,7 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
         dots = drawn.scatter('s', 'm', source=source, size=8, color=colour, marker=marker,
                              legend_label=label)  # fmt: skip
         add_hover(drawn, [dots], {label: '@m{0.000} m, @s{0.0} s ahead'})
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     report.figure(
         'Error against how far ahead',
         drawn,
@@ -263,7 +263,7 @@ def _track(
     drawn.patches(
         [oval[:, 0].astype(np.float32) for oval in ovals],
         [oval[:, 1].astype(np.float32) for oval in ovals],
-        fill_color=None, line_color=BLUE, line_alpha=0.5, name='ellipses',
+        fill_color=None, line_color=BLUE, line_alpha=0.3, name='ellipses',
     )  # fmt: skip
     known = errors[np.isfinite(errors)]
     low, high = np.quantile(known, (0.05, 0.99)).tolist() if len(known) else (0.01, 1.0)
@@ -304,7 +304,7 @@ def _error_plot(source: ColumnDataSource, seconds: Floats) -> figure:
     add_hover(
         drawn, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
     )
-    dress_legend(drawn, 'right')
+    dress_legend(drawn)
     return drawn
 
 
