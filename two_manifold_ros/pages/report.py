@@ -173,8 +173,8 @@ h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 
 .findings .warning { border-color: #d55e00; } .findings .warning b { color: var(--warn); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em; }
-th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line);
-  font-variant-numeric: tabular-nums; }
+th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line);  font-variant-numeric: tabular-nums; }
 .number { text-align: right; white-space: nowrap; }
 @media print { nav { display: none; } figure, tr, li { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
