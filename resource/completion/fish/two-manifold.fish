@@ -62,6 +62,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from train' -l guards -x -a 
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l tune -d 'choose all settings that are not given by trials on held-out'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l trials -x -d 'settings to try, those without tuning included'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l no-resume -d 'forget the trials kept in MODEL.tuning.json by a run that'
+complete -c two-manifold -n '__fish_seen_subcommand_from train' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -s h -l help -d 'show this help message and exit'
@@ -103,6 +104,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l readout -x 
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l clock -x -a 'driving time' -d 'clock of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l guards -x -a 'on off' -d 'guards of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l jobs -x -d 'methods run at a time'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from replay' -s h -l help -d 'show this help message and exit'
