@@ -29,6 +29,7 @@ COMMANDS = {
     'replay': "run a model over a bag and write the filter node's topics into another",
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
+    'view': 'show a drive, recorded or live, in the browser',
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
 }
