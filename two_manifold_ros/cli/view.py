@@ -9,7 +9,7 @@ import os
 import sys
 from threading import Event
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 import webbrowser
 
 import numpy as np
@@ -37,16 +37,20 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from bokeh.document import Document
+    from typing_extensions import Self
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.pages.vehicle import Vehicle
+    from two_manifold_ros.recordings.bag_topics import OpenBag
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
-    'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state with '
-    'cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through it, BAG '
+    'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
+    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through it, BAG '
     'alone shows what was recorded, --live follows the filter nodes that run. Nothing can be '
     'commanded from the page.'
 )
@@ -146,10 +150,14 @@ class _Served(PageServer):
     """The server, which says where the page is and shows it."""
 
     def __init__(self, args: Namespace, scene: Scene) -> None:
-        super().__init__(lambda document: LivePage(document, scene), args.host, args.port)
+
+        def make(document: Document) -> None:
+            LivePage(document, scene)
+
+        super().__init__(make, args.host, args.port)
         self._opens = not args.no_browser
 
-    def __enter__(self) -> _Served:
+    def __enter__(self) -> Self:
         super().__enter__()
         print(f'{self.url} shows it; Ctrl-C ends it', flush=True)
         if self._host not in {LOOPBACK, 'localhost', '::1'}:
@@ -174,6 +182,7 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     vehicle = scene.vehicle(recording.name)
     origin_ns = recording.imu.first_stamp
     _show_recording(scene, recording, vehicle)
+    vehicle.ahead_s = [round(each / model.rate_hz, 3) for each in model.horizons]
     live = Filter(model)
     scene.note = 'compiling the filter'
     live.warm_up()
@@ -206,11 +215,11 @@ def _show_recording(scene: Scene, recording: Recording, vehicle: Vehicle) -> Non
     imu, positions = recording.imu, recording.positions
     origin_ns = imu.first_stamp
     order = np.argsort(imu.stamps, kind='stable')
-    vehicle.set_imu((imu.stamps[order] - origin_ns) * 1e-9, imu.samples[order, :6])
+    vehicle.set_imu(np.float64(1e-9) * (imu.stamps[order] - origin_ns), imu.samples[order, :6])
     if positions is not None:
         usable = positions.select(positions.usable)
         order = np.argsort(usable.stamps, kind='stable')
-        vehicle.truth_s = (usable.stamps[order] - origin_ns) * 1e-9
+        vehicle.truth_s = np.float64(1e-9) * (usable.stamps[order] - origin_ns)
         vehicle.truth = usable.positions[order]
     scene.duration_s = max((imu.last_stamp - origin_ns) * 1e-9, 0.1)
 
@@ -262,52 +271,63 @@ def _hear_bag(
     """Show what filter nodes published into a bag, on the time axis of the IMU beside it."""
     scene.note = 'reading the estimates'
     scene.vehicles.clear()
-    prefixes = dict.fromkeys(prefix for prefix, _ in published.values())
-    vehicles = {
-        prefix: scene.vehicle(f'{prefix.strip("/")}/filter_node'.lstrip('/'))
-        for prefix in prefixes
-    }
-    heard: list[tuple[int, Vehicle, str, Any]] = []
-    routed: set[str] = set()
     with open_bag(args.bags[0], salvage=args.salvage) as bag:
-        kinds = {each.name: each for each in bag.topics if each.count}
-        reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
-        wanted = [kinds[name] for name in published] + reports
-        for name, received, raw in bag.messages(wanted):
-            prefix, kind = published.get(name, ('', Topics.DIAGNOSTICS.name))
-            if kind == Topics.MARKERS.name:
-                # All other markers would be decoded in vain.
-                if prefix in routed or b'track\0' not in raw:
-                    continue
-                routed.add(prefix)
-            message = bag.decode(raw, kinds[name].msgtype)
-            if prefix:
-                heard.append((received, vehicles[prefix], kind, message))
-                continue
-            for status in message.status:
-                space, _, node = status.name.rpartition('/')
-                vehicle = vehicles.get(f'/{space}/'.replace('//', '/'))
-                if vehicle is not None and node not in _OTHER_NODES:
-                    heard.append((received, vehicle, kind, status))
+        heard = list(_messages(bag, scene, published))
     positions = None if recording is None else recording.positions
-    stamps = np.array(
-        [stamp_of(message) for _, _, kind, message in heard if kind == Topics.POSITION.name]
-    ).astype(np.int64)
-    truths = iter(positions_at(positions, stamps))
-    origin_ns = heard[0][0]
+    stamps = [stamp_of(each.message) for each in heard if each.kind == Topics.POSITION.name]
+    truths = iter(positions_at(positions, np.array(stamps, dtype=np.int64)))
+    origin_ns = heard[0].received_ns
     if recording is not None:
         imu = recording.imu
         origin_ns = imu.first_stamp + int(np.median(imu.receive_stamps - imu.stamps))
-        for vehicle in vehicles.values():
+        for vehicle in scene.vehicles.values():
             _show_recording(scene, recording, vehicle)
-    for received, vehicle, kind, message in heard:
+    for received_ns, vehicle, kind, message in heard:
         error_m = math.nan
         if kind == Topics.POSITION.name:
             place = message.pose.pose.position
             error_m = math.hypot(*(np.array([place.x, place.y]) - next(truths)))
-        vehicle.hear(kind, message, (received - origin_ns) * 1e-9, error_m)
-    last_s = max(each.heard_s for each in vehicles.values())
+        vehicle.hear(kind, message, (received_ns - origin_ns) * 1e-9, error_m)
+    last_s = max(each.heard_s for each in scene.vehicles.values())
     scene.duration_s = max(scene.duration_s or 0.0, last_s)
+
+
+class _Heard(NamedTuple):
+    """A message in a bag, and the vehicle that it is about."""
+
+    received_ns: int
+    vehicle: Vehicle
+    kind: str
+    message: Any
+
+
+def _messages(
+    bag: OpenBag, scene: Scene, published: Mapping[str, tuple[str, str]]
+) -> Iterator[_Heard]:
+    """Yield the messages of filter nodes by topics, and their share of all diagnostics."""
+    kinds = {each.name: each for each in bag.topics if each.count}
+    reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
+    vehicles = {
+        prefix: scene.vehicle(f'{prefix.strip("/")}/filter_node'.lstrip('/'))
+        for prefix, _ in published.values()
+    }
+    routed: set[str] = set()
+    for name, received_ns, raw in bag.messages([*map(kinds.__getitem__, published), *reports]):
+        prefix, kind = published.get(name, ('', Topics.DIAGNOSTICS.name))
+        if kind == Topics.MARKERS.name:
+            # All markers but one with the route would be decoded in vain.
+            if prefix in routed or b'track\0' not in raw:
+                continue
+            routed.add(prefix)
+        message = bag.decode(raw, kinds[name].msgtype)
+        if prefix:
+            yield _Heard(received_ns, vehicles[prefix], kind, message)
+            continue
+        for status in message.status:
+            space, _, node = status.name.rpartition('/')
+            vehicle = vehicles.get(f'/{space}/'.replace('//', '/'))
+            if vehicle is not None and node not in _OTHER_NODES:
+                yield _Heard(received_ns, vehicle, kind, status)
 
 
 def _view_live(args: Namespace, model: ModelHead | None) -> int:

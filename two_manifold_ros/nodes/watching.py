@@ -115,34 +115,41 @@ class Watcher:
         self._found = set()
         for name, space in self._node.get_node_names_and_namespaces():
             full = f'{space.rstrip("/")}/{name}'.lstrip('/')
-            if self._names and full not in self._names:
-                continue
-            published = self._ask(self._node.get_publisher_names_and_types_by_node, name, space)
-            statuses = _of_type(published, Topics.STATUS)
-            diagnostics = _of_type(published, Topics.DIAGNOSTICS)
-            if not (statuses and diagnostics):
-                continue
-            self._found.add(full)
-            for topic in diagnostics:
-                # Several nodes publish it, and it is heard once.
-                wanted['', Topics.DIAGNOSTICS.name, topic] = Topics.DIAGNOSTICS
-            for kind in _FOLLOWED:
-                topics = _of_type(published, kind)
-                if kind is Topics.STATUS:
-                    # A latent state has the same type; renamed, its label gives it away.
-                    topics = [each for each in topics if each.endswith('/status')] or topics
-                if kind is not Topics.MARKERS or full not in self._tracks:
-                    wanted |= {(full, kind.name, topic): kind for topic in topics}
-            if full in chosen:
-                asked = self._node.get_subscriber_names_and_types_by_node
-                imus = _of_type(self._ask(asked, name, space), Topics.IMU)
-                wanted |= {(full, Topics.IMU.name, topic): Topics.IMU for topic in imus}
+            if not self._names or full in self._names:
+                wanted |= self._topics_of(name, space, full, with_imu=full in chosen)
         # A node that starts again may have another model.
         self._tracks &= self._found
         for key in self._subscriptions.keys() - wanted.keys():
             self._node.destroy_subscription(self._subscriptions.pop(key))
         for key in wanted.keys() - self._subscriptions.keys():
             self._subscriptions[key] = self._subscribe(*key, wanted[key])
+
+    def _topics_of(
+        self, name: str, space: str, full: str, *, with_imu: bool
+    ) -> dict[tuple[str, str, str], Topic]:
+        """Return what to subscribe of a node; nothing of one that is no filter."""
+        published = self._ask(self._node.get_publisher_names_and_types_by_node, name, space)
+        statuses = _of_type(published, Topics.STATUS)
+        diagnostics = _of_type(published, Topics.DIAGNOSTICS)
+        if not (statuses and diagnostics):
+            return {}
+        self._found.add(full)
+        # Several nodes publish diagnostics on one topic, which is heard once.
+        wanted = {
+            ('', Topics.DIAGNOSTICS.name, topic): Topics.DIAGNOSTICS for topic in diagnostics
+        }
+        for kind in _FOLLOWED:
+            topics = _of_type(published, kind)
+            if kind is Topics.STATUS:
+                # A latent state has the same type; renamed, its label gives it away.
+                topics = [each for each in topics if each.endswith('/status')] or topics
+            if kind is not Topics.MARKERS or full not in self._tracks:
+                wanted |= {(full, kind.name, topic): kind for topic in topics}
+        if with_imu:
+            asked = self._node.get_subscriber_names_and_types_by_node
+            imus = _of_type(self._ask(asked, name, space), Topics.IMU)
+            wanted |= {(full, Topics.IMU.name, topic): Topics.IMU for topic in imus}
+        return wanted
 
     @staticmethod
     def _ask(

@@ -10,16 +10,12 @@ from typing import Any, TYPE_CHECKING
 
 from bokeh.events import Tap
 from bokeh.layouts import column, row
-from bokeh.models import (
-    Button,
-    ColumnDataSource,
-    Div,
-    GlobalInlineStyleSheet,
-    Range1d,
-    Select,
-    Slider,
-    Span,
-)
+from bokeh.models import ColumnDataSource, GlobalInlineStyleSheet, PrintfTickFormatter, Range1d
+from bokeh.models.annotations.geometry import Span
+from bokeh.models.widgets.buttons import Button
+from bokeh.models.widgets.inputs import Select
+from bokeh.models.widgets.markups import Div
+from bokeh.models.widgets.sliders import Slider
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
@@ -56,7 +52,7 @@ _SLOW = 12
 """Pictures after which what covers minutes is drawn again: about once a second."""
 _TRACES_S, _TRAIL_S, _LIVE_S = 20.0, 10.0, 300.0
 _LOADED_S = 40.0
-"""How far before and after the present a page loads traces of a bag: a scrub within asks nothing."""
+"""How far around the present a page loads traces of a bag: a scrub within it loads nothing."""
 _TRACE_HZ, _CURVE_POINTS = 50, 1500
 """A trace of 20 s and a curve have about as many points as a screen has pixels."""
 _GONE_S = 3.0
@@ -64,6 +60,10 @@ _GONE_S = 3.0
 _SILENT_S = 2.0
 """Time without an estimate after which a bag is shown to have none."""
 
+_NOBODY = (
+    'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
+)
+_BARE = 'What was recorded, without estimates: name a model before the bag to see them'
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
 _CSS = (
     SCREEN_CSS
@@ -85,7 +85,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .banner b::before { content: ""; display: inline-block; width: 14px; height: 14px;
   border-radius: 50%; background: var(--state); margin-right: 8px; }
 .banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(96px, 1fr)); gap: 6px; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
 .numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
   white-space: nowrap; font-variant-numeric: tabular-nums; }
 .numbers span { display: block; color: var(--faint); font-size: 12px; }
@@ -125,14 +125,14 @@ class LivePage:
         self._banner, self._numbers, self._states = map(_text, ('banner', 'numbers', 'states'))
         self._bar = self._make_controls()
         self._map = self._make_map()
-        self._recent = Range1d(0.0, _TRACES_S)
+        self._recent = Range1d(start=0.0, end=_TRACES_S)
         traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
             self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
         ]
-        self._whole = Range1d(0.0, 1.0, name='whole')
+        self._whole = Range1d(start=0.0, end=1.0)
         self._cursors: list[Span] = []
-        timeline, curves = self._make_timeline(), self._make_curves()
+        timeline, self._curves = self._make_timeline(), self._make_curves()
         halves = row(
             column(self._map, _map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
             column(self._numbers, *traces, css_classes=['side'], sizing_mode='stretch_width'),
@@ -146,7 +146,7 @@ class LivePage:
                 halves,
                 self._states,
                 timeline,
-                curves,
+                self._curves,
                 sizing_mode='stretch_width',
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
                 stylesheets=[GlobalInlineStyleSheet(css=_CSS)],
@@ -198,7 +198,7 @@ class LivePage:
         return self._scene.vehicles[chosen]
 
     def _make_controls(self) -> Any:  # noqa: ANN401 - Bokeh is not typed
-        dress = {'stylesheets': [_WIDGET_CSS]}
+        dress: dict[str, Any] = {'stylesheets': [_WIDGET_CSS]}
         self._picker = Select(
             name='robot', title='robot', options=[], value='', width=170, visible=False, **dress
         )
@@ -231,7 +231,7 @@ class LivePage:
     def _scrub(self, _: str, __: float, seconds: float) -> None:
         self._now = float(seconds)
 
-    def _jump(self, event: Tap) -> None:
+    def _jump(self, event: Any) -> None:  # noqa: ANN401 - a Tap
         if event.x is not None and not self._live:
             self._now = min(max(float(event.x), 0.0), float(self._slider.end))
             self._slider.value = self._now
@@ -284,15 +284,19 @@ class LivePage:
         trail = self._source('trail', **places)
         drawn.line('x', 'y', source=trail, color=SKY, line_width=3)
         ellipse = self._source('ellipse', **places, colour=[], alpha=[])
-        drawn.patch(
+        patch = drawn.patch(
             'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
             line_width=2, name='ellipse_patch',
         )  # fmt: skip
-        self._ellipse_glyph = drawn.renderers[-1].glyph
+        self._ellipse_glyph = patch.glyph
         path = self._source('path', **places, ahead=[])
-        drawn.line('x', 'y', source=path, color=BLUE, line_width=3)
-        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=8)
-        add_hover(drawn, [points], {'in': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
+        drawn.line('x', 'y', source=path, color=BLUE, line_width=2, line_dash='dotted')
+        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=9)
+        drawn.text(
+            'x', 'y', 'ahead', source=path, x_offset=9, y_offset=-5, text_font_size='12px',
+            text_color=BLUE, text_font_style='bold',
+        )  # fmt: skip
+        add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
         others = self._source('others', **coloured)
         rivals = drawn.scatter(
             'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
@@ -315,8 +319,8 @@ class LivePage:
         imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
         drawn = plot(
             '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
-            x_range=self._recent, tools='', active_drag=None, toolbar_location=None, min_border_left=55,
-            lod_threshold=None,
+            x_range=self._recent, tools='', active_drag=None, toolbar_location=None,
+            min_border_left=55, lod_threshold=None,
         )  # fmt: skip
         for name, colour in zip(names, CURVES, strict=False):
             axis = name.rpartition('.')[2]
@@ -328,10 +332,12 @@ class LivePage:
     def _make_timeline(self) -> figure:
         states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
         drawn = plot(
-            '', 'state', 66, name='timeline', x_range=self._whole, y_range=(0.0, 1.0),
+            '', 'state', 40, name='timeline', x_range=self._whole, y_range=(0.0, 1.0),
             tools='', active_drag=None, toolbar_location=None,
         )  # fmt: skip
         drawn.yaxis.ticker = []
+        # Its time is that of the plot below it.
+        drawn.xaxis.visible = False
         drawn.ygrid.visible = False
         bars = drawn.quad(
             left='left', right='right', bottom=0.0, top=1.0, color='colour', source=states
@@ -344,24 +350,21 @@ class LivePage:
     def _make_curves(self) -> figure:
         drawn = plot(
             'time (s)', 'metres', 170, name='curves', x_range=self._whole,
-            tools='xpan,xwheel_zoom,reset', active_drag=None,
+            tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
+            y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
-        for name, label, colour in (
-            ('ellipse_curve', 'half the 95 % ellipse', BLUE),
-            ('error_curve', 'error', VERMILION),
-        ):
+        drawn.yaxis.formatter = PrintfTickFormatter(format='%g')
+        for name, colour in (('ellipse_curve', BLUE), ('error_curve', VERMILION)):
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
-                drawn.line('t', 'm', source=source, color=colour, legend_label=label)
-        drawn.y_range.start = 0.0
-        dress_legend(drawn)
+                drawn.line('t', 'm', source=source, color=colour)
         self._add_cursor(drawn)
         return drawn
 
     def _add_cursor(self, drawn: figure) -> None:
         drawn.on_event(Tap, self._jump)
         if not self._live:
-            cursor = Span(location=0.0, dimension='height', line_color=VERMILION, line_width=2)
+            cursor = Span(location=0.0, dimension='height', line_color=GREY, line_width=3)
             drawn.add_layout(cursor)
             self._cursors.append(cursor)
 
@@ -386,7 +389,8 @@ class LivePage:
             self._put('outline', **spots(shape))
             self._put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
             path = moment.path if moment.path is not None and moment.usable else np.zeros((0, 2))
-            names = [f'point {index} of the path ahead' for index in range(len(path))]
+            ahead = [f'+{each:g} s' if each else '' for each in vehicle.ahead_s]
+            names = (ahead + [''] * len(path))[: len(path)]
             self._put('path', **spots(path), ahead=names)
         trail = vehicle.true_trail(now - _TRAIL_S, now)
         self._put('true_trail', **spots(trail))
@@ -409,7 +413,7 @@ class LivePage:
 
     def _draw_traces(self, vehicle: Vehicle) -> None:
         now = self._now
-        self._recent.start, self._recent.end = now - _TRACES_S, now
+        self._recent.update(start=max(now - _TRACES_S, 0.0), end=max(now, _TRACES_S))
         first, last = self._loaded
         source = self._sources['imu']
         if self._live:
@@ -446,11 +450,18 @@ class LivePage:
         )
         seen = list(dict.fromkeys(each.status for each in stretches))
         keys = {status: _COLOURS.get(status, GREY) for status in seen}
-        self._states.text = _key({'states so far' if self._live else 'states': ''} | keys)
+        curves = {'below': '', 'half the 95 % ellipse': BLUE}
+        if not self._live:
+            curves['error'] = VERMILION
+        self._states.text = _key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
         for name, values in (('ellipse_curve', ellipses), ('error_curve', errors)):
             at, drawn = thinned(seconds, values, _CURVE_POINTS)
             self._put(name, t=at.tolist(), m=drawn.tolist())
+        known = ellipses[np.isfinite(ellipses)]
+        if len(known):
+            low, high = 0.1 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
+            self._curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
@@ -480,24 +491,16 @@ class LivePage:
 
     def _state(self, vehicle: Vehicle | None) -> tuple[str, str, str]:
         """Return state, cause with cure, and colour."""
-        if vehicle is None:
-            if self._live:
-                why = (
-                    'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that '
-                    'of its terminal'
-                )
-                return 'no node', why, GREY
-            return 'reading', '', GREY
-        moment = vehicle.at(self._now)
+        moment = vehicle.at(self._now) if vehicle is not None else None
         silent_s = self._now - (moment.seconds if moment else 0.0)
-        if self._live:
+        if vehicle is None:
+            return ('no node', _NOBODY, GREY) if self._live else ('reading', '', GREY)
+        if self._live and self._now - vehicle.heard_s > _GONE_S:
             silent_s = self._now - vehicle.heard_s
-            if silent_s > _GONE_S:
-                return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', GREY
+            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', GREY
         if moment is None:
-            if not vehicle.count and not self._scene.note:
-                return 'recording', 'Without a model: what was recorded, no estimates', GREY
-            return Status.WAITING.value, '', GREY
+            is_bare = not vehicle.count and not self._scene.note
+            return ('recording', _BARE, GREY) if is_bare else (Status.WAITING.value, '', GREY)
         if not self._live and silent_s > _SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
             return Status.NO_DATA.value, why, GREY
@@ -508,16 +511,14 @@ class LivePage:
         shown = moment or Moment(self._now, '', '')
         off = 100.0 * numbers.get('off_route', math.nan)
         cells = [
-            ('half the 95 % ellipse', _number(shown.ellipse_m, 'm')),
-            ('novelty (1: usual)', _number(numbers.get('novelty', math.nan), '')),
+            ('half 95 % ellipse', _number(shown.ellipse_m, 'm')),
+            ('novelty, usually 1', _number(numbers.get('novelty', math.nan), '')),
             ('off the route', _number(off, '%')),
         ]
         if len(vehicle.truth):
             cells.append(('error', _number(shown.error_m, 'm')))
-        place = shown.position if shown.position is not None else np.full(2, np.nan)
-        cells += [
-            (f'{name} now', _number(float(at), 'm')) for name, at in zip('xy', place, strict=True)
-        ]
+        if shown.position is not None:
+            cells.append(('x, y', '{:.2f}, {:.2f} m'.format(*shown.position)))
         measured = {
             'input_rate_hz': ('samples in', 'Hz', 1.0),
             'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
@@ -551,7 +552,7 @@ def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
     return times, np.stack([low, high], axis=1).reshape(-1, rows.shape[1])
 
 
-def _columns(seconds: Floats, rows: Floats) -> dict[str, Floats]:
+def _columns(seconds: Floats, rows: Floats) -> dict[str, Any]:
     return {'t': seconds, **{name: rows[:, index] for index, name in enumerate(IMU_CHANNELS)}}
 
 

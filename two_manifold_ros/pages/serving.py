@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 import errno
 import logging
 import socket
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
@@ -59,7 +60,7 @@ class PageServer:
     """
 
     def __init__(
-        self, make: Callable[[Document], object], host: str = LOOPBACK, port: int | None = None
+        self, make: Callable[[Document], None], host: str = LOOPBACK, port: int | None = None
     ) -> None:
         self._make, self._host, self._port = make, host, port
         self._server: Server | None = None
@@ -121,15 +122,13 @@ class PageServer:
         server.io_loop.start()
 
     def _bind(self) -> Server:
-        usual = range(USUAL_PORT, USUAL_PORT + _TRIED_PORTS)
-        ports = list(usual) if self._port is None else [self._port or free_port(self._host)]
-        for port in ports:
-            try:
+        if self._port is not None:
+            return self._make_server(self._port or free_port(self._host))
+        for port in range(USUAL_PORT, USUAL_PORT + _TRIED_PORTS):
+            with suppress(OSError):
                 return self._make_server(port)
-            except OSError as trouble:
-                if trouble.errno != errno.EADDRINUSE or port == ports[-1]:
-                    raise
-        raise AssertionError
+        # Whatever it is, the next error says it.
+        return self._make_server(USUAL_PORT)
 
     def _make_server(self, port: int) -> Server:
         # A page of another site that is open in the same browser may not read this one.
@@ -159,7 +158,7 @@ def slim(server: Server) -> None:
         path_versioner=StaticHandler.append_version,
         components=['bokeh', 'bokeh-widgets'],
     )
-    application = server._tornado  # noqa: SLF001 - see above
+    application: Any = server._tornado  # noqa: SLF001 - see above
     application.resources = lambda absolute_url=None: wanted  # noqa: ARG005
     application.transforms.append(GZipContentEncoding)
 

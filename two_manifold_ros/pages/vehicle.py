@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from dataclasses import dataclass, field
 import math
 from threading import Lock
@@ -123,6 +124,8 @@ class Vehicle:
         Times (M,) of true positions, and these (M, 2), metres.
     heard_s
         When its node was last heard.
+    ahead_s
+        Of the points of a path, how far ahead they are, seconds.
 
     """
 
@@ -132,6 +135,7 @@ class Vehicle:
         self.truth_s: Floats = np.zeros(0)
         self.truth: Floats = np.zeros((0, 2))
         self.heard_s = -math.inf
+        self.ahead_s: list[float] = []
         self._live = live
         self._lock = Lock()
         self._moments: list[Moment] = []
@@ -224,7 +228,7 @@ class Vehicle:
             self._imu_s, self._imu = seconds, samples
 
     def imu(self, start: float, end: float) -> tuple[Floats, Floats]:
-        """Return the times (n,) after ``start`` up to ``end`` and the samples (n, 6) of the IMU."""
+        """Return times (n,) and samples (n, 6) of the IMU, after ``start`` up to ``end``."""
         with self._lock:
             if self._fresh:
                 fresh = np.array(self._fresh)
@@ -319,6 +323,8 @@ class Vehicle:
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
         path = np.array([(place.x, place.y) for place in places]).reshape(-1, 2)
+        begin_ns = stamp_of(message)
+        self.ahead_s = [round((stamp_of(each) - begin_ns) * 1e-9, 3) for each in message.poses]
         with self._lock:
             # It is published right after the position that it begins with.
             if self._moments and self._moments[-1].position is not None:
@@ -340,10 +346,8 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
 def _numbers_of(values: Mapping[str, str]) -> dict[str, float]:
     found = {}
     for key, text in values.items():
-        try:
+        with suppress(ValueError):
             found[key] = float(text)
-        except ValueError:
-            continue
     return found
 
 
