@@ -179,11 +179,12 @@ TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
+VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
 
 
-def run_tour(folder_name: str) -> None:
+def run_tour(folder_name: str, *, view: bool = False) -> None:
     """
-    Run every stage and leave bags, model, log and figure in a folder.
+    Run every stage and leave bags, model, log and figure in a folder; ``view`` shows a page.
 
     Raises
     ------
@@ -213,6 +214,8 @@ def run_tour(folder_name: str) -> None:
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node, a process of its own' if with_node else 'the filter, into a bag'
+    seen = [str(folder / 'model.npz'), '--live' if with_node else str(folder / 'recording')]
+    page = subprocess.Popen([*VIEW, *seen]) if view else None
     with _stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
@@ -233,6 +236,11 @@ def run_tour(folder_name: str) -> None:
         print(f'      The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
+    if page is not None:
+        print('The page stays until Ctrl-C.', flush=True)
+        page.wait()
+    command = Path(sys.executable).with_name('two-manifold')
+    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
 
 
 @contextmanager
@@ -315,7 +323,8 @@ def main() -> int:
     """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
     with Stopping() as stop:
         try:
-            run_tour(sys.argv[1] if len(sys.argv) > 1 else 'demo_output')
+            names = [each for each in sys.argv[1:] if each != '--view']
+            run_tour(names[0] if names else 'demo_output', view='--view' in sys.argv[1:])
         except InputError as error:
             print(f'demo: error: {error}', file=sys.stderr)
             return 2

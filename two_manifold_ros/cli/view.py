@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 HELP = (
     'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
-    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through it, BAG '
-    'alone shows what was recorded, --live follows the filter nodes that run. Nothing can be '
-    'commanded from the page.'
+    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through '
+    'it, BAG alone shows what was recorded, --live follows the filter nodes that run. Nothing can '
+    'be commanded from the page.'
 )
 _CHUNK = 500
 """Estimates that reach the page at a time."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import partial
+import math
 from time import monotonic, sleep
 from typing import Any, TYPE_CHECKING
 
@@ -49,30 +50,36 @@ def watch(
         `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
     looked_at
         Returns the names of nodes whose details somebody looks at, an empty name for none yet;
-        while there is none at all nothing is subscribed, so that nodes need not publish.
+        while there is none at all there is no node, so that others need not publish for it.
     names
         Nodes to follow; by default all.
 
     """
+    while True:
+        while not looked_at():
+            sleep(_IDLE_S)
+        _follow(hear, looked_at, names)
+
+
+def _follow(
+    hear: Callable[[str, str, Any], object],
+    looked_at: Callable[[], Collection[str]],
+    names: Collection[str],
+) -> None:
+    """Follow nodes as long as somebody looks; then nothing of ROS is left."""
     start_middleware([])
     executor = make_executor()
     try:
         node = Node('two_manifold_view', start_parameter_services=False, enable_rosout=False)
         executor.add_node(node)
         watcher = Watcher(node, hear, names)
-        searched_s = -_SEARCHED_S
-        seen: frozenset[str] = frozenset()
-        while True:
-            chosen = frozenset(looked_at())
-            if not chosen:
-                watcher.close()
-                sleep(_IDLE_S)
-                searched_s = -_SEARCHED_S
-                continue
+        searched_s, seen = -math.inf, frozenset[str]()
+        while chosen := frozenset(looked_at()):
             if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
                 seen, searched_s = chosen, monotonic()
                 watcher.search(chosen)
             executor.spin_once(timeout_sec=0.1)
+        node.destroy_node()
     finally:
         executor.shutdown()
         try_shutdown()
@@ -97,17 +104,6 @@ class Watcher:
         self._found: set[str] = set()
         self._subscriptions: dict[tuple[str, str, str], Subscription] = {}
         self._tracks: set[str] = set()
-
-    @property
-    def topics(self) -> set[str]:
-        """Full names of the topics that are subscribed."""
-        return {topic for _, _, topic in self._subscriptions}
-
-    def close(self) -> None:
-        """Unsubscribe everything."""
-        for subscription in self._subscriptions.values():
-            self._node.destroy_subscription(subscription)
-        self._subscriptions.clear()
 
     def search(self, chosen: Collection[str]) -> None:
         """Subscribe the topics of all filter nodes that are there now, of the chosen the IMU."""

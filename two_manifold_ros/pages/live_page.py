@@ -126,7 +126,7 @@ class LivePage:
         self._bar = self._make_controls()
         self._map = self._make_map()
         self._recent = Range1d(start=0.0, end=_TRACES_S)
-        traces = [
+        self._traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
             self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
         ]
@@ -135,7 +135,9 @@ class LivePage:
         timeline, self._curves = self._make_timeline(), self._make_curves()
         halves = row(
             column(self._map, _map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
-            column(self._numbers, *traces, css_classes=['side'], sizing_mode='stretch_width'),
+            column(
+                self._numbers, *self._traces, css_classes=['side'], sizing_mode='stretch_width'
+            ),
             sizing_mode='stretch_width',
             stylesheets=[_HALVES_CSS],
         )
@@ -185,7 +187,7 @@ class LivePage:
         self._document.unhold()
 
     def _choose(self) -> Vehicle | None:
-        names = sorted(self._scene.vehicles)
+        names: list[Any] = sorted(self._scene.vehicles)
         if names != self._picker.options:
             self._picker.options = names
             self._picker.visible = len(names) > 1
@@ -205,7 +207,7 @@ class LivePage:
         self._picker.on_change('value', self._pick)
         self._play = Button(name='play', label='Pause', width=80, **dress)
         self._play.on_click(self._toggle)
-        speeds = ['0.25', '1', '2', '5', '20']
+        speeds: list[Any] = ['0.25', '1', '2', '5', '20']
         self._speed = Select(
             name='speed', title='speed', options=speeds, value='1', width=80, **dress
         )
@@ -320,7 +322,7 @@ class LivePage:
         drawn = plot(
             '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
             x_range=self._recent, tools='', active_drag=None, toolbar_location=None,
-            min_border_left=55, lod_threshold=None,
+            min_border_left=55, visible=False, lod_threshold=None,
         )  # fmt: skip
         for name, colour in zip(names, CURVES, strict=False):
             axis = name.rpartition('.')[2]
@@ -353,7 +355,7 @@ class LivePage:
             tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
             y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
-        drawn.yaxis.formatter = PrintfTickFormatter(format='%g')
+        drawn.yaxis.formatter = PrintfTickFormatter(format='%.3g')
         for name, colour in (('ellipse_curve', BLUE), ('error_curve', VERMILION)):
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
@@ -416,6 +418,9 @@ class LivePage:
         self._recent.update(start=max(now - _TRACES_S, 0.0), end=max(now, _TRACES_S))
         first, last = self._loaded
         source = self._sources['imu']
+        for each in self._traces:
+            if not each.visible and len(source.data['t']):
+                each.visible = True
         if self._live:
             seconds, rows = vehicle.imu(max(last, now - _TRACES_S), now)
             if len(seconds):
@@ -457,10 +462,12 @@ class LivePage:
         seconds, ellipses, errors = vehicle.curves(start)
         for name, values in (('ellipse_curve', ellipses), ('error_curve', errors)):
             at, drawn = thinned(seconds, values, _CURVE_POINTS)
+            # No line joins what a gap parts.
+            drawn = np.where(np.diff(at, prepend=at[:1]) > _SILENT_S, np.nan, drawn)
             self._put(name, t=at.tolist(), m=drawn.tolist())
         known = ellipses[np.isfinite(ellipses)]
         if len(known):
-            low, high = 0.1 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
+            low, high = 0.3 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
 
     def _fit(self) -> None:
@@ -518,7 +525,7 @@ class LivePage:
         if len(vehicle.truth):
             cells.append(('error', _number(shown.error_m, 'm')))
         if shown.position is not None:
-            cells.append(('x, y', '{:.2f}, {:.2f} m'.format(*shown.position)))
+            cells.append(('x, y (m)', '{:.2f}, {:.2f}'.format(*shown.position)))
         measured = {
             'input_rate_hz': ('samples in', 'Hz', 1.0),
             'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
@@ -529,7 +536,7 @@ class LivePage:
         cells += [
             (label, _number(factor * numbers[name], unit))
             for name, (label, unit, factor) in measured.items()
-            if name in numbers
+            if math.isfinite(numbers.get(name, math.nan))
         ]
         inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
         text = f'<div class="numbers">{inner}</div>'

@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -29,6 +30,7 @@ _MOST_LIVE = 30_000
 """Moments that are kept of a live vehicle: ten minutes at 50 Hz, some 30 MB; a page shows five."""
 _IMU_KEPT_S = 60.0
 """Three times what a page shows, so that a page that opens has its traces at once."""
+_WORDS: dict[float | None, str] = {code: status.value for status, code in CODES.items()}
 _USABLE_WORDS = frozenset(status.value for status in USABLE)
 
 
@@ -285,7 +287,12 @@ class Vehicle:
 
     def _hear_status(self, message: Any, seconds: float, _: float) -> None:  # noqa: ANN401
         names = message.layout.dim[0].label.split(',')
-        self._numbers = {**self._numbers, **dict(zip(names, message.data, strict=False))}
+        numbers = dict(zip(names, message.data, strict=False))
+        status = _WORDS.get(numbers.get('status'), self._status)
+        if status != self._status:
+            # The sentence of the new state comes with the next diagnostics.
+            self._status, self._why = status, ''
+        self._numbers = {**self._numbers, **numbers}
         self._add_bare(seconds)
 
     def _add_bare(self, seconds: float) -> None:
