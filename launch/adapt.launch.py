@@ -68,6 +68,15 @@ def generate_launch_description() -> LaunchDescription:
             description='Also start rviz2 with a layout for what is published.',
             choices=['true', 'false'],
         ),
+        DeclareLaunchArgument(
+            'view',
+            default_value='false',
+            description='Also serve a page for the browser on this computer.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'view_port', default_value='5006', description='Port of that page; 0 for any.'
+        ),
     ]
     slot_car = Node(
         package='two_manifold_ros',
@@ -94,6 +103,8 @@ def generate_launch_description() -> LaunchDescription:
             'respawn': LaunchConfiguration('respawn'),
             'use_sim_time': LaunchConfiguration('use_sim_time'),
             'rviz': LaunchConfiguration('rviz'),
+            'view': LaunchConfiguration('view'),
+            'view_port': LaunchConfiguration('view_port'),
         }.items(),
     )
     updater = Node(

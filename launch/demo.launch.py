@@ -52,6 +52,15 @@ def generate_launch_description() -> LaunchDescription:
             description='Also start rviz2 with a layout for what is published.',
             choices=['true', 'false'],
         ),
+        DeclareLaunchArgument(
+            'view',
+            default_value='false',
+            description='Also serve a page for the browser on this computer.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'view_port', default_value='5006', description='Port of that page; 0 for any.'
+        ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
@@ -79,7 +88,8 @@ def start(context: LaunchContext) -> list:
             PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
         ),
         launch_arguments={
-            name: chosen[name] for name in ('model', 'rviz', 'namespace', 'log_level')
+            name: chosen[name]
+            for name in ('model', 'rviz', 'view', 'view_port', 'namespace', 'log_level')
         }.items(),
     )
     if chosen['train'] != 'true':

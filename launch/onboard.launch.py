@@ -1,16 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run the filter on the robot, on request with rviz."""
+"""Run the filter on the robot, on request with rviz or a page for the browser."""
+
+from importlib.util import find_spec
 
 from ament_index_python.packages import get_package_prefix
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
-from launch import LaunchContext, LaunchDescription
+from launch import Action, LaunchContext, LaunchDescription
 
 CONFIG = PathJoinSubstitution([FindPackageShare('two_manifold_ros'), 'config'])
 SWITCH = ['true', 'false']
@@ -93,11 +95,20 @@ def generate_launch_description() -> LaunchDescription:
             default_value='map',
             description='Fixed frame of rviz2: that of the positions, which the log names.',
         ),
+        DeclareLaunchArgument(
+            'view',
+            default_value='false',
+            description='Also serve a page for the browser on this computer, see docs/seeing.md.',
+            choices=SWITCH,
+        ),
+        DeclareLaunchArgument(
+            'view_port', default_value='5006', description='Port of that page; 0 for any.'
+        ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
 
-def start(context: LaunchContext) -> list[Node]:
+def start(context: LaunchContext) -> list[Action]:
     """Return the nodes, by the arguments that are in force now."""
     chosen = context.launch_configurations
     given = {
@@ -119,8 +130,30 @@ def start(context: LaunchContext) -> list[Node]:
         # One that fails at once would otherwise be started again many times a second.
         respawn_delay=2.0,
     )
+    return [filter_node, *start_view(chosen), *start_rviz(chosen, use_sim_time)]
+
+
+def start_view(chosen: dict[str, str]) -> list[ExecuteProcess]:
+    """Return what serves the page of this filter; a view is no reason to end a robot's filter."""
+    command = ExecutableInPackage(executable='two-manifold', package='two_manifold_ros')
+    node = f'{chosen["namespace"].strip("/")}/filter_node'.lstrip('/')
+    words = ['view', '--live', node, '--no-browser', '--port', chosen['view_port']]
+    if chosen['view'] != 'true':
+        return []
+    if find_spec('bokeh') is None:
+        get_logger('onboard.launch.py').warning(
+            'view:=true shows nothing, because the Python package bokeh is not installed; all '
+            'else runs. Install it with pip install bokeh, or run "two-manifold view --live" on '
+            'another machine.'
+        )
+        return []
+    return [ExecuteProcess(cmd=[command, *words], output='screen')]
+
+
+def start_rviz(chosen: dict[str, str], use_sim_time: dict[str, ParameterValue]) -> list[Node]:
+    """Return rviz, or nothing where it is not wanted or not there."""
     if chosen['rviz'] != 'true':
-        return [filter_node]
+        return []
     try:
         get_package_prefix('rviz2')
     except LookupError:
@@ -130,7 +163,7 @@ def start(context: LaunchContext) -> list[Node]:
             'rviz:=true shows nothing, because the package rviz2 is not installed; all else '
             'runs. Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
         )
-        return [filter_node]
+        return []
     # It names topics relatively, so that rviz shows those of its namespace.
     layout = PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])
     rviz = Node(
@@ -141,4 +174,4 @@ def start(context: LaunchContext) -> list[Node]:
         arguments=['-d', layout, '-f', chosen['fixed_frame']],
         parameters=[use_sim_time],
     )
-    return [filter_node, rviz]
+    return [rviz]

@@ -50,6 +50,15 @@ def generate_launch_description() -> LaunchDescription:
             description='Also start rviz2, and stay after the end of the bag.',
             choices=['true', 'false'],
         ),
+        DeclareLaunchArgument(
+            'view',
+            default_value='false',
+            description='Also serve a page for the browser on this computer.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'view_port', default_value='5006', description='Port of that page; 0 for any.'
+        ),
     ]
     onboard = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
@@ -62,6 +71,8 @@ def generate_launch_description() -> LaunchDescription:
             'params_file': LaunchConfiguration('params_file'),
             'use_sim_time': 'true',
             'rviz': LaunchConfiguration('rviz'),
+            'view': LaunchConfiguration('view'),
+            'view_port': LaunchConfiguration('view_port'),
         }.items(),
     )
     return LaunchDescription([*arguments, OpaqueFunction(function=play), onboard])

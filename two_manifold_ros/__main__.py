@@ -31,6 +31,7 @@ COMMANDS = {
     'replay': "run a model over a bag and write the filter node's topics into another",
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
+    'view': 'show a drive, recorded or live, in the browser',
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
 }
@@ -54,6 +55,7 @@ WAY = (
         'With a model:',
         (
             ('two-manifold info model.npz', 'what is in it'),
+            ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
             ('two-manifold status', 'watch running nodes'),

@@ -180,6 +180,7 @@ TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
+VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
 
 COMPUTED_S = (3.0, 1.2, 8.5, 2.5, 1.3)
 """
@@ -224,9 +225,9 @@ _FILTERING = 4
 """Number of the stage in which a node may get the bag."""
 
 
-def run_tour(folder_name: str) -> None:
+def run_tour(folder_name: str, *, view: bool = False) -> None:
     """
-    Run every stage and leave bags, model, log and figure in a folder.
+    Run every stage and leave bags, model, log and figure in a folder; ``view`` shows a page.
 
     Raises
     ------
@@ -257,6 +258,8 @@ def run_tour(folder_name: str) -> None:
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node' if with_node else 'the filter, into a bag'
+    seen = [str(folder / 'model.npz'), '--live' if with_node else str(folder / 'recording')]
+    page = subprocess.Popen([*VIEW, *seen]) if view else None
     with stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
@@ -278,6 +281,11 @@ def run_tour(folder_name: str) -> None:
         _print_below(f'The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
+    if page is not None:
+        print('The page stays until Ctrl-C.', flush=True)
+        page.wait()
+    command = Path(sys.executable).with_name('two-manifold')
+    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
 
 
 def _print_below(text: str) -> None:
@@ -356,7 +364,8 @@ def main() -> int:
     """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
     with Stopping() as stop:
         try:
-            run_tour(sys.argv[1] if len(sys.argv) > 1 else 'demo_output')
+            names = [each for each in sys.argv[1:] if each != '--view']
+            run_tour(names[0] if names else 'demo_output', view='--view' in sys.argv[1:])
         except InputError as error:
             print(f'demo: error: {error}', file=sys.stderr)
             return 2

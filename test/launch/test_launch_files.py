@@ -303,3 +303,18 @@ def test_the_name_of_a_robot_stands_for_a_word_alone():
     description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
     (included,) = named(description, 'IncludeLaunchDescription')
     assert dict(included.kwargs['launch_arguments'])['model'] == '/opt/ROBOTICS/a.npz'
+
+
+def test_a_page_is_served_on_request_and_a_missing_library_only_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for found, wanted, count in ((True, 'true', 1), (True, 'false', 0), (None, 'true', 0)):
+        monkeypatch.setattr('importlib.util.find_spec', lambda _, found=found: found)
+        description = describe(ONBOARD, model='m.npz', namespace='/car1/', view=wanted)
+        programs = [each.kwargs['cmd'] for each in named(description, 'ExecuteProcess')]
+        assert len(programs) == count
+        for command in programs:
+            assert command[1:4] == ['view', '--live', 'car1/filter_node']
+            assert command[4:] == ['--no-browser', '--port', '5006']
+        assert len(named(description, 'Node')) == 1
+        assert len(description.warnings) == (found is None)

@@ -118,7 +118,17 @@ def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # n
     keep = CustomJS(args={'plot': drawn}, code=_EQUAL_SCALES)
     drawn.js_on_change('inner_width', keep)
     drawn.js_on_change('inner_height', keep)
+    # Set by `fit_to` of a page that is open.
+    drawn.y_range.js_on_change('reset_end', keep)
     return drawn
+
+
+def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
+    """Show what lies between two corners (2,) of a map, now and after a reset."""
+    margin = 0.04 * float(np.max(high - low)) + 0.05
+    for axis, first, last in zip((drawn.x_range, drawn.y_range), low, high, strict=True):
+        start, end = float(first) - margin, float(last) + margin
+        axis.update(start=start, end=end, reset_start=start, reset_end=end)
 
 
 _LEGEND_BELOW = """

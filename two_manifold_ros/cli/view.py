@@ -1,0 +1,354 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Show a drive, recorded or live, on a page in the browser."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from threading import Event
+from time import monotonic
+from typing import Any, NamedTuple, TYPE_CHECKING
+import webbrowser
+
+import numpy as np
+
+from two_manifold_ros.cli.options import (
+    add_command_topic,
+    add_topics,
+    name_commands,
+    on_stderr,
+    part_of,
+    recordings_of,
+    seconds,
+)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.messages import DrawnTrack, Topics
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.pages.live_page import LivePage
+from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
+from two_manifold_ros.pages.vehicle import moment_of, Scene, stamp_of
+from two_manifold_ros.recordings.bag_topics import candidates, IMU, POSITION
+from two_manifold_ros.recordings.reading import open_bag
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator, Mapping
+
+    from bokeh.document import Document
+    from typing_extensions import Self
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.pages.vehicle import Vehicle
+    from two_manifold_ros.recordings.bag_topics import OpenBag
+    from two_manifold_ros.recordings.recording import Recording
+
+HELP = (
+    'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
+    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through '
+    'it, BAG alone shows what was recorded, --live follows the filter nodes that run. Nothing can '
+    'be commanded from the page.'
+)
+_CHUNK = 500
+"""Estimates that reach the page at a time."""
+_HEARD = ('position', 'predicted_path', 'markers', 'status')
+"""Topics of a filter node that are shown, beside the diagnostics of all."""
+_OTHER_NODES = ('updater_node', 'trainer_node')
+"""Nodes that report in the same namespace, but have topics of their own."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument(
+        'files',
+        nargs='*',
+        metavar='MODEL_OR_BAG',
+        help='MODEL BAG, or BAG alone; with --live MODEL, whose route is drawn, or nothing',
+    )
+    parser.add_argument(
+        '--live',
+        nargs='*',
+        metavar='NODE',
+        help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
+        'ROS 2',
+    )
+    add_topics(parser)
+    add_command_topic(parser, 'that of the training')
+    parser.add_argument(
+        '--from',
+        dest='start',
+        type=seconds,
+        metavar='S',
+        help='start S seconds after the first IMU stamp; nothing older is read',
+    )
+    parser.add_argument(
+        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
+    )
+    parser.add_argument(
+        '--host',
+        default=LOOPBACK,
+        metavar='A',
+        help='address to serve on, 0.0.0.0 for all of this computer: whoever reaches it sees '
+        'where the vehicle is (default: %(default)s, this computer alone)',
+    )
+    parser.add_argument(
+        '--port',
+        type=_port,
+        metavar='N',
+        help=f'port to serve on; 0 for any that is free (default: {USUAL_PORT}, or the next that '
+        'is free)',
+    )
+    parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise ValueError
+    return number
+
+
+def run(args: Namespace) -> int:
+    """Serve until a signal ends it."""
+    most = 1 if args.live is not None else 2
+    if len(args.files) > most or (args.live is None and not args.files):
+        msg = (
+            'name MODEL and BAG, or BAG alone, or --live with at most a MODEL: '
+            'such as two-manifold view model.npz my_bag'
+        )
+        raise InputError(msg)
+    has_model = args.live is not None or len(args.files) == 2
+    model = load_model(args.files[0]) if has_model and args.files else None
+    args.bags = args.files[-1:]
+    if args.live is not None:
+        return _view_live(args, model)
+    if model is not None:
+        name_commands(args, model)
+    scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
+    if model is not None:
+        scene.routes = DrawnTrack(model.track).runs
+    # What is no bag is refused before a browser opens.
+    with open_bag(args.bags[0], salvage=args.salvage):
+        pass
+    with _Served(args, scene):
+        if model is None:
+            _read_bag(args, scene)
+        else:
+            _filter_bag(args, scene, model)
+        scene.note = ''
+        # Until a signal, which the main program turns into the status of the command.
+        Event().wait()
+    return 0
+
+
+class _Served(PageServer):
+    """The server, which says where the page is and shows it."""
+
+    def __init__(self, args: Namespace, scene: Scene) -> None:
+
+        def make(document: Document) -> None:
+            LivePage(document, scene)
+
+        super().__init__(make, args.host, args.port)
+        self._opens = not args.no_browser
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        print(f'{self.url} shows it; Ctrl-C ends it', flush=True)
+        if self._host not in {LOOPBACK, 'localhost', '::1'}:
+            on_stderr(
+                'two-manifold: note: everyone on the network of this address can see where the '
+                'vehicle is; nothing can be commanded from the page'
+            )
+        if self._opens and has_display():
+            webbrowser.open(self.url)
+        return self
+
+
+def has_display() -> bool:
+    """Return whether a browser can show something here."""
+    return sys.platform != 'linux' or any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY')))
+
+
+def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
+    (whole,) = recordings_of(args, need_positions=False, origin=model.origin)
+    recording = part_of(whole, args.start, args.until).with_commands_held()
+    check_fit(model, recording)
+    vehicle = scene.vehicle(recording.name)
+    origin_ns = recording.imu.first_stamp
+    _show_recording(scene, recording, vehicle)
+    vehicle.ahead_s = [round(each / model.rate_hz, 3) for each in model.horizons]
+    live = Filter(model)
+    scene.note = 'compiling the filter'
+    live.warm_up()
+
+    def progress(_: str, share: float) -> None:
+        scene.note = f'filtering: {share:.0%}'
+
+    waiting: list[tuple[Estimate, float]] = []
+
+    def flush() -> None:
+        stamps = np.array([each.stamp_ns for each, _ in waiting], dtype=np.int64)
+        truths = positions_at(recording.positions, stamps)
+        places = np.array([each.positions[0] for each, _ in waiting]).reshape(-1, 2)
+        errors = np.hypot(*(places - truths).T).tolist()
+        vehicle.add(
+            moment_of(estimate, origin_ns, error, took)
+            for (estimate, took), error in zip(waiting, errors, strict=True)
+        )
+        waiting.clear()
+
+    for each in estimates_along(live, recording, progress):
+        waiting.append(each)
+        if len(waiting) >= _CHUNK:
+            flush()
+    flush()
+
+
+def _show_recording(scene: Scene, recording: Recording, vehicle: Vehicle) -> None:
+    """Show IMU and positions; time zero is the first stamp of the IMU."""
+    imu, positions = recording.imu, recording.positions
+    origin_ns = imu.first_stamp
+    order = np.argsort(imu.stamps, kind='stable')
+    vehicle.set_imu(np.float64(1e-9) * (imu.stamps[order] - origin_ns), imu.samples[order, :6])
+    if positions is not None:
+        usable = positions.select(positions.usable)
+        order = np.argsort(usable.stamps, kind='stable')
+        vehicle.truth_s = np.float64(1e-9) * (usable.stamps[order] - origin_ns)
+        vehicle.truth = usable.positions[order]
+    scene.duration_s = max((imu.last_stamp - origin_ns) * 1e-9, 0.1)
+
+
+def _read_bag(args: Namespace, scene: Scene) -> None:
+    """Show what was recorded, and what a filter node published, where the bag has its topics."""
+    with open_bag(args.bags[0], salvage=args.salvage) as bag:
+        topics = bag.topics
+        path = bag.path
+    named = {each.name: each for each in topics if each.count}
+    prefixes = [
+        name.removesuffix(Topics.STATUS.name)
+        for name, each in named.items()
+        if name.endswith(f'/{Topics.STATUS.name}') and each.msgtype == Topics.STATUS.msgtype
+    ]
+    published = {
+        f'{prefix}{kind}': (prefix, kind)
+        for prefix in prefixes
+        for kind in _HEARD
+        if f'{prefix}{kind}' in named
+    }
+    imus = candidates(topics, IMU)
+    if not imus and not published:
+        msg = (
+            f'{path} holds neither an IMU nor the topics of a filter node (position, status), so '
+            'there is nothing to show: name another bag, or record these topics'
+        )
+        raise InputError(msg)
+    recording = None
+    if imus:
+        others = [each for each in candidates(topics, POSITION) if each.name not in published]
+        if args.position_topic is None and len(others) == 1:
+            args.position_topic = others[0].name
+        find = not published
+        (whole,) = recordings_of(args, need_positions=False, find_positions=find)
+        recording = part_of(whole, args.start, args.until)
+        _show_recording(scene, recording, scene.vehicle(recording.name))
+    if not published:
+        return
+    _hear_bag(args, scene, published, recording)
+
+
+def _hear_bag(
+    args: Namespace,
+    scene: Scene,
+    published: Mapping[str, tuple[str, str]],
+    recording: Recording | None,
+) -> None:
+    """Show what filter nodes published into a bag, on the time axis of the IMU beside it."""
+    scene.note = 'reading the estimates'
+    scene.vehicles.clear()
+    with open_bag(args.bags[0], salvage=args.salvage) as bag:
+        heard = list(_messages(bag, scene, published))
+    positions = None if recording is None else recording.positions
+    stamps = [stamp_of(each.message) for each in heard if each.kind == Topics.POSITION.name]
+    truths = iter(positions_at(positions, np.array(stamps, dtype=np.int64)))
+    origin_ns = heard[0].received_ns
+    if recording is not None:
+        imu = recording.imu
+        origin_ns = imu.first_stamp + int(np.median(imu.receive_stamps - imu.stamps))
+        for vehicle in scene.vehicles.values():
+            _show_recording(scene, recording, vehicle)
+    for received_ns, vehicle, kind, message in heard:
+        error_m = math.nan
+        if kind == Topics.POSITION.name:
+            place = message.pose.pose.position
+            error_m = math.hypot(*(np.array([place.x, place.y]) - next(truths)))
+        vehicle.hear(kind, message, (received_ns - origin_ns) * 1e-9, error_m)
+    last_s = max(each.heard_s for each in scene.vehicles.values())
+    scene.duration_s = max(scene.duration_s or 0.0, last_s)
+
+
+class _Heard(NamedTuple):
+    """A message in a bag, and the vehicle that it is about."""
+
+    received_ns: int
+    vehicle: Vehicle
+    kind: str
+    message: Any
+
+
+def _messages(
+    bag: OpenBag, scene: Scene, published: Mapping[str, tuple[str, str]]
+) -> Iterator[_Heard]:
+    """Yield the messages of filter nodes by topics, and their share of all diagnostics."""
+    kinds = {each.name: each for each in bag.topics if each.count}
+    reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
+    vehicles = {
+        prefix: scene.vehicle(f'{prefix.strip("/")}/filter_node'.lstrip('/'))
+        for prefix, _ in published.values()
+    }
+    routed: set[str] = set()
+    for name, received_ns, raw in bag.messages([*map(kinds.__getitem__, published), *reports]):
+        prefix, kind = published.get(name, ('', Topics.DIAGNOSTICS.name))
+        if kind == Topics.MARKERS.name:
+            # All markers but one with the route would be decoded in vain.
+            if prefix in routed or b'track\0' not in raw:
+                continue
+            routed.add(prefix)
+        message = bag.decode(raw, kinds[name].msgtype)
+        if prefix:
+            yield _Heard(received_ns, vehicles[prefix], kind, message)
+            continue
+        for status in message.status:
+            space, _, node = status.name.rpartition('/')
+            vehicle = vehicles.get(f'/{space}/'.replace('//', '/'))
+            if vehicle is not None and node not in _OTHER_NODES:
+                yield _Heard(received_ns, vehicle, kind, status)
+
+
+def _view_live(args: Namespace, model: ModelHead | None) -> int:
+    """Follow the filter nodes that run."""
+    try:
+        from two_manifold_ros.nodes.watching import watch  # noqa: PLC0415 - only this needs ROS
+    except ImportError as error:
+        msg = (
+            f'--live listens to nodes and needs ROS 2 ({error}): source its setup file first, or '
+            'name a bag'
+        )
+        raise InputError(msg) from error
+    begun_s = monotonic()
+    scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
+    if model is not None:
+        scene.routes = DrawnTrack(model.track).runs
+
+    def hear(name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
+        if kind != Topics.MARKERS.name or model is None:
+            scene.vehicle(name).hear(kind, message, scene.clock())
+
+    with _Served(args, scene):
+        watch(hear, lambda: list(scene.looking.values()), args.live)
+    return 0

@@ -1,0 +1,397 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a page knows of vehicles: estimates along the time, IMU, truth; filled by other threads."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from contextlib import suppress
+from dataclasses import dataclass, field
+import math
+from threading import Lock
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.typing import Floats
+
+_MOST_LIVE = 30_000
+"""Moments that are kept of a live vehicle: ten minutes at 50 Hz, some 30 MB; a page shows five."""
+_IMU_KEPT_S = 60.0
+"""Three times what a page shows, so that a page that opens has its traces at once."""
+_WORDS: dict[float | None, str] = {code: status.value for status, code in CODES.items()}
+_USABLE_WORDS = frozenset(status.value for status in USABLE)
+
+
+class Moment(NamedTuple):
+    """
+    What is known of a vehicle at one time.
+
+    Parameters
+    ----------
+    seconds
+        On the time axis of the page.
+    status, why
+        State in words, and cause and cure as one sentence.
+    position : (2,), covariance : (2, 2)
+        Metres and m^2; ``None`` where nothing is known.
+    path : (H, 2)
+        Positions at the horizons of the model, the present one first.
+    ellipse_m, error_m
+        Half the long axis of the 95 % ellipse, and the distance to the true position; NaN if
+        unknown.
+    numbers
+        Other numbers of the status, by their names there.
+
+    """
+
+    seconds: float
+    status: str
+    why: str
+    position: Floats | None = None
+    covariance: Floats | None = None
+    path: Floats | None = None
+    ellipse_m: float = math.nan
+    error_m: float = math.nan
+    numbers: Mapping[str, float] = {}
+
+    @property
+    def usable(self) -> bool:
+        """True if the filter publishes its estimate."""
+        return self.status in _USABLE_WORDS
+
+    @property
+    def sentence(self) -> str:
+        """Cause and cure, without the state that leads the sentence."""
+        words = self.why.removeprefix(self.status).lstrip(': ')
+        return words[:1].upper() + words[1:]
+
+
+class Stretch(NamedTuple):
+    """A time in which a vehicle was in one state."""
+
+    start: float
+    end: float
+    status: str
+    why: str
+
+
+def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float) -> Moment:
+    """Return the moment of an estimate, which may be one that a node would not publish."""
+    known = math.isfinite(estimate.ellipse_m)
+    return Moment(
+        seconds=(estimate.stamp_ns - origin_ns) * 1e-9,
+        status=estimate.status.value,
+        why=estimate.why,
+        position=estimate.positions[0] if known else None,
+        covariance=estimate.covariances[0] if known else None,
+        path=estimate.positions if known else None,
+        ellipse_m=estimate.ellipse_m,
+        error_m=error_m,
+        numbers={
+            'novelty': estimate.novelty,
+            'off_route': estimate.off_route,
+            'processing_p50_us': 1e6 * took_s,
+        },
+    )
+
+
+class Vehicle:
+    """
+    Everything that is known of one vehicle; any thread may add, any thread may look.
+
+    Parameters
+    ----------
+    name
+        Of its node, or of the bag.
+    live
+        Whether old moments are dropped.
+
+    Attributes
+    ----------
+    routes
+        Runs (n, 2) of the route that its filter was trained on, metres.
+    truth_s, truth
+        Times (M,) of true positions, and these (M, 2), metres.
+    heard_s
+        When its node was last heard.
+    ahead_s
+        Of the points of a path, how far ahead they are, seconds.
+
+    """
+
+    def __init__(self, name: str, *, live: bool = False) -> None:
+        self.name = name
+        self.routes: list[Floats] = []
+        self.truth_s: Floats = np.zeros(0)
+        self.truth: Floats = np.zeros((0, 2))
+        self.heard_s = -math.inf
+        self.ahead_s: list[float] = []
+        self._live = live
+        self._lock = Lock()
+        self._moments: list[Moment] = []
+        self._seconds, self._ellipses, self._errors = (array('d') for _ in range(3))
+        self._stretches: list[Stretch] = []
+        self._imu_s: Floats = np.zeros(0)
+        self._imu: Floats = np.zeros((0, len(IMU_CHANNELS)))
+        self._fresh: list[tuple[float, ...]] = []
+        self._status, self._why = Status.WAITING.value, ''
+        self._numbers: dict[str, float] = {}
+
+    def add(self, moments: Iterable[Moment]) -> None:
+        """Add moments in the order of their times; one that is older than the last is left out."""
+        with self._lock:
+            for moment in moments:
+                if self._seconds and moment.seconds < self._seconds[-1]:
+                    continue
+                self._moments.append(moment)
+                self._seconds.append(moment.seconds)
+                self._ellipses.append(moment.ellipse_m)
+                self._errors.append(moment.error_m)
+                self._extend_stretches(moment)
+            if self._live and len(self._moments) > 2 * _MOST_LIVE:
+                for each in (self._moments, self._seconds, self._ellipses, self._errors):
+                    del each[:_MOST_LIVE]
+                oldest = self._seconds[0]
+                self._stretches = [each for each in self._stretches if each.end >= oldest]
+
+    def _extend_stretches(self, moment: Moment) -> None:
+        last = self._stretches[-1] if self._stretches else None
+        # Two seconds without a word are a gap: a node says something each second.
+        if last and last.status == moment.status and moment.seconds - last.end < 2.0:
+            self._stretches[-1] = last._replace(end=moment.seconds)
+            return
+        if last and moment.seconds - last.end < 2.0:
+            self._stretches[-1] = last._replace(end=moment.seconds)
+        self._stretches.append(
+            Stretch(moment.seconds, moment.seconds, moment.status, moment.sentence)
+        )
+
+    def at(self, seconds: float) -> Moment | None:
+        """Return the newest moment that is not later."""
+        with self._lock:
+            index = bisect_right(self._seconds, seconds)
+            return self._moments[index - 1] if index else None
+
+    @property
+    def count(self) -> int:
+        """Number of moments."""
+        return len(self._moments)
+
+    def first_usable(self) -> float | None:
+        """Return when the first estimate was published."""
+        with self._lock:
+            return next(
+                (each.start for each in self._stretches if each.status in _USABLE_WORDS), None
+            )
+
+    def trail(self, start: float, end: float, most: int = 100) -> Floats:
+        """Return the positions (n, 2) that were published in a time, at most about so many."""
+        with self._lock:
+            first, last = bisect_left(self._seconds, start), bisect_right(self._seconds, end)
+            chosen = self._moments[first : last : max(1, (last - first) // most)]
+        places = [each.position for each in chosen if each.position is not None and each.usable]
+        return np.array(places).reshape(-1, 2)
+
+    def true_trail(self, start: float, end: float) -> Floats:
+        """Return the true positions (n, 2) of a time."""
+        first, last = np.searchsorted(self.truth_s, [start, end]).tolist()
+        return self.truth[first:last]
+
+    def curves(self, start: float = -math.inf) -> tuple[Floats, Floats, Floats]:
+        """Return times, half axes of the ellipse and errors, all (n,), from a time on."""
+        with self._lock:
+            first = bisect_left(self._seconds, start)
+            return (
+                np.array(self._seconds[first:]),
+                np.array(self._ellipses[first:]),
+                np.array(self._errors[first:]),
+            )
+
+    def stretches(self, start: float = -math.inf) -> list[Stretch]:
+        """Return the states since a time."""
+        with self._lock:
+            return [each for each in self._stretches if each.end >= start]
+
+    def set_imu(self, seconds: Floats, samples: Floats) -> None:
+        """Set all samples of the IMU, (N,) and (N, 6)."""
+        with self._lock:
+            self._imu_s, self._imu = seconds, samples
+
+    def imu(self, start: float, end: float) -> tuple[Floats, Floats]:
+        """Return times (n,) and samples (n, 6) of the IMU, after ``start`` up to ``end``."""
+        with self._lock:
+            if self._fresh:
+                fresh = np.array(self._fresh)
+                self._fresh = []
+                old = int(np.searchsorted(self._imu_s, fresh[-1, 0] - _IMU_KEPT_S))
+                self._imu_s = np.concatenate([self._imu_s[old:], fresh[:, 0]])
+                self._imu = np.concatenate([self._imu[old:], fresh[:, 1:]])
+            first, last = np.searchsorted(self._imu_s, [start, end], side='right').tolist()
+            return self._imu_s[first:last], self._imu[first:last]
+
+    def corners(self) -> Floats:
+        """Return the corners (2, 2) of the box around all positions; NaN where there is none."""
+        with self._lock:
+            # A box that is asked for each second need not look at an hour of them.
+            some = self._moments[:: max(1, len(self._moments) // 500)]
+        places = [each.position for each in some if each.position is not None and each.usable]
+        known = np.concatenate([*self.routes, self.truth, np.array(places).reshape(-1, 2)])
+        known = known[np.isfinite(known).all(axis=1)]
+        if not len(known):
+            return np.full((2, 2), np.nan)
+        return np.stack([known.min(axis=0), known.max(axis=0)])
+
+    def hear(self, kind: str, message: Any, seconds: float, error_m: float = math.nan) -> None:  # noqa: ANN401
+        """
+        Take a message of its filter node, live or from a bag.
+
+        Parameters
+        ----------
+        kind
+            Name of the topic in `interface.messages.Topics`.
+        message
+            With the fields of its type, whichever library decoded it; of diagnostics one status.
+        seconds
+            When it was received, on the time axis of the page.
+        error_m
+            Of a position, where the truth is known.
+
+        """
+        self.heard_s = seconds
+        taker: Callable[..., None] = getattr(self, f'_hear_{kind}')
+        taker(message, seconds, error_m)
+
+    def _hear_diagnostics(self, status: Any, seconds: float, _: float) -> None:  # noqa: ANN401
+        values = {each.key: each.value for each in status.values}
+        if {'status', 'cause'} <= values.keys():
+            self._status, self._why = values['status'], status.message
+            self._numbers = self._numbers | _numbers_of(values)
+            self._add_bare(seconds)
+
+    def _hear_imu(self, raw: bytes, seconds: float, _: float) -> None:
+        sample = decode_imu_cdr(bytes(raw))[2]
+        with self._lock:
+            self._fresh.append((seconds, *sample))
+
+    def _hear_status(self, message: Any, seconds: float, _: float) -> None:  # noqa: ANN401
+        names = message.layout.dim[0].label.split(',')
+        numbers = dict(zip(names, message.data, strict=False))
+        status = _WORDS.get(numbers.get('status'), self._status)
+        if status != self._status:
+            # The sentence of the new state comes with the next diagnostics.
+            self._status, self._why = status, ''
+        self._numbers = {**self._numbers, **numbers}
+        self._add_bare(seconds)
+
+    def _add_bare(self, seconds: float) -> None:
+        """Add a moment without a position, where none was heard for a while."""
+        # At the 2 Hz of the slowest ticks there is a position each half a second.
+        last = self._seconds[-1] if self._seconds else -math.inf
+        if self._status not in _USABLE_WORDS or seconds - last > 0.5:
+            self.add([Moment(seconds, self._status, self._why, numbers=self._numbers)])
+
+    def _hear_position(self, message: Any, seconds: float, error_m: float) -> None:  # noqa: ANN401
+        place = message.pose.pose.position
+        position = np.array([place.x, place.y])
+        covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
+        # What is published is usable: the word that says so may still be on its way.
+        status, why = self._status, self._why
+        if status not in _USABLE_WORDS:
+            status, why = Status.TRACKING.value, ''
+        axis_m = half_axis(covariance)
+        self.add(
+            [
+                Moment(
+                    seconds,
+                    status,
+                    why,
+                    position,
+                    covariance,
+                    None,
+                    axis_m,
+                    error_m,
+                    self._numbers,
+                )
+            ]
+        )
+
+    def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
+        places = [each.pose.position for each in message.poses]
+        path = np.array([(place.x, place.y) for place in places]).reshape(-1, 2)
+        begin_ns = stamp_of(message)
+        self.ahead_s = [round((stamp_of(each) - begin_ns) * 1e-9, 3) for each in message.poses]
+        with self._lock:
+            # It is published right after the position that it begins with.
+            if self._moments and self._moments[-1].position is not None:
+                self._moments[-1] = self._moments[-1]._replace(path=path)
+
+    def _hear_markers(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
+        lines = [each for each in message.markers if each.ns == 'track']
+        if lines:
+            self.routes = [np.array([(at.x, at.y) for at in each.points]) for each in lines]
+
+
+def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
+    """Return the stamp of a message, ns."""
+    stamp = message.header.stamp
+    # The two libraries that decode messages have names of their own.
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def _numbers_of(values: Mapping[str, str]) -> dict[str, float]:
+    found = {}
+    for key, text in values.items():
+        with suppress(ValueError):
+            found[key] = float(text)
+    return found
+
+
+@dataclass
+class Scene:
+    """
+    All vehicles that a page can show, and who looks at which.
+
+    Attributes
+    ----------
+    title, note
+        Of the page; and what goes on, such as the progress of a filter, empty if nothing.
+    vehicles
+        By their names.
+    duration_s
+        Length of a bag, 0 while it is read; ``None`` live.
+    clock
+        Present time on the time axis, live.
+    routes
+        Of a model that was named.
+    looking
+        Names of the vehicles of which pages show details, by page.
+
+    """
+
+    title: str
+    note: str = ''
+    vehicles: dict[str, Vehicle] = field(default_factory=dict)
+    duration_s: float | None = 0.0
+    clock: Callable[[], float] = lambda: 0.0
+    routes: list[Floats] = field(default_factory=list)
+    looking: dict[object, str] = field(default_factory=dict)
+
+    def vehicle(self, name: str) -> Vehicle:
+        """Return the vehicle of a name, which is made where it is new."""
+        if name not in self.vehicles:
+            made = Vehicle(name, live=self.duration_s is None)
+            made.routes = self.routes
+            self.vehicles[name] = made
+        return self.vehicles[name]
