@@ -44,7 +44,7 @@ def take_reports(browser: Browser, folder: Path) -> None:
     arguments = ('evaluate', folder / 'model.npz', folder / 'my_bag', '--from', 300)
     subprocess.run(command(*arguments, '--report', report), check=True, stdout=subprocess.DEVNULL)
     for scheme in ('light', 'dark'):
-        page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
+        page = browser.new_page(viewport=SIZE, color_scheme=scheme)
         page.goto(report.as_uri())
         page.wait_for_function('window.Bokeh && Bokeh.documents[0]?.is_idle')
         page.locator('#s3').scroll_into_view_if_needed()

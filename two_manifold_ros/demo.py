@@ -258,8 +258,7 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node' if with_node else 'the filter, into a bag'
-    seen = [str(folder / 'model.npz'), '--live' if with_node else str(folder / 'recording')]
-    page = subprocess.Popen([*VIEW, *seen]) if view else None
+    page = _open_page(folder, live=with_node) if view else None
     with stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
@@ -281,11 +280,17 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         _print_below(f'The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
+    command = Path(sys.executable).with_name('two-manifold')
+    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
     if page is not None:
         print('The page stays until Ctrl-C.', flush=True)
         page.wait()
-    command = Path(sys.executable).with_name('two-manifold')
-    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
+
+
+def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
+    """Start the live page, of the node that is about to start or of the bag."""
+    seen = '--live' if live else str(folder / 'recording')
+    return subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
 
 
 def _print_below(text: str) -> None:
