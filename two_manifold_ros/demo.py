@@ -8,8 +8,9 @@ Without ROS the filter runs over the bag instead, and its topics go into another
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,15 +61,15 @@ ENDING_TIMEOUT_S = 10.0
 
 
 @contextmanager
-def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.Popen[bytes]]:
     """
-    Start the node on a model, its log in a file, and end it as Ctrl-C does.
+    Start a node with parameters such as ``model:=PATH``, its log in a file; end it as Ctrl-C does.
 
     It is handed out once it has said something, which it does when it is configured: compiling
     takes as long as the machine is busy.
     """
-    command = [sys.executable, '-m', 'two_manifold_ros.nodes', 'filter_node']
-    command += ['--ros-args', '-p', f'model:={model}']
+    command = [sys.executable, '-m', 'two_manifold_ros.nodes', name, '--ros-args']
+    command += [part for each in parameters for part in ('-p', each)]
     with log.open('wb') as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
@@ -82,6 +83,12 @@ def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return running_node(
+        'filter_node', folder / 'filter_node.log', f'model:={folder / "model.npz"}'
+    )
 
 
 NOT_RECEIVED = 'not_received'
@@ -180,6 +187,9 @@ TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
+DESCRIPTION = 'Simulate, inspect, train, filter on real topics, score and draw: the whole way.'
+NEXT_SEED = 1
+"""Of the car that drives on: not that of the training."""
 VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
 
 COMPUTED_S = (3.0, 1.2, 8.5, 2.5, 1.3)
@@ -283,14 +293,26 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     command = Path(sys.executable).with_name('two-manifold')
     print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
     if page is not None:
-        print('The page stays until Ctrl-C.', flush=True)
-        page.wait()
+        _drive_on(folder, page, live=with_node)
 
 
 def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
     """Start the live page, of the node that is about to start or of the bag."""
     seen = '--live' if live else str(folder / 'recording')
     return subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
+
+
+def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:
+    """Keep the page until Ctrl-C, and something live on it: another drive of the car."""
+    with ExitStack() as running:
+        if live:
+            print('The car drives on, live, until Ctrl-C.', flush=True)
+            running.enter_context(_filter_node(folder))
+            log = folder / 'slot_car_node.log'
+            running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
+        else:
+            print('The page stays until Ctrl-C.', flush=True)
+        page.wait()
 
 
 def _print_below(text: str) -> None:
@@ -325,7 +347,7 @@ def _filter_live(
         ]
     with (
         BagWriter(folder / 'predictions', latched=_latched()) as output,
-        filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
+        _filter_node(folder) as process,
     ):
         return bag_session.play_and_record(
             output, messages, SPEED, lambda: process.poll() is None, show
@@ -367,10 +389,15 @@ def _explain(folder: Path, with_node: bool) -> None:
 
 def main() -> int:
     """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
+    parser = ArgumentParser(prog='demo', description=DESCRIPTION)
+    parser.add_argument('folder', nargs='?', default='demo_output', help='folder to write')
+    parser.add_argument(
+        '--view', action='store_true', help='show it live in the browser, until Ctrl-C'
+    )
+    args = parser.parse_args()
     with Stopping() as stop:
         try:
-            names = [each for each in sys.argv[1:] if each != '--view']
-            run_tour(names[0] if names else 'demo_output', view='--view' in sys.argv[1:])
+            run_tour(args.folder, view=args.view)
         except InputError as error:
             print(f'demo: error: {error}', file=sys.stderr)
             return 2

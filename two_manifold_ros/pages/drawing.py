@@ -132,7 +132,7 @@ def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
 
 
 _LEGEND_BELOW = """
-const narrow = plot.outer_width < 640, below = plot.below.includes(legend);
+const narrow = plot.outer_width < least_width, below = plot.below.includes(legend);
 if (!plot.outer_width || narrow === below) return;
 const without = (items) => items.filter((item) => item !== legend);
 const room = 24 * legend.items.length;
@@ -143,14 +143,18 @@ plot.height += narrow ? room : -room;
 """On a phone a legend beside a plot would leave no room for the plot."""
 
 
-def dress_legend(drawn: figure) -> None:
-    """Put the legend where it hides no data; a click on an entry hides its curve."""
+def dress_legend(drawn: figure, least_width: int = 640) -> None:
+    """Put the legend beside the plot, or below one that is narrow; a click hides a curve."""
     for legend in drawn.legend:
         legend.stylesheets = [_LEGEND_CSS]
         legend.click_policy = 'hide'
         drawn.add_layout(legend, 'right')
         drawn.js_on_change(
-            'outer_width', CustomJS(args={'plot': drawn, 'legend': legend}, code=_LEGEND_BELOW)
+            'outer_width',
+            CustomJS(
+                args={'plot': drawn, 'legend': legend, 'least_width': least_width},
+                code=_LEGEND_BELOW,
+            ),
         )
 
 

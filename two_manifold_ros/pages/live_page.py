@@ -100,6 +100,10 @@ _BAR_CSS = """:host { flex-wrap: wrap !important; gap: 4px 12px; align-items: en
 .long { flex: 1 1 260px !important; }"""
 
 
+_PLAYED_S = 3600.0
+"""Age of a sample from which on a bag is played with stamps of its own time: it says nothing."""
+
+
 class LivePage:
     """
     The page of one browser.
@@ -327,7 +331,7 @@ class LivePage:
         for name, colour in zip(names, CURVES, strict=False):
             axis = name.rpartition('.')[2]
             drawn.line('t', name, source=imu, color=colour, legend_label=axis)
-        dress_legend(drawn)
+        dress_legend(drawn, least_width=320)
         drawn.legend.border_line_alpha = 0.0
         return drawn
 
@@ -537,6 +541,7 @@ class LivePage:
             (label, _number(factor * numbers[name], unit))
             for name, (label, unit, factor) in measured.items()
             if math.isfinite(numbers.get(name, math.nan))
+            and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
         inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
         text = f'<div class="numbers">{inner}</div>'
