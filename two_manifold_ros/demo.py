@@ -85,7 +85,8 @@ def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.
                 process.wait()
 
 
-def _filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """Start the filter node on the model in a folder, see `running_node`."""
     return running_node(
         'filter_node', folder / 'filter_node.log', f'model:={folder / "model.npz"}'
     )
@@ -307,7 +308,7 @@ def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> Non
     with ExitStack() as running:
         if live:
             print('The car drives on, live, until Ctrl-C.', flush=True)
-            running.enter_context(_filter_node(folder))
+            running.enter_context(filter_node(folder))
             log = folder / 'slot_car_node.log'
             running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
         else:
@@ -347,7 +348,7 @@ def _filter_live(
         ]
     with (
         BagWriter(folder / 'predictions', latched=_latched()) as output,
-        _filter_node(folder) as process,
+        filter_node(folder) as process,
     ):
         return bag_session.play_and_record(
             output, messages, SPEED, lambda: process.poll() is None, show
