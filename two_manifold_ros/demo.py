@@ -8,6 +8,7 @@ Without ROS the filter runs over the bag instead, and its topics go into another
 
 from __future__ import annotations
 
+import atexit
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -179,7 +180,6 @@ TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
-VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
 
 
 def run_tour(folder_name: str, *, view: bool = False) -> None:
@@ -214,8 +214,7 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node, a process of its own' if with_node else 'the filter, into a bag'
-    seen = [str(folder / 'model.npz'), '--live' if with_node else str(folder / 'recording')]
-    page = subprocess.Popen([*VIEW, *seen]) if view else None
+    page = _show(folder, with_node) if view else None
     with _stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
@@ -239,8 +238,16 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     if page is not None:
         print('The page stays until Ctrl-C.', flush=True)
         page.wait()
-    command = Path(sys.executable).with_name('two-manifold')
-    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
+
+
+def _show(folder: Path, with_node: bool) -> subprocess.Popen[bytes]:
+    """Start the page that shows the node live, or the drive where there is none."""
+    seen = '--live' if with_node else folder / 'recording'
+    command = [sys.executable, '-m', 'two_manifold_ros', 'view', folder / 'model.npz', seen]
+    page = subprocess.Popen(command)
+    # However the demo ends.
+    atexit.register(page.terminate)
+    return page
 
 
 @contextmanager
@@ -317,6 +324,8 @@ def _explain(folder: Path, with_node: bool) -> None:
         listed['filter_node.log'] = 'what the node said'
     for name, what in listed.items():
         print(f'      {folder / name}: {what}')
+    command = Path(sys.executable).with_name('two-manifold')
+    print(f'Look at it: {command} view {folder / "model.npz"} {folder / "recording"}')
 
 
 def main() -> int:

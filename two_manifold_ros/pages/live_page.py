@@ -122,7 +122,7 @@ class LivePage:
         self._drawn: tuple[object, ...] = ()
         self._corners: Floats = np.full((2, 2), np.nan)
         self._sources: dict[str, ColumnDataSource] = {}
-        self._banner, self._numbers, self._states = map(_text, ('banner', 'numbers', 'states'))
+        self._banner, self._numbers, self._states = map(_text, ('banner', 'numbers', 'states_key'))
         self._bar = self._make_controls()
         self._map = self._make_map()
         self._recent = Range1d(start=0.0, end=_TRACES_S)
@@ -275,7 +275,7 @@ class LivePage:
             source.data = columns
 
     def _make_map(self) -> figure:
-        drawn = map_plot(np.zeros((0, 2)), 400, name='map', lod_threshold=None)
+        drawn = map_plot(np.zeros((0, 2)), 400, name='map', css_classes=['map'], lod_threshold=None)
         places: dict[str, list[Any]] = {'x': [], 'y': []}
         lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
         coloured = {**places, 'name': [], 'colour': []}
@@ -334,7 +334,7 @@ class LivePage:
     def _make_timeline(self) -> figure:
         states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
         drawn = plot(
-            '', 'state', 40, name='timeline', x_range=self._whole, y_range=(0.0, 1.0),
+            '', 'state', 40, name='timeline', css_classes=['timeline'], x_range=self._whole, y_range=(0.0, 1.0),
             tools='', active_drag=None, toolbar_location=None,
         )  # fmt: skip
         drawn.yaxis.ticker = []
