@@ -242,9 +242,9 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
 
 def _show(folder: Path, with_node: bool) -> subprocess.Popen[bytes]:
     """Start the page that shows the node live, or the drive where there is none."""
-    seen = '--live' if with_node else folder / 'recording'
-    command = [sys.executable, '-m', 'two_manifold_ros', 'view', folder / 'model.npz', seen]
-    page = subprocess.Popen(command)
+    seen = '--live' if with_node else str(folder / 'recording')
+    command = [sys.executable, '-m', 'two_manifold_ros', 'view']
+    page = subprocess.Popen([*command, str(folder / 'model.npz'), seen])
     # However the demo ends.
     atexit.register(page.terminate)
     return page
