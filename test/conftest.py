@@ -36,6 +36,10 @@ FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
 """What has to start early, or it would be left over at the end, when no other process has work."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption('--screenshots', metavar='FOLDER', help='write pictures of pages there')
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each of several processes a file at a time, under `--dist loadgroup`."""

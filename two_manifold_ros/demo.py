@@ -9,6 +9,7 @@ Without ROS the filter runs over the bag instead, and its topics go into another
 from __future__ import annotations
 
 from argparse import ArgumentParser
+import atexit
 from collections import Counter
 from contextlib import AbstractContextManager, contextmanager, ExitStack
 from dataclasses import dataclass, replace
@@ -300,7 +301,10 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
 def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
     """Start the live page, of the node that is about to start or of the bag."""
     seen = '--live' if live else str(folder / 'recording')
-    return subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
+    page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
+    # However the demo ends.
+    atexit.register(page.terminate)
+    return page
 
 
 def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:

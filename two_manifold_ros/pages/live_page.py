@@ -8,40 +8,30 @@ from html import escape
 import math
 from typing import Any, TYPE_CHECKING
 
-from bokeh.events import Tap
 from bokeh.layouts import column, row
-from bokeh.models import ColumnDataSource, GlobalInlineStyleSheet, PrintfTickFormatter, Range1d
-from bokeh.models.annotations.geometry import Span
+from bokeh.models import GlobalInlineStyleSheet
 from bokeh.models.widgets.buttons import Button
 from bokeh.models.widgets.inputs import Select
-from bokeh.models.widgets.markups import Div
 from bokeh.models.widgets.sliders import Slider
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import (
-    add_hover,
     BLUE,
-    CURVES,
-    dress_legend,
     fit_to,
     GREY,
-    map_plot,
     outlines,
     PINK,
-    plot,
     SCREEN_CSS,
-    SKY,
     STATUS_COLOURS,
     thinned,
-    VERMILION,
 )
+from two_manifold_ros.pages.live_plots import key, LivePlots, map_key, text, TRACES_S
 from two_manifold_ros.pages.vehicle import Moment
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from bokeh.document import Document
-    from bokeh.plotting import figure
 
     from two_manifold_ros.pages.vehicle import Scene, Vehicle
     from two_manifold_ros.typing import Floats
@@ -50,7 +40,7 @@ PERIOD_MS = 80
 """Between two pictures: 12.5 a second. Half of it doubles the load, twice of it looks jerky."""
 _SLOW = 12
 """Pictures after which what covers minutes is drawn again: about once a second."""
-_TRACES_S, _TRAIL_S, _LIVE_S = 20.0, 10.0, 300.0
+_TRAIL_S, _LIVE_S = 10.0, 300.0
 _LOADED_S = 40.0
 """How far around the present a page loads traces of a bag: a scrub within it loads nothing."""
 _TRACE_HZ, _CURVE_POINTS = 50, 1500
@@ -65,34 +55,11 @@ _NOBODY = (
 )
 _BARE = 'What was recorded, without estimates: name a model before the bag to see them'
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
-_CSS = (
-    SCREEN_CSS
-    + """
-.bk-root { padding: 0 8px; }
-"""
-)
 _WIDGET_CSS = """:host { color: var(--ink); }
 .bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
   border-color: var(--line) !important; }
 .bk-input-group label, .bk-slider-title { color: var(--ink) !important; }
 .noUi-target { background: var(--card); border-color: var(--line); }"""
-_TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI", Roboto,
-  "DejaVu Sans", sans-serif; }
-.bk-clearfix { display: block !important; }
-.banner { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 8px 12px;
-  border-left: 10px solid var(--state); background: var(--card); min-height: 48px; }
-.banner b { font-size: 22px; white-space: nowrap; }
-.banner b::before { content: ""; display: inline-block; width: 14px; height: 14px;
-  border-radius: 50%; background: var(--state); margin-right: 8px; }
-.banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
-.numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
-  white-space: nowrap; font-variant-numeric: tabular-nums; }
-.numbers span { display: block; color: var(--faint); font-size: 12px; }
-.key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
-  padding-left: 12px; }
-.key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
-  vertical-align: middle; }"""
 _HALVES_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
 .wide { flex: 3 1 440px !important; min-width: min(440px, 100%) !important; }
 .side { flex: 2 1 340px !important; min-width: min(340px, 100%) !important; }"""
@@ -125,22 +92,13 @@ class LivePage:
         self._loaded = (math.inf, -math.inf)
         self._drawn: tuple[object, ...] = ()
         self._corners: Floats = np.full((2, 2), np.nan)
-        self._sources: dict[str, ColumnDataSource] = {}
-        self._banner, self._numbers, self._states = map(_text, ('banner', 'numbers', 'states'))
+        self._banner, self._numbers, self._states = map(text, ('banner', 'numbers', 'states_key'))
         self._bar = self._make_controls()
-        self._map = self._make_map()
-        self._recent = Range1d(start=0.0, end=_TRACES_S)
-        self._traces = [
-            self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
-            self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
-        ]
-        self._whole = Range1d(start=0.0, end=1.0)
-        self._cursors: list[Span] = []
-        timeline, self._curves = self._make_timeline(), self._make_curves()
+        plots = self._plots = LivePlots(live=self._live, jump=self._jump)
         halves = row(
-            column(self._map, _map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
+            column(plots.map, map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
             column(
-                self._numbers, *self._traces, css_classes=['side'], sizing_mode='stretch_width'
+                self._numbers, *plots.traces, css_classes=['side'], sizing_mode='stretch_width'
             ),
             sizing_mode='stretch_width',
             stylesheets=[_HALVES_CSS],
@@ -151,11 +109,11 @@ class LivePage:
                 self._bar,
                 halves,
                 self._states,
-                timeline,
-                self._curves,
+                plots.timeline,
+                plots.curves,
                 sizing_mode='stretch_width',
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=_CSS)],
+                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS)],
             )
         )
         document.title = scene.title
@@ -227,7 +185,7 @@ class LivePage:
 
     def _pick(self, _: str, __: str, ___: str) -> None:
         self._loaded, self._drawn = (math.inf, -math.inf), ()
-        self._source('imu').data = {'t': [], **{name: [] for name in IMU_CHANNELS}}
+        self._plots.sources['imu'].data = {'t': [], **{name: [] for name in IMU_CHANNELS}}
         self._pictures = 0
 
     def _toggle(self) -> None:
@@ -246,7 +204,7 @@ class LivePage:
         """Move on in a bag, from where estimates begin."""
         lasts_s = self._scene.duration_s or 0.0
         if lasts_s and self._slider.end != lasts_s:
-            self._slider.end = self._whole.end = lasts_s
+            self._slider.end = self._plots.whole.end = lasts_s
         if vehicle is not None and not self._begun and vehicle.count:
             first = vehicle.first_usable()
             self._begun = first is not None or not self._scene.note
@@ -257,7 +215,7 @@ class LivePage:
             self._now = min(self._now + step_s, max(known_s, self._now))
         if abs(self._slider.value - self._now) > 1e-6:
             self._slider.value = self._now
-        for cursor in self._cursors:
+        for cursor in self._plots.cursors:
             cursor.location = self._now
 
     def _known_s(self, vehicle: Vehicle | None) -> float:
@@ -267,140 +225,35 @@ class LivePage:
             return self._scene.duration_s or 0.0
         return last.seconds
 
-    def _source(self, name: str, /, **columns: list[Any]) -> ColumnDataSource:
-        """Return the source of a name, with these columns where it is new."""
-        if name not in self._sources:
-            self._sources[name] = ColumnDataSource(columns, name=name)
-        return self._sources[name]
-
-    def _put(self, name: str, /, **columns: list[Any]) -> None:
-        source = self._sources[name]
-        if source.data != columns:
-            source.data = columns
-
-    def _make_map(self) -> figure:
-        drawn = map_plot(np.zeros((0, 2)), 400, name='map', lod_threshold=None)
-        places: dict[str, list[Any]] = {'x': [], 'y': []}
-        lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
-        coloured = {**places, 'name': [], 'colour': []}
-        route = self._source('route', **lines)
-        drawn.multi_line('xs', 'ys', source=route, color=GREY, line_width=5, alpha=0.45)
-        true_trail = self._source('true_trail', **places)
-        drawn.line('x', 'y', source=true_trail, color=PINK, line_width=2, line_dash='dashed')
-        trail = self._source('trail', **places)
-        drawn.line('x', 'y', source=trail, color=SKY, line_width=3)
-        ellipse = self._source('ellipse', **places, colour=[], alpha=[])
-        patch = drawn.patch(
-            'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
-            line_width=2, name='ellipse_patch',
-        )  # fmt: skip
-        self._ellipse_glyph = patch.glyph
-        path = self._source('path', **places, ahead=[])
-        drawn.line('x', 'y', source=path, color=BLUE, line_width=2, line_dash='dotted')
-        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=9)
-        drawn.text(
-            'x', 'y', 'ahead', source=path, x_offset=9, y_offset=-5, text_font_size='12px',
-            text_color=BLUE, text_font_style='bold',
-        )  # fmt: skip
-        add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
-        others = self._source('others', **coloured)
-        rivals = drawn.scatter(
-            'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
-            marker='square',
-        )  # fmt: skip
-        add_hover(drawn, [rivals], {'robot': '@name'})
-        truth = self._source('truth', **places)
-        drawn.scatter('x', 'y', source=truth, marker='x', size=14, color=PINK, line_width=4)
-        drawn.scatter(
-            'x', 'y', source=ellipse, size=13, fill_color='colour', line_color='white',
-            line_width=2, fill_alpha='alpha',
-        )  # fmt: skip
-        drawn.text(
-            'x', 'y', 'name', source=others, x_offset=11, y_offset=-6, text_font_size='13px',
-            text_color='colour',
-        )  # fmt: skip
-        return drawn
-
-    def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
-        imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
-        drawn = plot(
-            '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
-            x_range=self._recent, tools='', active_drag=None, toolbar_location=None,
-            min_border_left=55, visible=False, lod_threshold=None,
-        )  # fmt: skip
-        for name, colour in zip(names, CURVES, strict=False):
-            axis = name.rpartition('.')[2]
-            drawn.line('t', name, source=imu, color=colour, legend_label=axis)
-        dress_legend(drawn, least_width=320)
-        drawn.legend.border_line_alpha = 0.0
-        return drawn
-
-    def _make_timeline(self) -> figure:
-        states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
-        drawn = plot(
-            '', 'state', 40, name='timeline', x_range=self._whole, y_range=(0.0, 1.0),
-            tools='', active_drag=None, toolbar_location=None,
-        )  # fmt: skip
-        drawn.yaxis.ticker = []
-        # Its time is that of the plot below it.
-        drawn.xaxis.visible = False
-        drawn.ygrid.visible = False
-        bars = drawn.quad(
-            left='left', right='right', bottom=0.0, top=1.0, color='colour', source=states
-        )
-        shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
-        add_hover(drawn, [bars], shown)
-        self._add_cursor(drawn)
-        return drawn
-
-    def _make_curves(self) -> figure:
-        drawn = plot(
-            'time (s)', 'metres', 170, name='curves', x_range=self._whole,
-            tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
-            y_range=Range1d(start=0.01, end=10.0),
-        )  # fmt: skip
-        drawn.yaxis.formatter = PrintfTickFormatter(format='%.3g')
-        for name, colour in (('ellipse_curve', BLUE), ('error_curve', VERMILION)):
-            source = self._source(name, t=[], m=[])
-            if name == 'ellipse_curve' or not self._live:
-                drawn.line('t', 'm', source=source, color=colour)
-        self._add_cursor(drawn)
-        return drawn
-
-    def _add_cursor(self, drawn: figure) -> None:
-        drawn.on_event(Tap, self._jump)
-        if not self._live:
-            cursor = Span(location=0.0, dimension='height', line_color=GREY, line_width=3)
-            drawn.add_layout(cursor)
-            self._cursors.append(cursor)
-
     def _draw_map(self, vehicle: Vehicle, moment: Moment | None) -> None:
         now, spots = self._now, _spots
         routes = vehicle.routes
-        if len(routes) != len(self._sources['route'].data['xs']):
-            self._put('route', **_lines(routes))
+        if len(routes) != len(self._plots.sources['route'].data['xs']):
+            self._plots.put('route', **_lines(routes))
         fresh = moment is not None and now - moment.seconds < _SILENT_S
         if moment is None or not fresh or moment.position is None or moment.covariance is None:
-            self._put('ellipse', x=[], y=[], colour=[], alpha=[])
+            self._plots.put('ellipse', x=[], y=[], colour=[], alpha=[])
             for name in ('outline', 'trail'):
-                self._put(name, x=[], y=[])
-            self._put('path', x=[], y=[], ahead=[])
+                self._plots.put(name, x=[], y=[])
+            self._plots.put('path', x=[], y=[], ahead=[])
         else:
             colour = _COLOURS.get(moment.status, GREY)
             place = spots(moment.position[None])
-            self._put('ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25])
-            if self._ellipse_glyph.fill_color != colour:
-                self._ellipse_glyph.fill_color = self._ellipse_glyph.line_color = colour
+            self._plots.put(
+                'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
+            )
+            if self._plots.ellipse.fill_color != colour:
+                self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colour
             shape = outlines(moment.position[None], moment.covariance[None])[0]
-            self._put('outline', **spots(shape))
-            self._put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
+            self._plots.put('outline', **spots(shape))
+            self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
             path = moment.path if moment.path is not None and moment.usable else np.zeros((0, 2))
             ahead = [f'+{each:g} s' if each else '' for each in vehicle.ahead_s]
             names = (ahead + [''] * len(path))[: len(path)]
-            self._put('path', **spots(path), ahead=names)
+            self._plots.put('path', **spots(path), ahead=names)
         trail = vehicle.true_trail(now - _TRAIL_S, now)
-        self._put('true_trail', **spots(trail))
-        self._put('truth', **spots(trail[-1:]))
+        self._plots.put('true_trail', **spots(trail))
+        self._plots.put('truth', **spots(trail[-1:]))
         others = [
             (each.name, there)
             for each in list(self._scene.vehicles.values())
@@ -410,7 +263,7 @@ class LivePage:
             and now - there.seconds < _SILENT_S
         ]
         places = np.array([there.position for _, there in others]).reshape(-1, 2)
-        self._put(
+        self._plots.put(
             'others',
             **spots(places),
             name=[name for name, _ in others],
@@ -419,20 +272,20 @@ class LivePage:
 
     def _draw_traces(self, vehicle: Vehicle) -> None:
         now = self._now
-        self._recent.update(start=max(now - _TRACES_S, 0.0), end=max(now, _TRACES_S))
+        self._plots.recent.update(start=max(now - TRACES_S, 0.0), end=max(now, TRACES_S))
         first, last = self._loaded
-        source = self._sources['imu']
-        for each in self._traces:
+        source = self._plots.sources['imu']
+        for each in self._plots.traces:
             if not each.visible and len(source.data['t']):
                 each.visible = True
         if self._live:
-            seconds, rows = vehicle.imu(max(last, now - _TRACES_S), now)
+            seconds, rows = vehicle.imu(max(last, now - TRACES_S), now)
             if len(seconds):
                 self._loaded = (0.0, float(seconds[-1]))
                 span_s = max(float(seconds[-1] - seconds[0]), PERIOD_MS / 1000)
                 new = _columns(*envelope(seconds, rows, math.ceil(span_s * _TRACE_HZ)))
-                source.stream(new, rollover=round(1.5 * _TRACES_S * _TRACE_HZ))
-        elif not (first <= max(now - _TRACES_S, 0.0) and now <= last):
+                source.stream(new, rollover=round(1.5 * TRACES_S * _TRACE_HZ))
+        elif not (first <= max(now - TRACES_S, 0.0) and now <= last):
             self._loaded = (max(now - _LOADED_S, 0.0), now + _LOADED_S)
             seconds, rows = vehicle.imu(self._loaded[0] - 1e-9, self._loaded[1])
             source.data = _columns(*envelope(seconds, rows, round(2 * _LOADED_S * _TRACE_HZ)))
@@ -442,14 +295,14 @@ class LivePage:
         start = -math.inf
         if self._live:
             start = self._now - _LIVE_S
-            self._whole.start, self._whole.end = max(start, 0.0), self._now
-        key = vehicle.name, vehicle.count
-        if key == self._drawn:
+            self._plots.whole.start, self._plots.whole.end = max(start, 0.0), self._now
+        state = vehicle.name, vehicle.count
+        if state == self._drawn:
             return
-        self._drawn = key
+        self._drawn = state
         stretches = vehicle.stretches(start)
         # One tick of a state has no length, and would not be seen.
-        self._put(
+        self._plots.put(
             'states',
             left=[each.start for each in stretches],
             right=[max(each.end, each.start + 0.05) for each in stretches],
@@ -461,18 +314,19 @@ class LivePage:
         keys = {status: _COLOURS.get(status, GREY) for status in seen}
         curves = {'below': '', 'half the 95 % ellipse': BLUE}
         if not self._live:
-            curves['error'] = VERMILION
-        self._states.text = _key({'states': ''} | keys | curves)
+            curves['error'] = PINK
+        self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
         for name, values in (('ellipse_curve', ellipses), ('error_curve', errors)):
             at, drawn = thinned(seconds, values, _CURVE_POINTS)
             # No line joins what a gap parts.
             drawn = np.where(np.diff(at, prepend=at[:1]) > _SILENT_S, np.nan, drawn)
-            self._put(name, t=at.tolist(), m=drawn.tolist())
-        known = ellipses[np.isfinite(ellipses)]
+            self._plots.put(name, t=at.tolist(), m=drawn.tolist())
+        known = np.concatenate([ellipses, errors])
+        known = known[known > 0.0]
         if len(known):
-            low, high = 0.3 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
-            self._curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
+            low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
+            self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
@@ -488,17 +342,17 @@ class LivePage:
             or np.isnan(known).any()
         ):
             self._corners = np.stack([low, high])
-            fit_to(self._map, low, high)
+            fit_to(self._plots.map, low, high)
 
     def _draw_banner(self, vehicle: Vehicle | None) -> None:
         status, why, colour = self._state(vehicle)
         note = escape(self._scene.note)
-        text = (
+        words = (
             f'<div class="banner" role="status" style="--state: {colour}"><b>{escape(status)}</b>'
             f'<span class="why">{escape(why)}</span><span class="note">{note}</span></div>'
         )
-        if self._banner.text != text:
-            self._banner.text = text
+        if self._banner.text != words:
+            self._banner.text = words
 
     def _state(self, vehicle: Vehicle | None) -> tuple[str, str, str]:
         """Return state, cause with cure, and colour."""
@@ -544,9 +398,9 @@ class LivePage:
             and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
         inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
-        text = f'<div class="numbers">{inner}</div>'
-        if self._numbers.text != text:
-            self._numbers.text = text
+        words = f'<div class="numbers">{inner}</div>'
+        if self._numbers.text != words:
+            self._numbers.text = words
 
 
 def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
@@ -581,33 +435,3 @@ def _number(value: float, unit: str) -> str:
         return '-'
     digits = 2 if abs(value) < 10.0 else 1 if abs(value) < 100.0 else 0
     return f'{value:.{digits}f} {unit}'.rstrip()
-
-
-def _text(name: str) -> Div:
-    return Div(name=name, text='', sizing_mode='stretch_width', stylesheets=[_TEXT_CSS])
-
-
-def _key(colours: dict[str, str]) -> str:
-    parts = [
-        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
-        if colour
-        else f'<span>{escape(name)}:</span>'
-        for name, colour in colours.items()
-    ]
-    return f'<div class="key">{"".join(parts)}</div>'
-
-
-def _map_key() -> Div:
-    key = _text('map_key')
-    key.text = _key(
-        {
-            'route of the model': GREY,
-            'last 10 s': SKY,
-            'path ahead': BLUE,
-            'true position': PINK,
-            'position with its 95 % ellipse, in the colour of the state': STATUS_COLOURS[
-                Status.TRACKING
-            ],
-        }
-    )
-    return key

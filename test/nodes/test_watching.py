@@ -1,0 +1,146 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Following real filter nodes, in two namespaces and with other names of topics."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import browsing
+from geometry_msgs.msg import PoseStamped
+from ros_talk import Process, Start, Talk
+from sensor_msgs.msg import Imu
+
+from two_manifold_ros.nodes.watching import Watcher
+from two_manifold_ros.recordings.ros_messages import to_message
+from two_manifold_ros.simulation.slot_car_run import imu_message, SlotCarRun
+
+browse = browsing.browse
+ROBOTS = ('car1', 'car2')
+NAMES = {f'{robot}/filter_node' for robot in ROBOTS}
+
+
+@pytest.fixture
+def robots(
+    start: Start, talk: Talk, model_path: Path, drive: SlotCarRun
+) -> Iterator[Callable[[], object]]:
+    """Start filters of two robots, one with other names; drive both while the test waits."""
+    for robot in ROBOTS:
+        renamed = ('-r', 'position:=/there/where', '-r', 'status:=st', '-r', 'imu:=chip')
+        start(
+            'filter_node', '-r', f'__ns:=/{robot}', *(renamed if robot == 'car2' else ()),
+            model=model_path,
+        )  # fmt: skip
+    imus = [talk.publisher(Imu, topic) for topic in ('/car1/imu', '/car2/chip')]
+    samples = count()
+
+    def send() -> None:
+        index = next(samples) % len(drive.stamps_ns)
+        laps = (next(samples) - 1) // len(drive.stamps_ns)
+        stamp = int(drive.stamps_ns[index]) + laps * 10**9
+        message = to_message('sensor_msgs/msg/Imu', imu_message(stamp, drive.imu[index], None))
+        for imu in imus:
+            imu.publish(message)
+
+    yield send
+
+
+def heard_from(
+    talk: Talk, chosen: set[str], names: tuple[str, ...] = ()
+) -> tuple[Watcher, dict[tuple[str, str], list[Any]]]:
+    """Return a watcher on the node of the test, and what it hears by node and kind."""
+    heard: dict[tuple[str, str], list[Any]] = {}
+    watcher = Watcher(
+        talk.node,
+        lambda name, kind, message: heard.setdefault((name, kind), []).append(message),
+        names,
+    )
+    return watcher, heard
+
+
+def feed(talk: Talk, send: Callable[[], object], watcher: Watcher, chosen: set[str]) -> None:
+    """Drive, and search, whenever the test waits for something."""
+    steps = count()
+
+    def step() -> None:
+        if next(steps) % 50 == 0:
+            watcher.search(chosen)
+        send()
+        talk.rest(0.002)
+
+    talk.meanwhile = step
+
+
+def test_every_topic_is_found_by_type_and_node(robots, talk):
+    watcher, heard = heard_from(talk, {'car2/filter_node'})
+    feed(talk, robots, watcher, {'car2/filter_node'})
+    kinds = ('position', 'predicted_path', 'status', 'diagnostics', 'markers')
+    wanted = {(name, kind) for name in NAMES for kind in kinds} | {('car2/filter_node', 'imu')}
+    talk.until(lambda: heard.keys() >= wanted, f'{wanted}')
+    # Of the other robot nobody sees the IMU.
+    assert heard.keys() == wanted
+    status = heard['car2/filter_node', 'diagnostics'][-1]
+    assert status.name == 'car2/filter_node'
+    assert isinstance(heard['car2/filter_node', 'imu'][-1], bytes)
+    track = [
+        each for each in heard['car1/filter_node', 'markers'][0].markers if each.ns == 'track'
+    ]
+    assert track
+    watcher.search(NAMES)
+    # The route is known: nobody builds markers any more.
+    assert talk.node.count_subscribers('/car1/markers') == 0
+    assert talk.node.count_subscribers('/there/where') == 1
+    watcher.close()
+    talk.rest(0.5)
+    assert talk.node.count_subscribers('/there/where') == 0
+
+
+def test_nodes_that_were_not_asked_for_are_left_alone(robots, talk):
+    watcher, heard = heard_from(talk, set(), ('/car1/filter_node',))
+    feed(talk, robots, watcher, {''})
+    talk.until(lambda: ('car1/filter_node', 'position') in heard, 'a position')
+    assert {name for name, _ in heard} == {'car1/filter_node'}
+
+
+def test_other_nodes_are_no_filters(talk):
+    talk.node.create_publisher(PoseStamped, 'status', 10)
+    watcher, _ = heard_from(talk, set())
+    watcher.search({''})
+    assert talk.node.count_subscribers('/status') == 0
+
+
+def test_a_page_shows_the_robots_of_a_domain_while_it_is_open(robots, talk, browse):
+    command = [sys.executable, '-m', 'two_manifold_ros', 'view', '--live', '--port', '0']
+    process = Process([*command, '--no-browser'], None)
+    try:
+        talk.meanwhile = lambda: (robots(), talk.rest(0.002))
+        talk.until(lambda: 'http://' in process.said, 'the address')
+        assert talk.node.count_subscribers('/car1/position') == 0
+        tab = browse(process.said.split()[0])
+
+        def shown() -> bool:
+            return bool(tab.columns('ellipse')['x']) and tab.columns('others')['name'] != []
+
+        talk.until(shown, 'both robots')
+        assert tab.columns('path')['ahead'] == ['', '+0.5 s', '+1 s']
+        talk.until(lambda: tab.columns('route')['xs'], 'the route')
+        talk.until(lambda: len(tab.columns('imu')['t']) > 10, 'the IMU')
+        assert tab.columns('others')['name'] == ['car2/filter_node']
+        # Over the markers that are drawn the words of the state.
+        assert tab.text('.banner b') in {'tracking', 'unsure', 'lost'}
+        tab.shoot('view_live')
+        assert talk.node.count_subscribers('/car1/position') == 1
+        tab.page.close()
+        talk.until(
+            lambda: talk.node.count_subscribers('/car1/position') == 0, 'nothing to be subscribed'
+        )
+    finally:
+        assert process.stop() == 128 + signal.SIGINT
+    assert 'Traceback' not in process.said

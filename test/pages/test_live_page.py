@@ -1,0 +1,227 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The live page in a real browser: what is on it, and what its controls do."""
+
+from collections.abc import Iterator
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed')
+
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.pages.drawing import STATUS_COLOURS
+from two_manifold_ros.pages.live_page import envelope, LivePage
+from two_manifold_ros.pages.serving import PageServer
+from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
+
+LASTS_S, LOST_FROM_S = 100.0, 60.0
+TURN_S = 20.0
+
+
+def place(seconds: float) -> np.ndarray:
+    """Return where the vehicle is on its circle."""
+    angle = 2.0 * math.pi * seconds / TURN_S
+    return np.array([3.0 * math.cos(angle), 2.0 * math.sin(angle)])
+
+
+def moment(seconds: float, shift: float = 0.0) -> Moment:
+    lost = seconds >= LOST_FROM_S
+    why = 'lost: the <b>ellipse</b> reaches 9 m; drive on' if lost else 'tracking'
+    path = np.array([place(seconds + ahead) + shift for ahead in (0.0, 1.0, 2.0)])
+    status = Status.LOST if lost else Status.TRACKING
+    numbers = {'novelty': 1.25, 'off_route': 0.5}
+    return Moment(
+        seconds, status.value, why, path[0], np.diag([0.09, 0.04]), path, 0.73, 0.1, numbers
+    )
+
+
+def drive(name: str, scene: Scene, shift: float = 0.0) -> Vehicle:
+    vehicle = scene.vehicle(name)
+    times = np.arange(0.0, LASTS_S, 0.1)
+    vehicle.add(moment(each, shift) for each in times.tolist())
+    vehicle.ahead_s = [0.0, 1.0, 2.0]
+    vehicle.truth_s = times
+    vehicle.truth = np.array([place(each) for each in times])
+    vehicle.routes = [vehicle.truth[:200]]
+    vehicle.set_imu(times, np.sin(times[:, None] * np.arange(1.0, 7.0)))
+    return vehicle
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene('a drive')
+    drive('car', scene)
+    scene.duration_s = LASTS_S
+    return scene
+
+
+@pytest.fixture
+def url(scene: Scene) -> Iterator[str]:
+    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
+        yield server.url
+
+
+def pause(tab):
+    tab.page.get_by_role('button', name='Pause').click()
+    tab.until('model("play").label === "Play"')
+
+
+def scrub(tab, seconds):
+    """Set the slider, which is what a hand does to it."""
+    tab.page.evaluate(
+        'seconds => { Bokeh.documents[0].get_model_by_name("time").value = seconds; }', seconds
+    )
+    # The cursor of the timeline comes back from the server.
+    tab.until(f'Math.abs(model("timeline").center.at(-1).location - {seconds}) < 1e-6')
+
+
+def test_state_position_and_path_are_those_of_the_time(browse, url):
+    tab = browse(url)
+    pause(tab)
+    scrub(tab, 30.0)
+    assert tab.text('.banner b') == 'tracking'
+    shown = tab.columns('ellipse')
+    assert [shown['x'][0], shown['y'][0]] == pytest.approx(place(30.0).tolist())
+    assert shown['colour'] == [STATUS_COLOURS[Status.TRACKING]]
+    path = tab.columns('path')
+    assert path['ahead'] == ['', '+1 s', '+2 s']
+    assert [path['x'][2], path['y'][2]] == pytest.approx(place(32.0).tolist())
+    truth = tab.columns('truth')
+    assert math.dist([truth['x'][0], truth['y'][0]], place(30.0)) < 0.2
+    # Half the long axis of the 95 % ellipse is 2.45 deviations.
+    assert max(tab.columns('outline')['x']) - shown['x'][0] == pytest.approx(0.7343, rel=0.02)
+    assert len(tab.columns('trail')['x']) == pytest.approx(100, abs=2)
+    assert 'half 95 % ellipse 0.73 m' in tab.text('.numbers')
+    assert 'off the route 50.0 %' in tab.text('.numbers')
+    assert tab.value('acceleration', 'x_range.end') == 30.0
+    tab.shoot('view_drive')
+
+
+def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
+    tab = browse(url)
+    pause(tab)
+    scrub(tab, 70.0)
+    tab.until(f'model("ellipse").data.colour[0] === "{STATUS_COLOURS[Status.LOST]}"')
+    tab.page.get_by_text('drive on').wait_for()
+    # Words of a node are never markup.
+    assert tab.text('.banner') == 'lost The <b>ellipse</b> reaches 9 m; drive on'
+    assert not tab.columns('path')['x']
+    tab.until('model("states").data.status.length === 2')
+    states = tab.columns('states')
+    assert states['status'] == ['tracking', 'lost']
+    assert states['right'][0] == pytest.approx(LOST_FROM_S)
+    tab.shoot('view_lost')
+
+
+def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
+    tab = browse(url)
+    tab.until('model("time").value > 1.0')
+    pause(tab)
+    stands = tab.value('time', 'value')
+    tab.page.wait_for_timeout(400)
+    assert tab.value('time', 'value') == stands
+    tab.page.get_by_label('speed').select_option('20')
+    tab.page.get_by_role('button', name='Play').click()
+    tab.until(f'model("time").value > {stands + 20.0}')
+
+
+def test_a_click_on_the_timeline_goes_there(browse, url):
+    tab = browse(url)
+    pause(tab)
+    box = tab.page.locator('.timeline').bounding_box()
+    tab.page.mouse.click(box['x'] + box['width'] / 2, box['y'] + box['height'] / 2)
+    tab.until('Math.abs(model("time").value - 50.0) < 5.0')
+
+
+def test_the_map_is_zoomed_by_the_wheel_and_stays_so(browse, url):
+    tab = browse(url)
+    tab.until('model("map").x_range.end > 3.0')
+    before = tab.value('map', 'x_range.end') - tab.value('map', 'x_range.start')
+    x_m = tab.value('map', 'inner_width') / before
+    y_m = tab.value('map', 'inner_height') / (
+        tab.value('map', 'y_range.end') - tab.value('map', 'y_range.start')
+    )
+    assert x_m == pytest.approx(y_m, rel=0.02)
+    box = tab.page.locator('.map').bounding_box()
+    tab.page.mouse.move(box['x'] + 300, box['y'] + 200)
+    tab.page.mouse.wheel(0, -400)
+    tab.until(f'model("map").x_range.end - model("map").x_range.start < {0.8 * before}')
+    zoomed = tab.value('map', 'x_range.start')
+    tab.page.wait_for_timeout(1500)
+    assert tab.value('map', 'x_range.start') == zoomed
+
+
+def test_several_robots_are_on_the_map_and_one_in_detail(browse, scene, url):
+    drive('other', scene, shift=0.5)
+    tab = browse(url)
+    pause(tab)
+    scrub(tab, 40.0)
+    others = tab.columns('others')
+    assert others['name'] == ['other']
+    assert others['x'][0] == pytest.approx(place(40.0)[0] + 0.5)
+    tab.page.get_by_label('robot').select_option('other')
+    tab.until('model("others").data.name[0] === "car"')
+    assert tab.columns('ellipse')['x'][0] == pytest.approx(place(40.0)[0] + 0.5)
+    assert set(scene.looking.values()) == {'other'}
+
+
+def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
+    now_s = 5.0
+    scene = Scene('live', duration_s=None, clock=lambda: now_s)
+    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
+        tab = browse(server.url)
+        assert tab.text('.banner b') == 'no node'
+        assert 'ROS_DOMAIN_ID' in tab.text('.banner')
+        vehicle = scene.vehicle('car1/filter_node')
+        vehicle.add([moment(4.9)])
+        vehicle.heard_s = 4.9
+        tab.until('model("ellipse").data.x.length === 1')
+        assert tab.text('.banner b') == 'tracking'
+        assert tab.page.get_by_role('button', name='Pause').count() == 0
+        now_s = 12.0
+        tab.until('model("banner").text.includes("gone")')
+        assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')
+        assert not tab.columns('ellipse')['x']
+
+
+def test_a_recording_without_estimates_says_so(browse):
+    scene = Scene('a drive')
+    vehicle = scene.vehicle('bag')
+    vehicle.set_imu(np.arange(0.0, 50.0, 0.01), np.ones((5000, 6)))
+    scene.duration_s = 50.0
+    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
+        tab = browse(server.url)
+        assert tab.text('.banner b') == 'recording'
+        tab.until('model("imu").data.t.length > 1000')
+
+
+@pytest.mark.parametrize(('width', 'height'), [(1280, 800), (390, 844)])
+def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
+    tab = browse(url, width, height, 'dark')
+    pause(tab)
+    scrub(tab, 30.0)
+    tab.until('model("states").data.status.length === 2')
+    paper, ink = tab.page.evaluate(
+        '() => { const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]; }'
+    )
+    assert paper == 'rgb(20, 23, 28)'
+    assert ink == 'rgb(227, 231, 236)'
+    # Nothing is cut off: the page is as wide as the screen.
+    assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
+    assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
+    tab.shoot(f'view_dark_{width}')
+
+
+def test_a_thinned_trace_hides_no_peak():
+    rows = np.zeros((10_000, 2))
+    rows[1234, 0], rows[8765, 1] = 9.0, -7.0
+    seconds, thin = envelope(np.arange(10_000.0), rows, 200)
+    assert len(thin) <= 200
+    assert thin[:, 0].max() == 9.0
+    assert thin[:, 1].min() == -7.0
+    assert (np.diff(seconds) >= 0.0).all()
+    same = envelope(np.arange(5.0), rows[:5], 200)
+    assert same[1] is not None
+    assert len(same[0]) == 5

@@ -1,0 +1,107 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Serving a page: where it listens, who may read it, and how much it sends."""
+
+from collections.abc import Callable
+import json
+import socket
+from time import monotonic, sleep
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed')
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.pages.live_page import LivePage
+from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
+from two_manifold_ros.pages.vehicle import Scene
+
+MOST_BYTES = 700_000
+"""All that a page loads, packed: without `slim` it is 3.9 MB."""
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    end = monotonic() + 60.0
+    while not condition():
+        assert monotonic() < end, f'waited in vain for {what}'
+        sleep(0.05)
+
+
+def a_scene() -> Scene:
+    scene = Scene('a drive')
+    scene.vehicle('car')
+    return scene
+
+
+def serve(scene: Scene, host: str = LOOPBACK, port: int | None = 0) -> PageServer:
+    return PageServer(lambda document: LivePage(document, scene) and None, host, port)
+
+
+def test_it_listens_on_loopback_alone():
+    with serve(a_scene()) as server:
+        port = urlsplit(server.url).port
+        with urlopen(server.url) as answer:  # noqa: S310 - our own server
+            assert b'<title>a drive</title>' in answer.read()
+        # All of 127/8 is this computer, and only one address of it was bound.
+        with pytest.raises(OSError, match='refused'):
+            socket.create_connection(('127.0.0.2', port), timeout=5.0)
+    with pytest.raises(OSError, match='refused'):
+        socket.create_connection((LOOPBACK, port), timeout=5.0)
+
+
+@pytest.mark.parametrize(('origin', 'status'), [('http://evil.example', 403), ('', 101)])
+def test_a_page_of_another_site_may_not_read_it(origin, status):
+    with serve(a_scene()) as server:
+        where = urlsplit(server.url)
+        own = origin or server.url.rstrip('/')
+        with socket.create_connection((LOOPBACK, where.port), timeout=10.0) as talk:
+            talk.sendall(
+                f'GET /ws HTTP/1.1\r\nHost: {where.netloc}\r\nUpgrade: websocket\r\n'
+                f'Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+                f'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: bokeh, none\r\n'
+                f'Origin: {own}\r\n\r\n'.encode()
+            )
+            assert talk.recv(4096).startswith(f'HTTP/1.1 {status} '.encode())
+
+
+def test_a_port_in_use_is_refused_and_the_usual_one_passed_over():
+    with serve(a_scene()) as server:
+        port = urlsplit(server.url).port
+        with pytest.raises(InputError, match=f'port {port} is in use: name another'):
+            serve(a_scene(), port=port).__enter__()
+    with serve(a_scene(), port=None) as first, serve(a_scene(), port=None) as second:
+        ports = [urlsplit(each.url).port for each in (first, second)]
+        assert USUAL_PORT <= ports[0] < ports[1]
+
+
+def test_an_address_of_another_computer_is_refused():
+    with pytest.raises(InputError, match=r'no page can be served on 192\.0\.2\.1 .*--host'):
+        serve(a_scene(), '192.0.2.1', 5006).__enter__()
+
+
+def test_a_page_counts_as_looked_at_until_its_tab_is_closed(browse):
+    scene = a_scene()
+    with serve(scene) as server:
+        assert not scene.looking
+        tab = browse(server.url)
+        until(lambda: list(scene.looking.values()) == ['car'], 'the page to look')
+        tab.page.close()
+        until(lambda: not scene.looking, 'the page to be gone')
+
+
+def test_little_is_loaded(browse):
+    with serve(a_scene()) as server:
+        tab = browse(server.url)
+        code = """() => JSON.stringify(performance.getEntries().filter(
+            each => each.encodedBodySize).map(each => [each.name, each.encodedBodySize]))"""
+        loaded = dict(json.loads(tab.page.evaluate(code)))
+        assert any('bokeh-widgets' in name for name in loaded)
+        assert 100_000 < sum(loaded.values()) < MOST_BYTES
+
+
+def test_nothing_but_the_page_is_there():
+    with serve(a_scene()) as server, pytest.raises(HTTPError, match='404'):
+        urlopen(Request(f'{server.url}etc'))  # noqa: S310 - our own server

@@ -1,0 +1,154 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a page knows of a vehicle, from estimates and from messages."""
+
+from dataclasses import replace
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from raw_imu import raw_imu
+from snapshots import estimate_with
+
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.messages import (
+    choose_scene,
+    markers_message,
+    position_message,
+    predicted_path_message,
+)
+from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
+from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
+
+
+def moment(seconds: float, status: Status = Status.TRACKING, why: str = '') -> Moment:
+    place = np.array([seconds, 2.0 * seconds])
+    return Moment(seconds, status.value, why, place, np.eye(2), place[None], 1.0, 0.5)
+
+
+def as_object(part: Any) -> Any:  # noqa: ANN401 - fields of a message
+    """Return the fields of a message as a library decodes them."""
+    if isinstance(part, dict):
+        return SimpleNamespace(**{name: as_object(each) for name, each in part.items()})
+    if isinstance(part, list):
+        return [as_object(each) for each in part]
+    return part
+
+
+def diagnostics(status: str, cause: str, why: str) -> Any:  # noqa: ANN401 - fields of a message
+    values = {'status': status, 'cause': cause, 'input_rate_hz': 100.0, 'model': 'm.npz'}
+    return as_object(diagnostics_message(0, 'filter_node', 0, why, values)).status[0]
+
+
+def test_the_newest_moment_that_is_not_later():
+    vehicle = Vehicle('car')
+    assert vehicle.at(1.0) is None
+    vehicle.add(moment(float(second)) for second in range(5))
+    assert vehicle.at(2.5).seconds == 2.0
+    assert vehicle.at(-0.1) is None
+    assert vehicle.at(math.inf).seconds == 4.0
+    vehicle.add([moment(3.0)])
+    assert vehicle.count == 5
+
+
+def test_states_are_stretches_with_their_first_cause():
+    vehicle = Vehicle('car')
+    lost = [moment(each, Status.LOST, 'lost: a; do b') for each in (2.0, 3.0)]
+    vehicle.add([moment(0.0), moment(1.0), *lost, moment(4.0), moment(9.0)])
+    found = [(each.start, each.end, each.status) for each in vehicle.stretches()]
+    # From 4 to 9 nothing was known.
+    assert found == [
+        (0.0, 2.0, 'tracking'), (2.0, 4.0, 'lost'), (4.0, 4.0, 'tracking'), (9.0, 9.0, 'tracking'),
+    ]  # fmt: skip
+    assert vehicle.stretches()[1].why == 'A; do b'
+    assert vehicle.first_usable() == 0.0
+    assert [each.start for each in vehicle.stretches(3.5)] == [2.0, 4.0, 9.0]
+
+
+def test_a_trail_holds_only_what_was_published():
+    vehicle = Vehicle('car')
+    vehicle.add([moment(0.0), moment(1.0, Status.LOST), moment(2.0), moment(3.0)])
+    assert vehicle.trail(0.5, 2.5).tolist() == [[2.0, 4.0]]
+    assert vehicle.corners().tolist() == [[0.0, 0.0], [3.0, 6.0]]
+    seconds, ellipses, errors = vehicle.curves(1.5)
+    assert seconds.tolist() == [2.0, 3.0]
+    assert set(ellipses.tolist()) == {1.0}
+    assert set(errors.tolist()) == {0.5}
+
+
+def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
+    monkeypatch.setattr('two_manifold_ros.pages.vehicle._MOST_LIVE', 10)
+    for live, kept in ((True, 11), (False, 21)):
+        vehicle = Vehicle('car', live=live)
+        vehicle.add(moment(float(second)) for second in range(21))
+        assert vehicle.count == kept
+        assert vehicle.at(20.0).seconds == 20.0
+        assert len(vehicle.curves()[0]) == kept
+
+
+def test_an_estimate_becomes_a_moment():
+    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((2, 2)))
+    made = moment_of(estimate, 10**9, 0.25, 1e-4)
+    assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
+    assert made.path.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert made.numbers['processing_p50_us'] == pytest.approx(100.0)
+    assert moment_of(replace(estimate, ellipse_m=math.nan), 0, 0.0, 0.0).position is None
+
+
+def test_messages_of_a_node_become_moments(slot_car_model):
+    scene = choose_scene(slot_car_model)
+    estimate = estimate_with(
+        stamp_ns=5 * 10**9,
+        positions=np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+        covariances=np.stack([np.diag([4.0, 1.0])] * 3),
+        velocity=np.array([1.0, 0.0]),
+    )
+    vehicle = Vehicle('filter_node', live=True)
+    vehicle.hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
+    assert vehicle.at(1.0).sentence == 'Moved; drive on'
+    assert not vehicle.at(1.0).usable
+    assert vehicle.at(1.0).numbers['input_rate_hz'] == 100.0
+    numbers = {'status': CODES[Status.TRACKING], 'novelty': 1.5}
+    vehicle.hear('status', as_object(status_message(0, numbers)), 2.0)
+    assert vehicle.at(2.0).status == 'tracking'
+    vehicle.hear('position', as_object(position_message(estimate, scene)), 2.1, 0.3)
+    vehicle.hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
+    newest = vehicle.at(3.0)
+    assert newest.position.tolist() == [1.0, 2.0]
+    assert newest.covariance.tolist() == [[4.0, 0.0], [0.0, 1.0]]
+    assert newest.path.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    assert newest.error_m == 0.3
+    assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
+    assert newest.numbers['novelty'] == 1.5
+    horizons = [each / slot_car_model.rate_hz for each in slot_car_model.horizons]
+    assert vehicle.ahead_s == pytest.approx(horizons)
+    vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
+    assert len(vehicle.routes) == len(scene.drawn.runs)
+    assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
+
+
+def test_diagnostics_of_other_programs_say_nothing():
+    vehicle = Vehicle('filter_node')
+    message = diagnostics_message(0, 'battery', 2, 'empty', {'voltage': 1.0})
+    vehicle.hear('diagnostics', as_object(message).status[0], 1.0)
+    assert not vehicle.count
+
+
+def test_imu_samples_of_the_last_minute_are_kept():
+    vehicle = Vehicle('car', live=True)
+    for second in range(100):
+        vehicle.hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
+    seconds, samples = vehicle.imu(97.5, 99.0)
+    assert seconds.tolist() == [98.0, 99.0]
+    assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
+    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
+    assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
+
+
+def test_a_scene_makes_each_vehicle_once_with_the_route_of_the_model():
+    scene = Scene('live', duration_s=None, routes=[np.zeros((3, 2))])
+    assert scene.vehicle('a') is scene.vehicle('a')
+    assert len(scene.vehicle('b').routes) == 1
+    assert sorted(scene.vehicles) == ['a', 'b']

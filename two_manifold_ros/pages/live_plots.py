@@ -1,0 +1,238 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The plots of the live page, and the sources of what they show."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, TYPE_CHECKING
+
+from bokeh.events import Tap
+from bokeh.models import ColumnDataSource, LogTicker, PrintfTickFormatter, Range1d
+from bokeh.models.annotations.geometry import Span
+from bokeh.models.widgets.markups import Div
+import numpy as np
+
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.pages.drawing import (
+    add_hover,
+    BLUE,
+    CURVES,
+    dress_legend,
+    GREY,
+    map_plot,
+    PINK,
+    plot,
+    SKY,
+    STATUS_COLOURS,
+)
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bokeh.plotting import figure
+
+TRACES_S = 20.0
+"""Length of the traces: some laps of a model car, one bend of a full-size one."""
+_TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI", Roboto,
+  "DejaVu Sans", sans-serif; }
+.bk-clearfix { display: block !important; }
+.banner { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 8px 12px;
+  border-left: 10px solid var(--state); background: var(--card); min-height: 48px; }
+.banner b { font-size: 22px; white-space: nowrap; }
+.banner b::before { content: ""; display: inline-block; width: 14px; height: 14px;
+  border-radius: 50%; background: var(--state); margin-right: 8px; }
+.banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
+.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
+.numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
+  white-space: nowrap; font-variant-numeric: tabular-nums; }
+.numbers span { display: block; color: var(--faint); font-size: 12px; }
+.key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
+  padding-left: 12px; }
+.key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
+  vertical-align: middle; }"""
+
+
+class LivePlots:
+    """
+    Map, traces, timeline and curves; what they show is put into sources by name.
+
+    Parameters
+    ----------
+    live
+        Whether there is neither a truth nor a time to go to.
+    jump
+        Called with a click on the timeline or the curves.
+
+    Attributes
+    ----------
+    sources
+        By name, which is that of the model as well.
+    map, traces, timeline, curves
+        The plots.
+    ellipse
+        Glyph of the ellipse, which has one colour.
+    recent, whole
+        Ranges of time: that of the traces, and that of timeline and curves.
+    cursors
+        Lines at the time that is shown.
+
+    """
+
+    def __init__(self, *, live: bool, jump: Callable[[Any], None]) -> None:
+        self._live, self._jump = live, jump
+        self.sources: dict[str, ColumnDataSource] = {}
+        self.cursors: list[Span] = []
+        self.recent = Range1d(start=0.0, end=TRACES_S)
+        self.whole = Range1d(start=0.0, end=1.0)
+        self.map = self._make_map()
+        self.traces = [
+            self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
+            self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
+        ]
+        self.timeline, self.curves = self._make_timeline(), self._make_curves()
+
+    def _source(self, name: str, /, **columns: list[Any]) -> ColumnDataSource:
+        """Return the source of a name, with these columns where it is new."""
+        if name not in self.sources:
+            self.sources[name] = ColumnDataSource(columns, name=name)
+        return self.sources[name]
+
+    def put(self, name: str, /, **columns: list[Any]) -> None:
+        """Show other columns of a source, if they are others."""
+        source = self.sources[name]
+        if source.data != columns:
+            source.data = columns
+
+    def _make_map(self) -> figure:
+        drawn = map_plot(
+            np.zeros((0, 2)), 400, name='map', css_classes=['map'], lod_threshold=None
+        )
+        places: dict[str, list[Any]] = {'x': [], 'y': []}
+        lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
+        coloured = {**places, 'name': [], 'colour': []}
+        route = self._source('route', **lines)
+        drawn.multi_line('xs', 'ys', source=route, color=GREY, line_width=5, alpha=0.45)
+        true_trail = self._source('true_trail', **places)
+        drawn.line('x', 'y', source=true_trail, color=PINK, line_width=2, line_dash='dashed')
+        trail = self._source('trail', **places)
+        drawn.line('x', 'y', source=trail, color=SKY, line_width=3)
+        ellipse = self._source('ellipse', **places, colour=[], alpha=[])
+        patch = drawn.patch(
+            'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
+            line_width=2, name='ellipse_patch',
+        )  # fmt: skip
+        self.ellipse = patch.glyph
+        path = self._source('path', **places, ahead=[])
+        drawn.line('x', 'y', source=path, color=BLUE, line_width=2, line_dash='dotted')
+        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=9)
+        drawn.text(
+            'x', 'y', 'ahead', source=path, x_offset=9, y_offset=-5, text_font_size='12px',
+            text_color=BLUE, text_font_style='bold',
+        )  # fmt: skip
+        add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
+        others = self._source('others', **coloured)
+        rivals = drawn.scatter(
+            'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
+            marker='square',
+        )  # fmt: skip
+        add_hover(drawn, [rivals], {'robot': '@name'})
+        truth = self._source('truth', **places)
+        drawn.scatter('x', 'y', source=truth, marker='x', size=14, color=PINK, line_width=4)
+        drawn.scatter(
+            'x', 'y', source=ellipse, size=13, fill_color='colour', line_color='white',
+            line_width=2, fill_alpha='alpha',
+        )  # fmt: skip
+        drawn.text(
+            'x', 'y', 'name', source=others, x_offset=11, y_offset=-6, text_font_size='13px',
+            text_color='colour',
+        )  # fmt: skip
+        return drawn
+
+    def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
+        imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
+        drawn = plot(
+            '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
+            x_range=self.recent, tools='', active_drag=None, toolbar_location=None,
+            min_border_left=55, visible=False, lod_threshold=None,
+        )  # fmt: skip
+        for name, colour in zip(names, CURVES, strict=False):
+            axis = name.rpartition('.')[2]
+            drawn.line('t', name, source=imu, color=colour, legend_label=axis)
+        dress_legend(drawn, least_width=320)
+        drawn.legend.border_line_alpha = 0.0
+        return drawn
+
+    def _make_timeline(self) -> figure:
+        states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
+        drawn = plot(
+            '', 'state', 40, name='timeline', css_classes=['timeline'], x_range=self.whole,
+            y_range=(0.0, 1.0), tools='', active_drag=None, toolbar_location=None,
+        )  # fmt: skip
+        drawn.yaxis.ticker = []
+        # Its time is that of the plot below it.
+        drawn.xaxis.visible = False
+        drawn.ygrid.visible = False
+        bars = drawn.quad(
+            left='left', right='right', bottom=0.0, top=1.0, color='colour', source=states
+        )
+        shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
+        add_hover(drawn, [bars], shown)
+        self._cross(drawn)
+        return drawn
+
+    def _make_curves(self) -> figure:
+        drawn = plot(
+            'time (s)', 'metres', 170, name='curves', x_range=self.whole,
+            tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
+            y_range=Range1d(start=0.01, end=10.0),
+        )  # fmt: skip
+        drawn.yaxis.ticker = LogTicker(desired_num_ticks=4)
+        drawn.yaxis.formatter = PrintfTickFormatter(format='%.3g')
+        for name, colour in (('ellipse_curve', BLUE), ('error_curve', PINK)):
+            source = self._source(name, t=[], m=[])
+            if name == 'ellipse_curve' or not self._live:
+                drawn.line('t', 'm', source=source, color=colour)
+        self._cross(drawn)
+        return drawn
+
+    def _cross(self, drawn: figure) -> None:
+        drawn.on_event(Tap, self._jump)
+        if not self._live:
+            cursor = Span(location=0.0, dimension='height', line_color=GREY, line_width=3)
+            drawn.add_layout(cursor)
+            self.cursors.append(cursor)
+
+
+def text(name: str) -> Div:
+    """Return an empty text as wide as its place."""
+    return Div(name=name, text='', sizing_mode='stretch_width', stylesheets=[_TEXT_CSS])
+
+
+def key(colours: dict[str, str]) -> str:
+    """Return names with their colours; a name without one is a heading."""
+    parts = [
+        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
+        if colour
+        else f'<span>{escape(name)}:</span>'
+        for name, colour in colours.items()
+    ]
+    return f'<div class="key">{"".join(parts)}</div>'
+
+
+def map_key() -> Div:
+    """Return the key of the map, which wraps where a legend of a plot would be cut off."""
+    shown = text('map_key')
+    shown.text = key(
+        {
+            'route of the model': GREY,
+            'last 10 s': SKY,
+            'path ahead': BLUE,
+            'true position': PINK,
+            'position with its 95 % ellipse, in the colour of the state': STATUS_COLOURS[
+                Status.TRACKING
+            ],
+        }
+    )
+    return shown
