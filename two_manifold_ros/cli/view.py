@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 import math
 import os
 import sys
@@ -349,6 +350,11 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
         if kind != Topics.MARKERS.name or model is None:
             scene.vehicle(name).hear(kind, message, scene.clock())
 
-    with _Served(args, scene):
-        watch(hear, lambda: list(scene.looking.values()), args.live)
+    over = Event()
+    with _Served(args, scene), ThreadPoolExecutor(1) as pool:
+        following = pool.submit(watch, hear, lambda: list(scene.looking.values()), args.live, over)
+        try:
+            following.result()
+        finally:
+            over.set()
     return 0
