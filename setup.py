@@ -54,7 +54,7 @@ class Develop(develop):
 
 def warm_cache() -> None:
     """Run ``two-manifold compile`` on these sources: compiled code knows no paths."""
-    program = 'from two_manifold_ros.cli.main import main; main(["compile"])'
+    program = 'from two_manifold_ros.__main__ import main; main(["compile"])'
     subprocess.run([sys.executable, '-c', program], cwd=Path(__file__).parent, check=False)
 
 
@@ -94,6 +94,10 @@ setup(
         (f'{SHARE}/launch', files('launch/*')),
         (f'{SHARE}/config', files('config/*')),
         (f'{SHARE}/config/examples', files('config/examples/*')),
+        # Where shells look below /usr and /usr/local; docs/usage.md has a line for elsewhere.
+        ('share/bash-completion/completions', files('resource/completion/bash/*')),
+        ('share/zsh/site-functions', files('resource/completion/zsh/*')),
+        ('share/fish/vendor_completions.d', files('resource/completion/fish/*')),
         # pip puts console scripts into bin/, where ros2 run and launch do not look.
         (f'lib/{NAME}', files('resource/lib/*')),
     ],
@@ -104,7 +108,8 @@ setup(
     # eigh of SciPy 1.9.2, as built for Python 3.11, writes past the end of an array (scipy#16527).
     install_requires=['setuptools', 'numpy>=1.21.5', 'scipy>=1.8,!=1.9.2', 'numba'],
     extras_require={
-        # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.
+        # Bags, tables with progress, figures, pages for a browser, a rival method, estimators:
+        # never needed by a node.
         'train': [
             'rosbags',
             'lz4',
@@ -121,14 +126,23 @@ setup(
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.
-        'test': ['pytest<9', 'hypothesis', 'nfoursid', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
+        # playwright opens pages in a browser that is there already.
+        'test': [
+            'pytest<9',
+            'hypothesis',
+            'nfoursid',
+            'playwright',
+            'pytest-timeout',
+            'pytest-xdist',
+            'PyYAML',
+        ],
         # The documentation site; the last is MathJax, so that nothing is loaded from a network.
         'docs': ['sphinx>=8', 'myst-parser', 'furo', 'sphinx-mathjax-offline'],
         'dev': ['colcon-common-extensions', 'import-linter', 'mypy', 'ruff', 'types-PyYAML'],
     },
     entry_points={
         'console_scripts': [
-            f'two-manifold = {NAME}.cli.main:main',
+            f'two-manifold = {NAME}.__main__:main',
             *(f'{node} = {NAME}.nodes.__main__:{node}' for node in NODES),
         ],
     },

@@ -326,7 +326,7 @@ def _raw_imu(stamp: int, sample: Any) -> bytes:  # noqa: ANN401 - an array
 
 
 def _two_manifold(*arguments: str) -> None:
-    program = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+    program = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
     command = [sys.executable, '-c', program, *arguments]
     subprocess.run(command, check=True, capture_output=True, cwd=HERE)
 

@@ -55,7 +55,7 @@ END = '<!-- end of what bench_reproduce.py writes -->'
 ROUNDING = 1.5 / 255.0
 """Of a colour: the last digit of a number may turn one of 256 shades into the next."""
 
-PROGRAM = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+PROGRAM = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 
 RESULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     'swiss-rolls': (

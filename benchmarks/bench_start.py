@@ -23,7 +23,7 @@ import time
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECORDING = CHECKOUT.parent / 'shared' / 'recordings' / 'f1tenth_ipz10'
-MAIN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main(sys.argv[1:]))'
+MAIN = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main(sys.argv[1:]))'
 IMPORT = 'import numpy, scipy.linalg'
 READY = 'Subscribes '
 """What the filter node says as soon as it takes samples."""

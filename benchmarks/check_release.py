@@ -249,7 +249,7 @@ class Check:
                     self.check_size()
                 self.environment['PATH'] = f'{self.clone}/.venv/bin:{path}'
                 self.environment['AMENT_PREFIX_PATH'] = f'{self.clone}/.venv'
-            elif program in {'filter_node', 'updater_node'}:
+            elif program in {'filter_node', 'updater_node'} or 'two-manifold view' in command:
                 self.start(command.replace('$PWD', str(self.clone)))
             elif command.startswith('ros2 launch'):
                 self.check_launch(command)

@@ -25,7 +25,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
 
-PROGRAM = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+PROGRAM = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 
 METHODS = {
     'route': [],

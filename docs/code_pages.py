@@ -17,7 +17,7 @@ from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.main import COMMANDS
+from two_manifold_ros.__main__ import COMMANDS
 
 if TYPE_CHECKING:
     from argparse import Action

@@ -24,7 +24,7 @@ import sys
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.main import main as two_manifold
+from two_manifold_ros.__main__ import main as two_manifold
 
 if TYPE_CHECKING:
     from collections.abc import Callable

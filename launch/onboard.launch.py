@@ -28,8 +28,6 @@ PARAMETERS = {
     'odometry_topic': str,
     'use_sim_time': bool,
 }
-# Of the layout for rviz, which names topics of a node without a namespace.
-SHOWN = ('markers', 'particles', 'position', 'predicted_path', 'reference')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -166,6 +164,7 @@ def start_rviz(chosen: dict[str, str], use_sim_time: dict[str, ParameterValue]) 
             'runs. Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
         )
         return []
+    # It names topics relatively, so that rviz shows those of its namespace.
     layout = PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])
     rviz = Node(
         package='rviz2',
@@ -174,6 +173,5 @@ def start_rviz(chosen: dict[str, str], use_sim_time: dict[str, ParameterValue]) 
         namespace=chosen['namespace'],
         arguments=['-d', layout, '-f', chosen['fixed_frame']],
         parameters=[use_sim_time],
-        remappings=[(f'/{name}', name) for name in SHOWN],
     )
     return [rviz]

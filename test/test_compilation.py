@@ -15,7 +15,7 @@ from two_manifold_ros import compilation
 from two_manifold_ros.compilation import cache_folder, digest_of, GENERATIONS, open_folder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-COMPILE = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main(["compile"]))'
+COMPILE = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main(["compile"]))'
 FILTER_NODE = """
 import sys
 from two_manifold_ros.nodes.__main__ import run_node

@@ -1,8 +1,183 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m two_manifold_ros``: the command ``two-manifold`` where its script is on no path."""
+"""The command ``two-manifold``, also as ``python -m two_manifold_ros``: choose a sub-command."""
 
-from two_manifold_ros.cli.main import main
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+import os
+from signal import SIGINT, SIGPIPE
+import sys
+from typing import Any, NoReturn, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
+
+# Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int. Only the
+# module of the chosen command is imported, so help is quick and a missing extra hurts no other.
+COMMANDS = {
+    'simulate': 'drive a simulated slot car into a bag',
+    'inspect': 'look at recordings before training on them',
+    'train': 'learn a model from recordings',
+    'evaluate': 'run a model over recordings and score it',
+    'compare': 'set every method side by side on the same recordings',
+    'replay': "run a model over a bag and write the filter node's topics into another",
+    'reproduce': 'run experiments of the papers again',
+    'info': 'show what is in a model file',
+    'view': 'show a drive, recorded or live, in the browser',
+    'status': 'watch the nodes that run, one line each',
+    'compile': 'compile all loops now, so that nodes and commands start at once',
+}
+
+
+# The way through the commands: headings, and examples with what each is for.
+WAY = (
+    (
+        'Without a recording, drive a simulated car:',
+        (('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),),
+    ),
+    (
+        'With a recording of an IMU and positions, one after the other:',
+        (
+            ('two-manifold inspect my_bag', 'is it good enough?'),
+            ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
+            ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),
+        ),
+    ),
+    (
+        'With a model:',
+        (
+            ('two-manifold info model.npz', 'what is in it'),
+            ('two-manifold view model.npz my_bag', 'see it in the browser'),
+            ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
+            ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
+            ('two-manifold status', 'watch running nodes'),
+        ),
+    ),
+    (
+        'Beside that:',
+        (
+            ('two-manifold compare my_bag -o comparison', 'other methods on it'),
+            ('two-manifold reproduce --list', 'experiments of papers'),
+            ('two-manifold compile', 'start faster later on'),
+        ),
+    ),
+)
+
+
+def overview() -> str:
+    """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
+    width = 1 + max(len(example) for _, lines in WAY for example, _ in lines)
+    shown = [DESCRIPTION, '']
+    for heading, lines in WAY:
+        shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
+    return '\n'.join([*shown, '', 'two-manifold COMMAND --help has all options of a command.'])
+
+
+class Limits:
+    """Exit statuses as argparse and POSIX shells have them."""
+
+    BAD_INPUT = 2
+    SIGNALLED = 128
+    """And the number of the signal."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 on success, 2 on bad input, 128 and its number for a signal."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    # Before the chosen command's module imports NumPy.
+    one_blas_thread()
+    with Stopping() as stop:
+        return _status(arguments)
+    return Limits.SIGNALLED + (stop.signal or SIGINT)
+
+
+def _status(arguments: list[str]) -> int:
+    try:
+        status = _run(arguments)
+        # A closed pipe has to show here, not in the interpreter's last flush.
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Or the interpreter would complain when it flushes what could not be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Limits.SIGNALLED + SIGPIPE
+    except ModuleNotFoundError as error:
+        module = (error.name or '').partition('.')[0]
+        if module == 'two_manifold_ros':
+            raise
+        package = {'sklearn': 'scikit-learn'}.get(module, module)
+        return _refuse(
+            f'this command needs the Python package {package!r}: install it with pip install '
+            f"{package}, or all that commands need with pip install '.[train]' in the checkout."
+        )
+    except (InputError, OSError) as error:
+        return _refuse(str(error))
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments:
+        # Who asks for nothing asks for the way, as of ros2 and pip: that is no bad input.
+        print(overview())
+        return 0
+    try:
+        parser = make_parser(arguments)
+        parsed, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            # The parser of the command, whose help lists the options that there are.
+            parser = getattr(parsed, 'parser', parser)
+            parser.error(f'unrecognized arguments: {" ".join(unknown)}')
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    status: int = parsed.run(parsed)
+    return status
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line, like that about any other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        msg = f'{message}; see {self.prog} --help'
+        raise InputError(msg)
+
+
+def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands, of which the first argument alone gets its options."""
+    parser = _Parser(
+        prog='two-manifold',
+        description=DESCRIPTION,
+    )
+    commands = parser.add_subparsers(metavar='COMMAND', required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        if arguments[:1] == [name]:
+            module: Any = import_module(f'two_manifold_ros.cli.{name}')
+            command.description = module.HELP
+            module.add_arguments(command)
+            command.set_defaults(run=module.run, parser=command)
+    return parser
+
+
+def _refuse(message: str) -> int:
+    message = f'two-manifold: error: {message}'
+    if sys.stderr.isatty():
+        # As options.print_wrapped does, which takes libraries that may be what is missing; and
+        # no other start of the command waits for these.
+        import shutil  # noqa: PLC0415
+        import textwrap  # noqa: PLC0415
+
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
+    print(message, file=sys.stderr)
+    return Limits.BAD_INPUT
+
 
 if __name__ == '__main__':
     raise SystemExit(main())

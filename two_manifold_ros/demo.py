@@ -8,15 +8,17 @@ Without ROS the filter runs over the bag instead, and its topics go into another
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 import atexit
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from time import sleep
 from typing import Any, TYPE_CHECKING
@@ -29,7 +31,7 @@ one_blas_thread()
 import numpy as np
 
 from two_manifold_ros.cli.evaluate import print_scores
-from two_manifold_ros.cli.options import make_folder, Progress
+from two_manifold_ros.cli.options import in_words, make_folder, Progress
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
@@ -60,15 +62,15 @@ ENDING_TIMEOUT_S = 10.0
 
 
 @contextmanager
-def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.Popen[bytes]]:
     """
-    Start the node on a model, its log in a file, and end it as Ctrl-C does.
+    Start a node with parameters such as ``model:=PATH``, its log in a file; end it as Ctrl-C does.
 
     It is handed out once it has said something, which it does when it is configured: compiling
     takes as long as the machine is busy.
     """
-    command = [sys.executable, '-m', 'two_manifold_ros.nodes', 'filter_node']
-    command += ['--ros-args', '-p', f'model:={model}']
+    command = [sys.executable, '-m', 'two_manifold_ros.nodes', name, '--ros-args']
+    command += [part for each in parameters for part in ('-p', each)]
     with log.open('wb') as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
@@ -82,6 +84,13 @@ def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """Start the filter node on the model in a folder, see `running_node`."""
+    return running_node(
+        'filter_node', folder / 'filter_node.log', f'model:={folder / "model.npz"}'
+    )
 
 
 NOT_RECEIVED = 'not_received'
@@ -180,6 +189,52 @@ TEST_LAPS_S = 55.0
 SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
+DESCRIPTION = 'Simulate, inspect, train, filter on real topics, score and draw: the whole way.'
+NEXT_SEED = 1
+"""Of the car that drives on: not that of the training."""
+VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
+
+COMPUTED_S = (3.0, 1.2, 8.5, 2.5, 1.3)
+"""
+Seconds that the stages compute, with compiled code, on the machine of docs/results.md.
+
+Only what is announced follows from them, and the stages that are over correct it: a machine that
+took twice as long for these takes twice as long for the others.
+"""
+
+
+class _Stages:
+    """Announce each stage and about how long it and all that follow take, and time it."""
+
+    def __init__(self, *, live: bool) -> None:
+        # A node gets the bag at its own speed, on any machine.
+        self._played_s = TEST_LAPS_S / SPEED if live else 0.0
+        self._took_s = self._expected_s = 0.0
+
+    @contextmanager
+    def __call__(self, number: int, title: str) -> Iterator[Callable[[float], None]]:
+        """Hand out a function that shows the share done of a stage."""
+        print(f'[{number}/{STAGES}] {title}', flush=True)
+        about = [self._about(each) for each in range(number, STAGES)]
+        print(f'      about {in_words(about[0])}, {in_words(sum(about))} to the end', flush=True)
+        began = time.monotonic()
+        with Progress(title) as progress:
+            yield lambda share: progress(title, share)
+        took_s = time.monotonic() - began
+        self._took_s += took_s - self._played(number)
+        self._expected_s += COMPUTED_S[number - 1]
+        print(f'      took {took_s:.1f} s', flush=True)
+
+    def _about(self, number: int) -> float:
+        times = self._took_s / self._expected_s if self._expected_s else 1.0
+        return times * COMPUTED_S[number - 1] + self._played(number)
+
+    def _played(self, number: int) -> float:
+        return self._played_s if number == _FILTERING else 0.0
+
+
+_FILTERING = 4
+"""Number of the stage in which a node may get the bag."""
 
 
 def run_tour(folder_name: str, *, view: bool = False) -> None:
@@ -198,66 +253,76 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         isolate()
     else:
         print('ROS 2 is not here, so no node runs: the filter is replayed over the bag instead.')
-    with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
+    stage = _Stages(live=with_node)
+    with stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
-    with _stage(2, 'inspecting the recording'):
+    with stage(2, 'inspecting the recording'):
         recording = read_recording(folder / 'recording')
         report = inspect_recording(recording)
     for finding in report.findings:
-        print(f'      {finding.severity}: {finding.sentence}')
+        _print_below(f'{finding.severity}: {finding.sentence}')
     duration = int(recording.imu.stamps[-1] - recording.imu.stamps[0]) * 1e-9
     cut = duration - TEST_LAPS_S
-    with _stage(3, f'training on the first {cut:.0f} s') as show:
+    with stage(3, f'training on the first {cut:.0f} s') as show:
         training = recording.between(None, cut)
         model = train_model([training], TrainingSettings(), lambda _, share: show(share))
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
-    through = 'the filter node, a process of its own' if with_node else 'the filter, into a bag'
-    page = _show(folder, with_node) if view else None
-    with _stage(4, f'replaying the rest through {through}') as show:
+    through = 'the filter node' if with_node else 'the filter, into a bag'
+    page = _open_page(folder, live=with_node) if view else None
+    with stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
         else:
             received = _filter_offline(folder, held_out, show)
     went = 'received' if with_node else 'written'
-    print(f'      {went}: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
+    counts = ', '.join(f'{received.get(topic, 0)} {topic}' for topic in PUBLISHED)
+    _print_below(f'{went}: {counts}')
     publisher = 'node' if with_node else 'filter'
-    with _stage(5, f'scoring what the {publisher} published'):
+    with stage(5, f'scoring what the {publisher} published'):
         loaded = load_model(folder / 'model.npz')
         evaluation, alike = _score(folder, loaded, held_out, publisher)
     print_scores(evaluation, loaded)
     if alike:
         did = 'The node published' if with_node else 'The bag holds'
-        print(f'      {did} bit for bit what "two-manifold evaluate" computes offline.')
+        _print_below(f'{did} bit for bit what "two-manifold evaluate" computes offline.')
     else:
         why = ': messages were lost on the way' if with_node else ', please report it'
-        print(f'      The {publisher} and "two-manifold evaluate" differ{why}.')
+        _print_below(f'The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
+    command = Path(sys.executable).with_name('two-manifold')
+    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
     if page is not None:
-        print('The page stays until Ctrl-C.', flush=True)
-        page.wait()
+        _drive_on(folder, page, live=with_node)
 
 
-def _show(folder: Path, with_node: bool) -> subprocess.Popen[bytes]:
-    """Start the page that shows the node live, or the drive where there is none."""
-    seen = '--live' if with_node else str(folder / 'recording')
-    command = [sys.executable, '-m', 'two_manifold_ros', 'view']
-    page = subprocess.Popen([*command, str(folder / 'model.npz'), seen])
+def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
+    """Start the live page, of the node that is about to start or of the bag."""
+    seen = '--live' if live else str(folder / 'recording')
+    page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
     # However the demo ends.
     atexit.register(page.terminate)
     return page
 
 
-@contextmanager
-def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
-    """Announce a stage, hand out a function that shows its share done, and time it."""
-    print(f'[{number}/{STAGES}] {title}', flush=True)
-    began = time.monotonic()
-    with Progress(title) as progress:
-        yield lambda share: progress(title, share)
-    print(f'      {time.monotonic() - began:.1f} s', flush=True)
+def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:
+    """Keep the page until Ctrl-C, and something live on it: another drive of the car."""
+    with ExitStack() as running:
+        if live:
+            print('The car drives on, live, until Ctrl-C.', flush=True)
+            running.enter_context(filter_node(folder))
+            log = folder / 'slot_car_node.log'
+            running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
+        else:
+            print('The page stays until Ctrl-C.', flush=True)
+        page.wait()
+
+
+def _print_below(text: str) -> None:
+    """Print below the title of a stage, on lines that fit 80 columns."""
+    print(textwrap.indent(textwrap.fill(text, 73), ' ' * 6), flush=True)
 
 
 def _latched() -> tuple[str, ...]:
@@ -287,7 +352,7 @@ def _filter_live(
         ]
     with (
         BagWriter(folder / 'predictions', latched=_latched()) as output,
-        filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
+        filter_node(folder) as process,
     ):
         return bag_session.play_and_record(
             output, messages, SPEED, lambda: process.poll() is None, show
@@ -322,18 +387,22 @@ def _explain(folder: Path, with_node: bool) -> None:
     }
     if with_node:
         listed['filter_node.log'] = 'what the node said'
+    print(f'      in {folder}:')
     for name, what in listed.items():
-        print(f'      {folder / name}: {what}')
-    command = Path(sys.executable).with_name('two-manifold')
-    print(f'Look at it: {command} view {folder / "model.npz"} {folder / "recording"}')
+        print(f'      {name:15} {what}')
 
 
 def main() -> int:
     """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
+    parser = ArgumentParser(prog='demo', description=DESCRIPTION)
+    parser.add_argument('folder', nargs='?', default='demo_output', help='folder to write')
+    parser.add_argument(
+        '--view', action='store_true', help='show it live in the browser, until Ctrl-C'
+    )
+    args = parser.parse_args()
     with Stopping() as stop:
         try:
-            names = [each for each in sys.argv[1:] if each != '--view']
-            run_tour(names[0] if names else 'demo_output', view='--view' in sys.argv[1:])
+            run_tour(args.folder, view=args.view)
         except InputError as error:
             print(f'demo: error: {error}', file=sys.stderr)
             return 2

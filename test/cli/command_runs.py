@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.__main__ import main
 
-RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+RUN = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 """The same in a process of its own."""
 
 

@@ -23,8 +23,8 @@ def main() -> None:
     start, play = demo.filter_node, bag_session.play_and_record
 
     @contextmanager
-    def stalled(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-        with start(model, log) as process:
+    def stalled(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+        with start(folder) as process:
             stalls: list[float] = []
 
             def stall(share: float) -> None:

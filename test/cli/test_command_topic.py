@@ -24,7 +24,7 @@ def bags(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def models(bags, tmp_path_factory):
-    from two_manifold_ros.cli.main import main  # noqa: PLC0415 - needs rosbags
+    from two_manifold_ros.__main__ import main  # noqa: PLC0415 - needs rosbags
 
     folder = tmp_path_factory.mktemp('models')
     for name, given in (('with', ['--command-topic', 'auto']), ('without', [])):

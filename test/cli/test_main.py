@@ -12,7 +12,7 @@ from types import ModuleType
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.cli.main import COMMANDS, main
+from two_manifold_ros.__main__ import COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
 
@@ -82,7 +82,7 @@ def test_bugs_are_not_hidden(info, error):
 @pytest.mark.parametrize(('name', 'status'), [('SIGINT', 130), ('SIGTERM', 143), ('SIGHUP', 129)])
 def test_signals_end_a_command_after_cleaning_up(name, status):
     code = (
-        'import signal, sys; from two_manifold_ros.cli import main as module\n'
+        'import signal, sys; from two_manifold_ros import __main__ as module\n'
         # Whoever started the tests may ignore hang-ups, as nohup does.
         'signal.signal(signal.SIGHUP, signal.SIG_DFL)\n'
         'def run(arguments):\n'
@@ -97,7 +97,7 @@ def test_signals_end_a_command_after_cleaning_up(name, status):
 
 
 @pytest.mark.usefixtures('info')
-@pytest.mark.parametrize('arguments', ['', 'none', 'info', 'info a --none', 'info a b c'])
+@pytest.mark.parametrize('arguments', ['none', 'info', 'info a --none', 'info a b c'])
 def test_wrong_arguments_point_to_the_help(arguments, command):
     own = ' info' if 'info' in arguments else ''
     assert command.refused(*arguments.split()).endswith(f'see two-manifold{own} --help')
@@ -116,7 +116,7 @@ def test_help_lists_the_commands_and_imports_none_of_them():
 @pytest.mark.parametrize('length', [1, 1_000_000])
 def test_a_closed_pipe_is_silent(length):
     code = (
-        'import sys; from two_manifold_ros.cli import main as module; '
+        'import sys; from two_manifold_ros import __main__ as module; '
         f'module._run = lambda arguments: print("x" * {length}) or 0; sys.exit(module.main())'
     )
     reader, writer = os.pipe()
@@ -126,3 +126,33 @@ def test_a_closed_pipe_is_silent(length):
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b'')
+
+
+def test_alone_it_shows_the_way_through_all_commands(command):
+    said = command()
+    assert said.err == ''
+    lines = said.out.splitlines()
+    # The prompt takes a line as well.
+    assert len(lines) <= 24 - 1
+    assert max(map(len, lines)) <= 80
+    examples = [example for _, pairs in WAY for example, _ in pairs]
+    assert all(f'  {example} ' in said.out for example in examples)
+    named = [example.split()[1] for example in examples if example.startswith('two-manifold ')]
+    assert sorted(named) == sorted(COMMANDS)
+    assert named[:4] == ['simulate', 'inspect', 'train', 'evaluate']
+
+
+@pytest.mark.parametrize(
+    'example', [each for _, pairs in WAY for each, _ in pairs if each.startswith('two-manifold ')]
+)
+def test_every_example_of_the_way_is_a_command_line(example):
+    arguments = example.split()[1:]
+    parsed = make_parser(arguments).parse_args(arguments)
+    assert callable(parsed.run)
+
+
+@pytest.mark.parametrize('name', ['', *COMMANDS])
+def test_help_fits_eighty_columns(name, monkeypatch, command):
+    monkeypatch.setenv('COLUMNS', '80')
+    said = command(*name.split(), '--help')
+    assert max(map(len, said.out.splitlines())) <= 80

@@ -133,7 +133,7 @@ def test_by_name_and_all():
 
 def test_listing_imports_no_experiment():
     code = (
-        'import sys; from two_manifold_ros.cli.main import main; '
+        'import sys; from two_manifold_ros.__main__ import main; '
         'main(["reproduce", "--list"]); print(*sys.modules)'
     )
     output = subprocess.check_output([sys.executable, '-c', code], text=True)

@@ -15,7 +15,7 @@ import pytest
 from ros_talk import environment_of, given, NodeProcess, PATIENCE_S, Process, Talk
 from served_node import ServedNode
 
-COMMAND = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+COMMAND = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 
 
 class WatchedProcess(Process):

@@ -18,7 +18,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from served_node import run_all
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.__main__ import main
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-EXTRAS = ('rosbags', 'rich', 'matplotlib', 'hmmlearn', 'sklearn', 'mcap', 'joblib')
+EXTRAS = ('rosbags', 'rich', 'matplotlib', 'bokeh', 'hmmlearn', 'sklearn', 'mcap', 'joblib')
 """Top-level modules of the extra ``train`` in setup.py."""
 
 UNUSED = {
@@ -18,7 +18,7 @@ UNUSED = {
     'nodes.trainer_node': (),
     # numba is some 60 MB, for one who compiles nothing.
     'nodes.slot_car_node': ('numba',),
-    'cli.main': (),
+    '__main__': (),
     'training.train': (),
     'recordings.reading': (),
     'recordings.bag_writer': (),

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip('rich')
 
-from two_manifold_ros.cli.main import COMMANDS
+from two_manifold_ros.__main__ import COMMANDS
 from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -82,7 +82,13 @@ def browse(request: pytest.FixtureRequest) -> Iterator[Open]:
     with playing.sync_playwright() as player:
         browser = player.chromium.launch(executable_path=program, args=list(ARGUMENTS))
 
-        def open_tab(url: str, width: int = 1280, height: int = 800, scheme: str = 'light') -> Tab:
+        def open_tab(
+            url: str,
+            width: int = 1280,
+            height: int = 800,
+            scheme: str = 'light',
+            ready: str = 'map',
+        ) -> Tab:
             context = browser.new_context(
                 viewport={'width': width, 'height': height}, color_scheme=scheme
             )
@@ -95,7 +101,7 @@ def browse(request: pytest.FixtureRequest) -> Iterator[Open]:
             page.on('request', look)
             page.goto(url)
             tab = Tab(page, request.config.getoption('--screenshots'))
-            tab.until('window.Bokeh && Bokeh.documents.length && model("map")?.inner_width')
+            tab.until(f'window.Bokeh && Bokeh.documents.length && model("{ready}")?.inner_width')
             return tab
 
         yield open_tab

@@ -162,7 +162,7 @@ def settled(topic: str, messages: list[bytes]) -> list[bytes]:
 
 def replayed(model: Path, bag: Path, output: Path) -> Heard:
     """Return what `two-manifold replay` writes, computed as the nodes do."""
-    program = 'from two_manifold_ros.cli.main import main; raise SystemExit(main())'
+    program = 'from two_manifold_ros.__main__ import main; raise SystemExit(main())'
     arguments = ['replay', str(model), str(bag), '-o', str(output), '--json']
     subprocess.run(
         [sys.executable, '-c', program, *arguments],

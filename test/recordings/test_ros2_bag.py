@@ -11,7 +11,7 @@ from ellipse import drive, stamped, write_bag
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.main import main
+from two_manifold_ros.__main__ import main
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions

@@ -184,7 +184,7 @@ def faster_where_asked_for(slot_car_laps, monkeypatch, given: dict[str, float]) 
     """Train, and return for which loads rates were to be chosen; the choice itself is left out."""
     loads = []
 
-    def choose(usual: Drives, _: object, most_load: float) -> tuple[Any, ...]:
+    def choose(usual: Drives, _: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
         loads.append(most_load)
         return choose_by_parts(usual, lambda _: None, 0.0)
 
@@ -400,3 +400,36 @@ def test_given_numbers_are_not_fitted(slot_car_laps):
     model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
     assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)
     assert len(model.summary['validation']['compared']) == 1
+
+
+def test_the_progress_goes_on_while_rates_are_tried(circuit, passes):
+    noise = np.random.default_rng(0).standard_normal(circuit.observations.shape)
+    blind = replace(circuit, observations=circuit.observations + 3.0 * noise)
+    offered = [drives_of(passes, circuit, rate_hz=20.0)]
+    seen: list[tuple[str, float]] = []
+    choose_by_parts(
+        drives_of(laid(blind), blind),
+        lambda _: offered.pop(),
+        0.1,
+        doublings=1,
+        progress=lambda *each: seen.append(each),
+    )
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert max(np.diff([*shares, 1.0])) < 0.25
+    # The trial at the faster rate takes longer, and a rate that is taken is followed once more.
+    trials = [what for what, _ in seen]
+    slow, fast = 'following parts at 10 Hz', 'following parts at 20 Hz'
+    assert list(dict.fromkeys(trials)) == [slow, 'laying out a faster rate', fast]
+    assert shares[trials.index(fast)] == pytest.approx(1.0 / 6.0)
+
+
+@pytest.mark.parametrize(('native_hz', 'doubled'), [(10.0, 0), (20.0, 1), (100.0, 2)])
+def test_as_many_rates_are_planned_as_the_imu_allows(native_hz, doubled):
+    settings = TrainingSettings(rate_hz=10.0, window=20)
+    assert training_route._doublings(settings, native_hz) == doubled
+    begins = training_route._stages(doubled)
+    assert begins == sorted(begins)
+    # Beside 1.5 for all else following takes 1, then 2.5 and 6.25 more, and the last once more.
+    follows = (1.0, 1.0 + 2.5 + 2.5, 1.0 + 2.5 + 6.25 + 6.25)[doubled]
+    assert begins[2] - begins[1] == pytest.approx(follows / (follows + 1.5))

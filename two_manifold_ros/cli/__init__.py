@@ -3,5 +3,5 @@
 """
 The commands of `two-manifold`.
 
-Start with `main`; each sub-command is a file.
+Each is a file; `__main__.py` of the package chooses one.
 """

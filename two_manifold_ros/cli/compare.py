@@ -8,7 +8,6 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +16,18 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_position_lag,
+    add_report,
     add_topics,
+    check_report,
+    console,
     in_step,
     make_folder,
     metres,
+    on_stderr,
     percent,
     print_table,
+    print_wrapped,
+    print_written,
     Progress,
     recordings_of,
 )
@@ -60,6 +65,9 @@ MOST_COLUMNS = 4
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
+WHOLE_WIDTH = 110
+"""Columns of a terminal below which medians and percentiles have a table of their own."""
+
 FEWEST_STARRED = 20
 """Predictions; the least of errors on fewer is chance."""
 
@@ -68,14 +76,18 @@ def write_files(folder: Path, comparison: Comparison) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
 
-    text = StringIO()
-    with redirect_stdout(text):
-        print_comparison(comparison)
-    (folder / 'table.txt').write_text(text.getvalue(), encoding='utf-8')
+    (folder / 'table.txt').write_text(_printed(comparison), encoding='utf-8')
     content = json.dumps(comparison.to_json(), indent=2, allow_nan=False)
     (folder / 'comparison.json').write_text(f'{content}\n', encoding='utf-8')
     draw_errors(comparison, folder / 'errors.png')
     draw_tracks(comparison, folder / 'tracks.png')
+
+
+def _printed(comparison: Comparison) -> str:
+    text = StringIO()
+    with redirect_stdout(text):
+        print_comparison(comparison)
+    return text.getvalue()
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -83,19 +95,30 @@ def print_comparison(comparison: Comparison) -> None:
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
+    narrow = console().width < WHOLE_WIDTH
     rows = [
         [
             result.title,
             *([percent(_share(result))] if withholding else []),
-            *(_cell(comparison, result, column) for column in shown),
+            *(_cell(comparison, result, column, alone=narrow) for column in shown),
         ]
         for result in comparison.results
     ]
     print_table(
-        'Error in metres (RMSE, median, 95th percentile) so many ticks ahead, at all ticks',
+        f'{"RMSE in metres" if narrow else "Error in metres (RMSE, median, 95th percentile)"} '
+        'so many ticks ahead, at all ticks',
         ['method', *(['published'] if withholding else []), *headings],
         rows,
     )
+    if narrow:
+        print_table(
+            'Median of the error in metres / its 95th percentile, at all ticks',
+            ['method', *headings],
+            [
+                [result.title, *(_quantiles(result, column) for column in shown)]
+                for result in comparison.results
+            ],
+        )
     print_table(
         'RMSE in metres along the true direction of travel / across it, at all ticks',
         ['method', *headings],
@@ -105,7 +128,7 @@ def print_comparison(comparison: Comparison) -> None:
         ],
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
-        print(line)
+        print_wrapped(line, '    ')
 
 
 def _shown(count: int) -> list[int]:
@@ -121,7 +144,8 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _cell(comparison: Comparison, result: Result, column: int) -> str:
+def _cell(comparison: Comparison, result: Result, column: int, *, alone: bool) -> str:
+    """Return the RMSE, with a star if it is the least, and unless ``alone`` what is beside it."""
     if result.scores is None:
         return 'failed'
     errors = result.scores[column].all
@@ -130,7 +154,16 @@ def _cell(comparison: Comparison, result: Result, column: int) -> str:
     star = (
         '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
     )
-    return f'{metres(errors.rmse_m)}{star} {metres(errors.median_m)} {metres(errors.p95_m)}'
+    rmse = f'{metres(errors.rmse_m)}{star}'
+    return rmse if alone else f'{rmse} {metres(errors.median_m)} {metres(errors.p95_m)}'
+
+
+def _quantiles(result: Result, column: int) -> str:
+    """Return the median and the 95th percentile."""
+    if result.scores is None:
+        return 'failed'
+    errors = result.scores[column].all
+    return '-' if errors.rmse_m is None else f'{metres(errors.median_m)} / {metres(errors.p95_m)}'
 
 
 def _parts(result: Result, column: int) -> str:
@@ -266,6 +299,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
     )
+    add_report(parser, 'errors and readings of all methods, which a click shows or hides')
     add_json(parser)
 
 
@@ -325,6 +359,7 @@ def run(args: Namespace) -> int:
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
         raise InputError(msg)
+    check_report(args)
     folder = None
     if args.output is not None:
         # Before anything is computed: is there all that the figures need?
@@ -357,10 +392,9 @@ def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
     if not ridged:
         msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
         raise InputError(msg)
-    print(
+    on_stderr(
         f'two-manifold: warning: --ridge {args.ridge:g} changes {", ".join(ridged)} alone; with '
         '--observation ridge it changes every spectral filter',
-        file=sys.stderr,
     )
 
 
@@ -401,7 +435,7 @@ def _warn(plan: Plan) -> None:
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in plan.train.recordings]
     for sentence in training_warnings(reports, dataset.rate_hz):
-        print(f'two-manifold: warning: {sentence}', file=sys.stderr)
+        on_stderr(f'two-manifold: warning: {sentence}')
 
 
 def _check_any(comparison: Comparison) -> None:
@@ -418,7 +452,17 @@ def _check_any(comparison: Comparison) -> None:
 def _report(args: Namespace, comparison: Comparison, folder: Path | None) -> None:
     if folder is not None:
         write_files(folder, comparison)
+    if args.report:
+        from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
+            comparison_sections,
+        )
+        from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+
+        page = Report('Methods side by side', ', '.join(args.bags))
+        comparison_sections(page, comparison, _printed(comparison))
+        page.write(args.report)
     if args.json:
         print(json.dumps(comparison.to_json(), indent=2, allow_nan=False))
     else:
         print_comparison(comparison)
+        print_written(args)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json
+from two_manifold_ros.cli.options import add_json, print_wrapped
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.names import METHODS
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         folder = None if kept is None else str(kept)
         print(json.dumps({'folder': folder, 'trouble': STORE.trouble}, indent=2))
     elif kept is None:
-        print(f'Nothing is kept: {STORE.trouble}.')
+        print_wrapped(f'Nothing is kept: {STORE.trouble}.')
     else:
-        print(f'Compiled code is in {kept}.')
+        print_wrapped(f'Compiled code is in {kept}.')
     return 0 if kept is not None else 1

@@ -10,20 +10,24 @@ import json
 import math
 import re
 import statistics
-import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_command_topic,
     add_json,
     add_position_lag,
+    add_report,
     add_topics,
+    check_report,
     in_step,
     metres,
     name_commands,
+    on_stderr,
     part_of,
     percent,
     print_table,
+    print_wrapped,
+    print_written,
     Progress,
     recordings_of,
     seconds,
@@ -47,6 +51,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
+
+
+MOST_INSPECTED = 2
+"""Recordings whose inspection is in a report, each some hundred kilobytes of the 2 MB."""
 
 
 def seconds_or_share(text: str) -> tuple[float, bool]:
@@ -94,6 +102,9 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
+    if args.report:
+        msg = '--report shows what a model does; leave it out, or take --figure with --online'
+        raise InputError(msg)
     if args.command_topic is not None:
         msg = '--command-topic is that of a model; leave it out, learners with --online take none'
         raise InputError(msg)
@@ -160,7 +171,7 @@ def print_curve(curve: LearningCurve) -> None:
         header,
         rows,
     )
-    print(
+    print_wrapped(
         f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
         f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
     )
@@ -223,6 +234,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
+    add_report(parser, 'where it was, when it was unsure and why, and what the recording is like')
     add_json(parser)
 
 
@@ -239,6 +251,7 @@ def run(args: Namespace) -> int:
         msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
         raise InputError(msg)
     _check_figure(args)
+    check_report(args)
     model = load_model(args.model)
     name_commands(args, model)
     whole = recordings_of(args, origin=model.origin)
@@ -251,17 +264,37 @@ def run(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
+    if args.report:
+        _write_report(args, evaluation, held, model)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
     doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
     for doubt in doubts:
-        print(f'two-manifold: warning: {doubt}', file=sys.stderr)
+        on_stderr(f'two-manifold: warning: {doubt}')
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_scores(evaluation, model)
         _print_times(content)
         _print_figure(args)
+        print_written(args)
     return 0
+
+
+def _write_report(
+    args: Namespace, evaluation: Evaluation, recordings: Sequence[Recording], model: ModelHead
+) -> None:
+    from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
+    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
+        inspection_sections,
+    )
+    from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.run_sections import run_sections  # noqa: PLC0415 - an extra
+
+    report = Report('Where it was thought to be', f'{args.model} on {", ".join(args.bags)}')
+    run_sections(report, evaluation, recordings, model)
+    shown = recordings[:MOST_INSPECTED]
+    inspection_sections(report, [inspect_recording(each) for each in shown], shown)
+    report.write(args.report)
 
 
 def _trained_lag(model: ModelHead) -> str:
@@ -325,18 +358,20 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     header = ['ticks ahead', 'published', 'RMSE', 'in the ellipse of 68/95 %']
     print_table('the same, only where the filter publishes', header, published)
     if evaluation.published and evaluation.withheld:
-        print(evaluation.describe_withheld())
+        print_wrapped(evaluation.describe_withheld())
 
 
 def _print_times(content: dict[str, Any]) -> None:
-    print(
+    print_wrapped(
         f'{content["ticks"]} ticks, {content["ticks_after_first_window"]} of them after the first '
         f'window, {content["valid_ticks"]} of these published; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
     if unusable := content['samples'].get(UNUSABLE):
-        print(f'{unusable} estimates had no usable position: the mean position stands for it')
+        print_wrapped(
+            f'{unusable} estimates had no usable position: the mean position stands for it'
+        )
 
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, print_table
+from two_manifold_ros.cli.options import add_json, print_table, print_wrapped
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
@@ -16,7 +16,7 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.model.head import ModelHead
 
@@ -59,6 +59,20 @@ def run(args: Namespace) -> int:
 
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
+    for table in model_tables(model):
+        print_table(*table)
+    summary = model.summary
+    validation = summary['validation']
+    if validation and summary['method'] != 'route' and len(validation['compared']) > 1:
+        print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
+    if summary.get('tuning') is not None:
+        print_tuning(summary['tuning'])
+    for note in summary['notes']:
+        print_wrapped(f'note: {note}')
+
+
+def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield title, header and rows of what a model is, and of what it was chosen from."""
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has no notes on its training'
         raise TypeError(msg)
@@ -71,12 +85,9 @@ def print_model(model: ModelHead) -> None:
         *_head(model),
         *(_route(model) if isinstance(model, RouteModel) else _spectral(model)),
     ]
-    print_table('model', ['', ''], rows)
-    _print_validation(model)
-    if summary.get('tuning') is not None:
-        print_tuning(summary['tuning'])
-    for note in summary['notes']:
-        print(f'note: {note}')
+    yield 'model', ['', ''], rows
+    if summary['validation']:
+        yield _validation(model)
 
 
 def _head(model: ModelHead) -> list[list[str]]:
@@ -139,10 +150,8 @@ def _range(seconds: Sequence[float]) -> str:
     return f'{least} s' if least == most else f'{least} to {most} s'
 
 
-def _print_validation(model: TrainedModel) -> None:
+def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
     validation = model.summary['validation']
-    if not validation:
-        return
     # In alphabetical order as in the file, before it is saved too.
     compared = validation['compared']
     names = sorted(name for name in compared[0] if name not in {'score_m', 'log_score'})
@@ -159,9 +168,7 @@ def _print_validation(model: TrainedModel) -> None:
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
-    print_table(title, ['', *titles, 'mean error (m)'], rows)
-    if model.summary['method'] != 'route' and len(rows) > 1:
-        print('-> the narrowest bandwidth among those within 5 % of the best')
+    return title, ['', *titles, 'mean error (m)'], rows
 
 
 def _choice(name: str, value: float | bool | None) -> str:
@@ -178,7 +185,7 @@ MOST_ROWS = 10
 def print_tuning(summary: Mapping[str, Any]) -> None:
     """Print the best trials and the changed settings."""
     if summary['note'] is not None:
-        print(f'note: nothing was tuned: {summary["note"]}')
+        print_wrapped(f'note: nothing was tuned: {summary["note"]}')
         return
     scored = [row for row in summary['trials'] if row['score_m'] is not None]
     best = sorted(scored, key=lambda row: row['score_m'])[:MOST_ROWS]
@@ -187,8 +194,8 @@ def print_tuning(summary: Mapping[str, Any]) -> None:
     print_table(title, ['', 'changed', 'laps won', 'mean error (m)'], rows)
     for row in summary['trials']:
         if row['score_m'] is None:
-            print(f'failed: {_changes(row["changed"])}: {row["failed"]}')
-    print(in_a_sentence(summary))
+            print_wrapped(f'failed: {_changes(row["changed"])}: {row["failed"]}')
+    print_wrapped(in_a_sentence(summary))
 
 
 def in_a_sentence(summary: Mapping[str, Any]) -> str:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
+    add_report,
     add_topics,
+    check_report,
     console,
+    print_written,
     Progress,
     recordings_of,
 )
@@ -19,6 +22,10 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from two_manifold_ros.inspection.inspecting import Report
+    from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
     'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
@@ -30,17 +37,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_bags(parser)
     add_topics(parser)
+    add_report(parser, 'findings with cures, the drive, laps, gaps, vibration and lag')
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Print one report per recording, or all of them as one JSON object."""
+    check_report(args)
     recordings = recordings_of(args, need_positions=False)
     reports = []
     with Progress('inspecting') as progress:
         for number, recording in enumerate(recordings):
             progress('inspecting', number / len(recordings))
             reports.append(inspect_recording(recording))
+    if args.report:
+        _write(args.report, reports, recordings)
     if args.json:
         content = {'recordings': [report.to_json() for report in reports]}
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -50,4 +61,16 @@ def run(args: Namespace) -> int:
 
     for report in reports:
         print_report(report, console())
+    print_written(args)
     return 0
+
+
+def _write(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:
+    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
+        inspection_sections,
+    )
+    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
+
+    page = Page('What was recorded', ', '.join(each.name for each in recordings))
+    inspection_sections(page, reports, recordings)
+    page.write(path)

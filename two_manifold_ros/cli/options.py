@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 import math
+import os
 from pathlib import Path
 import re
 import shutil
 import sys
 from tempfile import TemporaryFile
-from threading import Event, Lock, Thread
+from textwrap import fill
+from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from rich.progress import Progress as Bar
     from typing_extensions import Self
 
     from two_manifold_ros.model.head import ModelHead
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 # Wide enough for our tables where the width of the terminal is unknown.
 _PIPED_WIDTH = 120
 _SHORTEST_WORDS = 8
+_NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
@@ -88,6 +91,25 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     output.print(table)
 
 
+def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> None:
+    """
+    Print a line on standard output or error; on a terminal it is wrapped between words.
+
+    Anything else, such as a file that is searched for a line, gets it whole.
+    """
+    stream = sys.stderr if on_error else sys.stdout
+    if stream.isatty():
+        # One column is left free, or some terminals begin an empty line.
+        text = fill(
+            text,
+            max(shutil.get_terminal_size().columns - 1, _NARROWEST),
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    print(text, file=stream)
+
+
 def metres(value: float | None) -> str:
     """Return five characters, so that many columns fit wherever tables do."""
     if value is None:
@@ -105,6 +127,18 @@ def percent(share: float | None) -> str:
 PATIENCE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 
+LEAST_SHARE = 0.05
+"""
+Share that has to be done before the time left is estimated from it.
+
+With half of it the first estimates are off by the start-up of a command; with twice as much the
+first ones of a long training come late.
+"""
+
+REDRAWN_S = 0.25
+_BAR_WIDTH, _WHAT_WIDTH = 14, 28
+"""Columns of the bar and of what is done: with the times the line fits 80."""
+
 
 class Progress:
     """
@@ -112,7 +146,8 @@ class Progress:
 
     Nothing shows during the first two seconds. Then a terminal gets a bar with the time that
     passed, and anything else, such as a log file, whole lines with that time, each after a longer
-    pause until there is one a minute, whether there was a call since or not.
+    pause until there is one a minute, whether there was a call since or not. Both have the time
+    left where the rate until now gives one.
 
     Parameters
     ----------
@@ -124,13 +159,13 @@ class Progress:
     def __init__(self, what: str) -> None:
         self._what = what
         self._fraction = 0.0
-        self._bar: Bar | None = None
-        self._lock = Lock()
+        self._began_s = self._called_s = monotonic()
         self._over = Event()
         # What takes long may not call for long.
         self._thread = Thread(target=self._show, name='progress', daemon=True)
 
     def __enter__(self) -> Self:
+        self._began_s = self._called_s = monotonic()
         self._thread.start()
         return self
 
@@ -142,42 +177,81 @@ class Progress:
     ) -> None:
         self._over.set()
         self._thread.join()
-        if self._bar is not None:
-            self._bar.stop()
 
     def __call__(self, what: str, fraction: float) -> None:
         """Say that a part, named in a word or two, is done up to a fraction in [0, 1]."""
-        with self._lock:
-            self._what, self._fraction = what, fraction
-            if self._bar is not None:
-                self._bar.update(self._bar.task_ids[0], description=what, completed=fraction)
+        if fraction != self._fraction:
+            self._called_s = monotonic()
+        self._what, self._fraction = what, fraction
+
+    def times(self, passed_s: float) -> str:
+        """Return the time that passed, and about how long it will still take, in words."""
+        left_s = time_left(self._fraction, self._called_s - self._began_s, passed_s)
+        left = 'time left unknown' if left_s is None else f'about {in_words(left_s)} left'
+        return f'{in_words(passed_s)}, {left}'
 
     def _show(self) -> None:
         if self._over.wait(PATIENCE_S):
             return
-        if sys.stderr.isatty():
-            self._start_bar()
+        if sys.stderr.isatty() and os.environ.get('TERM') != 'dumb':
+            self._draw()
             return
         passed_s, pause_s = PATIENCE_S, FIRST_PAUSE_S
         while True:
-            line = f'{self._what}: {self._fraction:.0%} after {passed_s:.0f} s'
+            line = f'{self._what}: {self._fraction:.0%} after {self.times(passed_s)}'
             print(line, file=sys.stderr, flush=True)
             if self._over.wait(pause_s):
                 return
             passed_s += pause_s
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
 
-    def _start_bar(self) -> None:
-        # Needed only on a terminal and only after two seconds.
-        from rich.progress import Progress as Bar  # noqa: PLC0415
-        from rich.progress import TimeElapsedColumn  # noqa: PLC0415
+    def _draw(self) -> None:
+        """Write one line over itself, which never is wider than the terminal."""
+        while True:
+            share = self._fraction
+            bar = f'[{"#" * round(_BAR_WIDTH * share):{_BAR_WIDTH}}]'
+            times = self.times(monotonic() - self._began_s)
+            line = f'{self._what:{_WHAT_WIDTH}.{_WHAT_WIDTH}} {bar} {share:4.0%}  {times}'
+            width = shutil.get_terminal_size().columns
+            sys.stderr.write(f'\r{line[: width - 1]}\x1b[K')
+            sys.stderr.flush()
+            if self._over.wait(REDRAWN_S):
+                break
+        sys.stderr.write('\r\x1b[K')
+        sys.stderr.flush()
 
-        columns = (*Bar.get_default_columns(), TimeElapsedColumn())
-        bar = Bar(*columns, console=Console(stderr=True), transient=True)
-        with self._lock:
-            bar.update(bar.add_task(self._what, total=1.0), completed=self._fraction)
-            bar.start()
-            self._bar = bar
+
+def time_left(fraction: float, called_s: float, passed_s: float) -> float | None:
+    """
+    Return the seconds left, by the rate until now.
+
+    Parameters
+    ----------
+    fraction
+        Share done.
+    called_s, passed_s
+        Seconds from the begin until that share was done, and until now.
+
+    Returns
+    -------
+    float or None
+        ``None`` where too little is done to know a rate, or the present part takes longer than
+        that rate allows for all that is left.
+
+    """
+    if fraction < LEAST_SHARE:
+        return None
+    left_s = called_s / fraction - passed_s
+    return left_s if left_s >= 0.0 else None
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration with as much precision as an estimate has."""
+    whole = round(seconds)
+    if whole < 120:
+        return f'{whole} s'
+    minutes = round(seconds / 60.0)
+    return f'{minutes} min' if minutes < 120 else f'{minutes / 60.0:.1f} h'
 
 
 def make_folder(path: str | Path, marker: str | None = None) -> Path:
@@ -311,7 +385,7 @@ def _position_lag(text: str) -> str:
 
 def on_stderr(line: str) -> None:
     """Print a line on standard error."""
-    print(line, file=sys.stderr)
+    print_wrapped(line, on_error=True)
 
 
 def in_step(
@@ -396,6 +470,29 @@ def part_of(recording: Recording, start_s: float | None, end_s: float | None) ->
 def add_json(parser: ArgumentParser) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
+
+
+def add_report(parser: ArgumentParser, shown: str) -> None:
+    """Add ``--report``, as ``args.report`` for `check_report`, and name what it shows."""
+    parser.add_argument(
+        '--report',
+        metavar='FILE',
+        help=f'write a page for a browser into one HTML file: {shown}',
+    )
+
+
+def check_report(args: Namespace) -> None:
+    """Refuse, before anything is computed, a report that could not be written."""
+    if args.report:
+        from two_manifold_ros.pages.report import check_report_path  # noqa: PLC0415 - an extra
+
+        check_report_path(args.report)
+
+
+def print_written(args: Namespace) -> None:
+    """Print where the report is, if one was asked for."""
+    if args.report:
+        print(f'report: {args.report}, open it in a browser')
 
 
 def recordings_of(

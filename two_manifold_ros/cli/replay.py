@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -13,6 +12,7 @@ from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
     name_commands,
+    on_stderr,
     print_table,
     Progress,
     recordings_of,
@@ -51,10 +51,9 @@ def run(args: Namespace) -> int:
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         written = replay(model, recording.with_commands_held(), bag, progress)
     if Topics.POSITION.name not in written:
-        print(
+        on_stderr(
             f'two-manifold: warning: no position would have been published; /diagnostics in '
-            f'{args.output} has state, cause and cure of each second',
-            file=sys.stderr,
+            f'{args.output} has state, cause and cure of each second'
         )
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))

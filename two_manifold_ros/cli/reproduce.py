@@ -12,7 +12,13 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import make_folder, print_table, Progress, recordings_of
+from two_manifold_ros.cli.options import (
+    make_folder,
+    print_table,
+    print_wrapped,
+    Progress,
+    recordings_of,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -133,7 +139,7 @@ def _list(*, as_json: bool) -> None:
         return
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
-        print(f'{each.name:{width}}  {each.shows} ({each.paper})')
+        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})', ' ' * (width + 2))
 
 
 def _check_sets(args: Namespace) -> None:
@@ -179,10 +185,11 @@ def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: s
 
 def _print(found: Attempt | Series) -> None:
     experiment = found.experiment
-    print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
+    print_wrapped(f'{experiment.name} ({experiment.paper})')
+    print_wrapped(experiment.shows)
     if isinstance(found, Series):
         for number, error in found.errors.items():
-            print(f'It broke off on set {number}. {error}')
+            print_wrapped(f'It broke off on set {number}. {error}')
         header = ['claim', 'paper', 'sets that pass', 'mean', 'spread', '']
         rows = [
             [
@@ -196,7 +203,8 @@ def _print(found: Attempt | Series) -> None:
             for each in found.tallies
         ]
     elif found.error:
-        print(f'It broke off. {found.error}\n', flush=True)
+        print_wrapped(f'It broke off. {found.error}')
+        print(flush=True)
         return
     else:
         header = ['claim', 'paper', 'ours', '']

@@ -12,7 +12,7 @@ from textwrap import wrap
 from time import monotonic
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, seconds
+from two_manifold_ros.cli.options import add_json, on_stderr, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
     elif wanted and not table.all_in(wanted, monotonic()):
         why = f'not {args.until}: {"; ".join(table.lines(monotonic()))}'
     if why:
-        print(f'two-manifold: note: {why}', file=sys.stderr)
+        on_stderr(f'two-manifold: note: {why}')
     return _NOT_REACHED if why else 0
 
 

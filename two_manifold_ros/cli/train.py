@@ -15,10 +15,13 @@ from two_manifold_ros.cli.options import (
     add_command_topic,
     add_json,
     add_position_lag,
+    add_report,
     add_topics,
+    check_report,
     in_step,
     on_stderr,
     part_of,
+    print_written,
     Progress,
     recordings_of,
     seconds,
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.inspection.positions import PositionReport
+    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.tuning import Tuning
@@ -151,6 +154,9 @@ _DRAWN = ('features', 'feature_seed')
 _EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'observation', 'readout', 'guards')
 """What a TPSR has no use for."""
 
+_LISTED_WIDTH = 40
+"""Columns of names behind an option in the help, which has 80; more names follow in its words."""
+
 _ZIP = b'PK\x03\x04'
 """How every model file starts."""
 
@@ -183,7 +189,15 @@ def add_choices(group: _ArgumentGroup, *names: str) -> None:
         if name == 'guards':
             what += '; off takes every observation and never starts again, as in the papers'
         usual = getattr(_DEFAULTS, name) or 'mkdr where positions are far between, else sharpened'
-        group.add_argument(f'--{name}', choices=_CHOICES[name], help=f'{what} (default: {usual})')
+        listed = len(','.join(_CHOICES[name])) > _LISTED_WIDTH
+        if listed:
+            what += f': {", ".join(_CHOICES[name])}'
+        group.add_argument(
+            f'--{name}',
+            choices=_CHOICES[name],
+            metavar='NAME' if listed else None,
+            help=f'{what} (default: {usual})',
+        )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -290,6 +304,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_choices(choice, *_CHOICES)
     add_tuning(parser)
+    add_report(parser, 'the model, its map, and the recordings that it was learned from')
     add_json(parser)
 
 
@@ -308,10 +323,12 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     check_tuning(args)
     settings = _settings(args)
     _check_output(Path(args.output))
+    check_report(args)
     recordings = in_step(_training_part(args, say), args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
-    drives = _inspect(recordings, args.rate, say)
+    reports = _inspect(recordings, args.rate, say)
+    drives = [each.positions for each in reports if each.positions is not None]
     recordings = [each.with_commands_held() for each in recordings]
     settings = with_readout(recordings, settings)
     if settings.imputes_positions and args.readout is None:
@@ -329,6 +346,17 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     if tuning is not None:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began
+    return _finish(args, model, took_s, recordings, reports)
+
+
+def _finish(
+    args: Namespace,
+    model: TrainedModel,
+    took_s: float,
+    recordings: Sequence[Recording],
+    reports: Sequence[Report],
+) -> int:
+    """Save the model if it is of use, report, and return the exit status."""
     refusal = model.summary['refusal']
     # The paper's filter is for study, not for a robot.
     forced = args.force or args.method == 'paper'
@@ -338,12 +366,16 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
     if not status:
         save_model(model, args.output)
+    if args.report:
+        _write_report(args, model, recordings, reports)
     if args.json:
         path = None if status else args.output
         content = {'model': path, **_content(model, took_s)}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
         _print(args, model, took_s)
+    if not args.json:
+        print_written(args)
     return status
 
 
@@ -452,13 +484,32 @@ def parse_horizons(text: str) -> tuple[int, ...]:
 
 def _inspect(
     recordings: list[Recording], rate_hz: float | None, say: Callable[[str], None]
-) -> list[PositionReport]:
+) -> list[Report]:
     """Say the warnings of the inspection before training, which runs in any case."""
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in recordings]
     for sentence in training_warnings(reports, rate_hz):
         say(f'two-manifold: warning: {sentence}')
-    return [each.positions for each in reports if each.positions is not None]
+    return reports
+
+
+def _write_report(
+    args: Namespace,
+    model: TrainedModel,
+    recordings: Sequence[Recording],
+    reports: Sequence[Report],
+) -> None:
+    from two_manifold_ros.cli.info import model_tables  # noqa: PLC0415 - as below
+    from two_manifold_ros.pages.model_sections import model_sections  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
+        inspection_sections,
+    )
+    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
+
+    page = Page('What was learned', f'{args.output} from {", ".join(args.bags)}')
+    model_sections(page, model, list(model_tables(model)))
+    inspection_sections(page, reports, recordings)
+    page.write(args.report)
 
 
 def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:

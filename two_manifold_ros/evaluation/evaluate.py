@@ -71,9 +71,10 @@ class FilterRun:
         position of the model stands for it, without a covariance (NaN).
     statuses : (T,) int64, causes
         Code of each status, see ``interface.status.CODES``, and its cause, empty if all is well.
-    withheld, reasons
-        For each cause of those that are not published how many there are, and the last sentence
-        about it.
+    withheld
+        How many are not published, by cause.
+    reasons
+        The last sentence about each cause.
     seconds_per_tick : (S,)
         Wall time of every sample that ended a tick, those before the first window included.
     counters
@@ -140,7 +141,7 @@ def run_filter(
         statuses=np.array([CODES[estimate.status] for estimate in kept], dtype=np.int64),
         causes=tuple(estimate.cause for estimate in kept),
         withheld=Counter(estimate.cause for estimate in withheld),
-        reasons={estimate.cause: estimate.why for estimate in withheld},
+        reasons={estimate.cause: estimate.why for estimate in kept if estimate.cause},
         seconds_per_tick=np.array(seconds),
         counters=counters,
     )

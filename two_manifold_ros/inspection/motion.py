@@ -210,10 +210,7 @@ def count_laps(motion: Motion) -> Laps | None:
     way = way_driven(motion)
     if way[-1] == 0:
         return None
-    points = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1])
-    # A tenth of the route's extent.
-    width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
-    found = [_laps_through(motion, way, int(gate), width) for gate in points]
+    found = [_laps_through(motion, way, gate, width) for gate, width in _gates(motion, way)]
     laps, gaps, apart = (np.concatenate(each) for each in zip(*found, strict=True))
     # No way is counted over a gap, so the length is a bit short then, and the time is not.
     chosen = gaps == 0.0
@@ -226,6 +223,28 @@ def count_laps(motion: Motion) -> Laps | None:
     resolved = motion.window * motion.step_s <= LONGEST_SMOOTHING * time_s
     apart_m = float(np.median(apart[chosen]))
     return Laps(float(way[-1]) / length_m, time_s, length_m, apart_m, resolved)
+
+
+def lap_starts(motion: Motion) -> Floats:
+    """
+    Return when laps start, seconds from the first IMU stamp: (n,).
+
+    A start is a passage of the gate, of those of `count_laps`, that is passed most often.
+    """
+    way = way_driven(motion)
+    if way[-1] == 0:
+        return np.empty(0)
+    passages = [_passages(motion, way, gate, width) for gate, width in _gates(motion, way)]
+    starts: Floats = motion.seconds[max(passages, key=len)]
+    return starts
+
+
+def _gates(motion: Motion, way: Floats) -> list[tuple[int, float]]:
+    """Return the grid points of even distances along the way, and half the width of a gate."""
+    points = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1])
+    # A tenth of the route's extent.
+    width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
+    return [(int(point), width) for point in points]
 
 
 def way_driven(motion: Motion) -> Floats:

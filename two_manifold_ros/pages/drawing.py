@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, TYPE_CHECKING
 
 from bokeh.models import CustomJS, HoverTool, WheelZoomTool
+from bokeh.models.annotations import ColorBar
 from bokeh.plotting import figure
 import numpy as np
 
@@ -16,6 +17,8 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bokeh.models import ColorMapper
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -128,13 +131,31 @@ def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
         axis.update(start=start, end=end, reset_start=start, reset_end=end)
 
 
-def dress_legend(drawn: figure, place: Literal['above', 'right'] = 'above') -> None:
-    """Put the legend where it hides no data; a click on an entry hides its curve."""
+_LEGEND_BELOW = """
+const narrow = plot.outer_width < least_width, below = plot.below.includes(legend);
+if (!plot.outer_width || narrow === below) return;
+const without = (items) => items.filter((item) => item !== legend);
+const room = 24 * legend.items.length;
+const [to, from] = narrow ? ['below', 'right'] : ['right', 'below'];
+plot.setv({[to]: [...plot[to], legend], [from]: without(plot[from])});
+plot.height += narrow ? room : -room;
+"""
+"""On a phone a legend beside a plot would leave no room for the plot."""
+
+
+def dress_legend(drawn: figure, least_width: int = 640) -> None:
+    """Put the legend beside the plot, or below one that is narrow; a click hides a curve."""
     for legend in drawn.legend:
         legend.stylesheets = [_LEGEND_CSS]
         legend.click_policy = 'hide'
-        legend.orientation = 'horizontal' if place == 'above' else 'vertical'
-        drawn.add_layout(legend, place)
+        drawn.add_layout(legend, 'right')
+        drawn.js_on_change(
+            'outer_width',
+            CustomJS(
+                args={'plot': drawn, 'legend': legend, 'least_width': least_width},
+                code=_LEGEND_BELOW,
+            ),
+        )
 
 
 def add_hover(
@@ -147,7 +168,15 @@ def add_hover(
     drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
 
 
-def outlines(positions: Floats, covariances: Floats, points: int = 32) -> Floats:
+def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
+    """Show beside a plot which colour is which value."""
+    scale = ColorBar(color_mapper=colours, title=title, width=12, background_fill_color=None)
+    # It takes no colours of the page: this one is seen on white and on black.
+    scale.title_text_color = scale.major_label_text_color = GREY
+    drawn.add_layout(scale, 'right')
+
+
+def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats:
     """
     Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
 

@@ -45,8 +45,6 @@ _LOADED_S = 40.0
 """How far around the present a page loads traces of a bag: a scrub within it loads nothing."""
 _TRACE_HZ, _CURVE_POINTS = 50, 1500
 """A trace of 20 s and a curve have about as many points as a screen has pixels."""
-_MOST_SHOWN = 1e6
-"""A second in microseconds: a filter that takes longer is not one."""
 _GONE_S = 3.0
 """As `two-manifold status`: a node reports once a second."""
 _SILENT_S = 2.0
@@ -67,6 +65,10 @@ _HALVES_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items:
 .side { flex: 2 1 340px !important; min-width: min(340px, 100%) !important; }"""
 _BAR_CSS = """:host { flex-wrap: wrap !important; gap: 4px 12px; align-items: end; }
 .long { flex: 1 1 260px !important; }"""
+
+
+_PLAYED_S = 3600.0
+"""Age of a sample from which on a bag is played with stamps of its own time: it says nothing."""
 
 
 class LivePage:
@@ -392,8 +394,8 @@ class LivePage:
         cells += [
             (label, _number(factor * numbers[name], unit))
             for name, (label, unit, factor) in measured.items()
-            # Stamps of another clock than that of the computer have no age.
-            if abs(numbers.get(name, math.nan)) < _MOST_SHOWN
+            if math.isfinite(numbers.get(name, math.nan))
+            and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
         inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
         words = f'<div class="numbers">{inner}</div>'

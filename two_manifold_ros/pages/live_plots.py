@@ -160,7 +160,7 @@ class LivePlots:
         for name, colour in zip(names, CURVES, strict=False):
             axis = name.rpartition('.')[2]
             drawn.line('t', name, source=imu, color=colour, legend_label=axis)
-        dress_legend(drawn, 'right')
+        dress_legend(drawn, least_width=320)
         drawn.legend.border_line_alpha = 0.0
         return drawn
 

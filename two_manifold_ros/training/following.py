@@ -85,6 +85,14 @@ Some six seconds. Twice the rate has twice the ticks, and three times the places
 probability on the simulated slot car, car and kart.
 """
 
+TIME_GROWS = 2.5
+"""
+How many times as long the trial of twice the rate takes, for the progress that is shown.
+
+2.4 and 2.8 on 25 and 100 laps of the simulated slot car. At half of it the time left that is shown
+at first is too short, at twice too long.
+"""
+
 ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
 
@@ -276,7 +284,11 @@ class Followed:
 
 
 def follow_parts(
-    drives: Drives, tunings: Sequence[Tuning], most: int = MOST_FOLLOWED, every: int = 1
+    drives: Drives,
+    tunings: Sequence[Tuning],
+    most: int = MOST_FOLLOWED,
+    every: int = 1,
+    done: Callable[[float], None] = lambda _: None,
 ) -> list[Followed]:
     """
     Follow each part of the drives on the map of all others, once with each tuning.
@@ -284,7 +296,7 @@ def follow_parts(
     The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
     leave a part out, where hardly a place was visited twice, or no position is known. The place
     is not known yet in the first window of each stretch, which does not count. At ``most`` so
-    many ticks are followed, and one of ``every`` so many parts.
+    many ticks are followed, and one of ``every`` so many parts. ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
@@ -292,7 +304,8 @@ def follow_parts(
         return []
     parts = parts_to_follow(passes, dataset.observations, dataset.tracks, lead, most)[::every]
     runs: list[list[tuple[Run, ...]]] = [[] for _ in tunings]
-    for blocks, kept in parts:
+    for number, (blocks, kept) in enumerate(parts):
+        done(number / len(parts))
         route = learn_route(passes, kept, tunings[0])
         truths = [truth[lead:] for _, truth in blocks]
         for found, tuning in zip(runs, tunings, strict=True):
@@ -310,8 +323,34 @@ def follow_parts(
     ]
 
 
+def trial_shares(doublings: int) -> list[float]:
+    """Return the shares of the time that are over after each rate, and the last one once more."""
+    times = [TIME_GROWS**each for each in range(doublings + 1)]
+    ends = list(itertools.accumulate([*times, *times[1:][-1:]]))
+    return [each / ends[-1] for each in ends]
+
+
+def _trial_progress(
+    progress: Callable[[str, float], None],
+    ends: Sequence[float],
+    trial: int,
+    drives: Drives | None,
+) -> Callable[[float], None]:
+    """Return what shows the share done of a trial: of following drives, or of making them."""
+    what = 'laying out a faster rate'
+    if drives is not None:
+        what = f'following parts at {drives.dataset.rate_hz:g} Hz'
+    begin, end = ends[trial : trial + 2]
+    return lambda share: progress(what, begin + share * (end - begin))
+
+
 def choose_by_parts(
-    usual: Drives, faster: Callable[[Drives], Drives | None], most_load: float
+    usual: Drives,
+    faster: Callable[[Drives], Drives | None],
+    most_load: float,
+    *,
+    doublings: int = DOUBLINGS,
+    progress: Callable[[str, float], None] = lambda *_: None,
 ) -> tuple[Drives, Followed | None, list[dict[str, float | None]]]:
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
@@ -329,6 +368,10 @@ def choose_by_parts(
         Lays drives out at twice their rate; ``None`` where the IMU is not that fast.
     most_load
         Share of a core that ticks may take on a small robot; with 0 no other rate is tried.
+    doublings
+        How many times as fast the rate may become, as powers of two.
+    progress
+        Called with what is followed, and the share of the time that is over, 0 to 1.
 
     Returns
     -------
@@ -337,7 +380,9 @@ def choose_by_parts(
 
     """
     tuning = usual_tuning(usual.settings)
-    found = follow_parts(usual, [tuning])
+    doublings *= most_load > 0.0
+    done = partial(_trial_progress, progress, [0.0, *trial_shares(doublings)])
+    found = follow_parts(usual, [tuning], done=done(0, usual))
     if not found:
         return usual, None, []
     best = found[0]
@@ -345,15 +390,17 @@ def choose_by_parts(
     # What is compared is compared on the same parts.
     compared = [_compared(usual, known if most_load > 0.0 else best)]
     least_m = known.score_m
-    for _ in range(DOUBLINGS if most_load > 0.0 else 0):
+    for trial in range(1, doublings + 1):
         if WORK_GROWS * known.work > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2
         half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
         try:
+            done(trial, None)(0.0)
             drives = faster(chosen)
-            tried = follow_parts(drives, [half, known.tuning], most, every=2) if drives else []
+            tunings = [half, known.tuning]
+            tried = follow_parts(drives, tunings, most, 2, done(trial, drives)) if drives else []
         # What is enough of a drive at one rate may be too little, or too much, at another.
         except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
             break
@@ -375,7 +422,8 @@ def choose_by_parts(
     if chosen is not usual:
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
-        (whole,) = follow_parts(chosen, [known.tuning], MOST_FOLLOWED * times)
+        done_whole = done(doublings + 1, chosen)
+        (whole,) = follow_parts(chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole)
         if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
             return usual, best, compared
         best = whole

@@ -24,6 +24,7 @@ from two_manifold_ros.training.following import (
     DOUBLINGS,
     Drives,
     lay_out_drives,
+    trial_shares,
     usual_tuning,
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
@@ -53,6 +54,14 @@ Of a window above a sixth of them six windows, of which some have to be whole.
 """
 
 
+STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
+"""
+Times of averaging, merging, following the parts at the usual rate, embedding and learning.
+
+In that of following, on 25 and 100 laps of the simulated slot car; progress alone takes them.
+"""
+
+
 def train_route(
     recordings: Sequence[Recording],
     settings: TrainingSettings,
@@ -68,25 +77,32 @@ def train_route(
     at it, if that is free, and calibrates the covariances, see `choose_by_parts`; then everything
     is learned from all of the recordings. ``reports`` are of the positions.
     """
-    progress('merging the passes into places', 0.1)
+    most_load = settings.max_step_load if free_rate else 0.0
+    native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
+    doublings = _doublings(settings, native_hz) if most_load > 0.0 else 0
+    merging, following, embedding, learning = _stages(doublings)
+    progress('merging the passes into places', merging)
     usual = lay_out_recordings(recordings, settings)
     low, high = _range_of_means(usual.dataset.observations, usual.dataset.window)
-    progress('following each part of the drives on the map of the others', 0.2)
-    shares = iter(np.linspace(0.35, 0.6, DOUBLINGS))
 
     def faster(drives: Drives) -> Drives | None:
-        progress(f'following the parts at {2.0 * drives.dataset.rate_hz:g} Hz', next(shares))
-        return _twice_the_rate(recordings, drives)
+        twice = drives.settings.times_the_rate(2.0, native_hz)
+        return None if twice is None else lay_out_recordings(recordings, twice)
 
-    most_load = settings.max_step_load if free_rate else 0.0
-    drives, followed, compared = choose_by_parts(usual, faster, most_load)
+    drives, followed, compared = choose_by_parts(
+        usual,
+        faster,
+        most_load,
+        doublings=doublings,
+        progress=lambda what, share: progress(what, following + share * (embedding - following)),
+    )
     settings, dataset, passes, notes = drives
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     if drives is not usual:
         low, high = _range_of_means(observations, window)
     places = passes.places
     neighbours = settings.neighbours or NEIGHBOURS[0]
-    progress('embedding windows', 0.7)
+    progress('embedding windows', embedding)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
     kept = [observations[segment][begin:end] for segment, begin, end in stretches]
@@ -94,7 +110,7 @@ def train_route(
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
-    progress('learning the map', 0.8)
+    progress('learning the map', learning)
     tuning = usual_tuning(settings) if followed is None else followed.tuning
     everything = np.ones(len(places.visited), dtype=np.bool_)
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
@@ -160,11 +176,20 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettin
     return Drives(settings, dataset, passes, notes)
 
 
-def _twice_the_rate(recordings: Sequence[Recording], drives: Drives) -> Drives | None:
-    """Lay out at twice the rate; ``None`` where an IMU is not that fast."""
-    native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
-    twice = drives.settings.times_the_rate(2.0, native_hz)
-    return None if twice is None else lay_out_recordings(recordings, twice)
+def _doublings(settings: TrainingSettings, native_hz: float) -> int:
+    """Return how often the rate can be doubled, if it may be, where an IMU is not faster."""
+    factors = (2.0**each for each in range(1, DOUBLINGS + 1))
+    rates = [settings.times_the_rate(factor, native_hz) for factor in factors]
+    return rates.index(None) if None in rates else DOUBLINGS
+
+
+def _stages(doublings: int) -> list[float]:
+    """Return the shares of the time at which the stages begin, the first of them not named."""
+    averaging, merging, following, embedding, learning = STAGE_TIMES
+    # Trials of other rates take so many times as long as that of the usual one.
+    following /= trial_shares(doublings)[0]
+    times = averaging, merging, following, embedding, learning
+    return [each / sum(times) for each in itertools.accumulate(times[:-1])]
 
 
 def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:

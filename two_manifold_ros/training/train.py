@@ -101,7 +101,7 @@ def learn_model(
     given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
     free_rate = all(each is None for each in given)
     settings = with_sharpness(recordings, with_readout(recordings, settings))
-    settings = with_time_scales(recordings, settings)
+    settings = with_time_scales(recordings, settings, progress)
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
     if settings.method == 'tpsr':
@@ -124,7 +124,9 @@ def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) ->
 
 
 def with_time_scales(
-    recordings: Sequence[Recording], settings: TrainingSettings
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    progress: Callable[[str, float], None] = lambda *_: None,
 ) -> TrainingSettings:
     """
     Return the settings with a rate and a window that suit the method and the recordings.
@@ -141,7 +143,9 @@ def with_time_scales(
         return _by_laps(recordings, settings)
     if settings.method == 'route':
         return _by_memory(recordings, settings)
-    return settings if settings.rate_hz or settings.window else _by_trial(recordings, settings)
+    if settings.rate_hz or settings.window:
+        return settings
+    return _by_trial(recordings, settings, progress)
 
 
 def with_sharpness(
@@ -240,7 +244,11 @@ as many take four times as long.
 """
 
 
-def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
+def _by_trial(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    progress: Callable[[str, float], None],
+) -> TrainingSettings:
     """
     Try windows of the spectral filter from the longest to the usual one.
 
@@ -264,6 +272,8 @@ def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> Tr
     window_s, rate_hz = usual_s, usual.rate_hz
     longer_s = [each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s]
     for each_s in (*longer_s, usual_s):
+        # How many windows are tried is known only at the end.
+        progress(f'trying windows of {each_s:g} s', 0.0)
         each_hz = slower_rate(MANY / each_s, usual.rate_hz)
         shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):

@@ -1,0 +1,113 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: INP001 - a script beside the pages whose pictures it takes
+"""
+Take the pictures of reports and of the live page again, by hand, and look at them.
+
+``python docs/pictures.py`` needs Chromium, Playwright and Pillow. The drive is that of the README.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+import re
+import shutil
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, ViewportSize
+
+IMAGES = Path(__file__).parent / 'images'
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+ARGUMENTS = ('--no-sandbox', '--disable-gpu', '--disable-background-networking')
+SIZE: ViewportSize = {'width': 1200, 'height': 850}
+FRAMES, FRAME_MS = 24, 250
+"""Of the moving picture: six seconds, two thirds of a lap; twice as many are a file of 2 MB."""
+PATIENCE_MS = 60_000
+
+
+def command(*arguments: object) -> list[str]:
+    """Return a command of this package."""
+    return [sys.executable, '-m', 'two_manifold_ros', *map(str, arguments)]
+
+
+def take_reports(browser: Browser, folder: Path) -> None:
+    """Take the pictures of a report, in light and in dark."""
+    report = folder / 'report.html'
+    arguments = ('evaluate', folder / 'model.npz', folder / 'my_bag', '--from', 300)
+    subprocess.run(command(*arguments, '--report', report), check=True, stdout=subprocess.DEVNULL)
+    for scheme in ('light', 'dark'):
+        page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+        page.goto(report.as_uri())
+        page.wait_for_function('window.Bokeh && Bokeh.documents[0]?.is_idle')
+        page.locator('#s3').scroll_into_view_if_needed()
+        page.evaluate("document.getElementById('s3').scrollIntoView()")
+        page.wait_for_timeout(500)
+        name = 'report.png' if scheme == 'light' else 'report_dark.png'
+        page.screenshot(path=IMAGES / name)
+        page.close()
+
+
+def take_live_page(browser: Browser, folder: Path) -> None:
+    """Take the pictures of the live page: one of a phone, and one that moves."""
+    bag = ('view', folder / 'model.npz', folder / 'my_bag', '--from', 300, '--until', 400)
+    with subprocess.Popen(
+        command(*bag, '--port', 0, '--no-browser'), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            said = server.stdout.readline() if server.stdout else ''
+            (address,) = re.findall(r'http://\S+', said)
+            page = browser.new_page(viewport=SIZE, color_scheme='light')
+            page.goto(address)
+            page.get_by_text('tracking').first.wait_for(timeout=PATIENCE_MS)
+            page.wait_for_timeout(2000)
+            save_moving(page, IMAGES / 'view.gif')
+            page.close()
+            phone = browser.new_page(viewport={'width': 390, 'height': 844}, color_scheme='dark')
+            phone.goto(address)
+            phone.get_by_text('tracking').first.wait_for(timeout=PATIENCE_MS)
+            phone.wait_for_timeout(2000)
+            phone.screenshot(path=IMAGES / 'view_phone.png')
+            phone.close()
+        finally:
+            server.terminate()
+
+
+def save_moving(page: Page, path: Path) -> None:
+    """Save frames of a page as a moving picture of 64 colours, two thirds as large."""
+    frames = []
+    for _ in range(FRAMES):
+        with Image.open(BytesIO(page.screenshot())) as shot:
+            small = shot.convert('RGB').resize((SIZE['width'] * 2 // 3, SIZE['height'] * 2 // 3))
+        frames.append(small.quantize(64, dither=Image.Dither.NONE))
+        page.wait_for_timeout(FRAME_MS)
+    first, *others = frames
+    first.save(path, save_all=True, append_images=others, duration=FRAME_MS, loop=0, optimize=True)
+
+
+def main() -> None:
+    """Drive, train, and take all pictures."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        sys.exit(f'there is none of {", ".join(BROWSERS)}: apt install chromium')
+    with TemporaryDirectory() as place, sync_playwright() as playwright:
+        folder = Path(place)
+        drive = ('simulate', '-o', folder / 'my_bag', '--laps', 55, '--seed', 1)
+        train = ('train', folder / 'my_bag', '-o', folder / 'model.npz', '--until', 300)
+        for each in (drive, train):
+            subprocess.run(command(*each), check=True, stdout=subprocess.DEVNULL)
+        browser = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        take_reports(browser, folder)
+        take_live_page(browser, folder)
+        browser.close()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,94 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""``--report`` of the commands that write one."""
+
+from pathlib import Path
+import subprocess
+import sys
+
+from command_runs import Command, RUN
+import pytest
+
+pytest.importorskip('bokeh', reason='Bokeh is not installed')
+
+COMPARED = 'mean,previous'
+
+
+def reporting(
+    what: str, bag: Path, model: Path, folder: Path
+) -> tuple[list[object], tuple[str, ...]]:
+    """Return the arguments of a command, and what its report has to have."""
+    return {
+        'inspect': (['inspect', bag], ('Gaps', 'Vibration', 'Which lap was different')),
+        'train': (
+            ['train', bag, '-o', folder / 'new.npz', '--force', '--states', 0],
+            ('The model', 'The map of the route', 'Where it was driven'),
+        ),
+        'evaluate': (
+            ['evaluate', model, bag],
+            ('When it was unsure, and why', 'How far ahead can it be trusted', 'Vibration'),
+        ),
+        'compare': (
+            ['compare', bag, '--methods', COMPARED],
+            ('Errors of all methods', 'previous position', 'As printed'),
+        ),
+    }[what]
+
+
+@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate', 'compare'])
+def test_a_report_is_written_beside_what_is_printed(
+    command: Command, slot_car_bag: Path, model_file: Path, tmp_path: Path, what: str
+):
+    arguments, parts = reporting(what, slot_car_bag, model_file, tmp_path)
+    page = tmp_path / 'page.html'
+    said = command(*arguments, '--report', page).out
+    assert str(page) in said
+    html = page.read_text(encoding='utf-8')
+    for part in parts:
+        assert part in html
+    assert len(html.encode()) < 2_000_000
+
+
+@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate', 'compare'])
+def test_where_no_report_can_be_written_nothing_is_computed(
+    command: Command, slot_car_bag: Path, model_file: Path, tmp_path: Path, what: str
+):
+    arguments, _ = reporting(what, slot_car_bag, model_file, tmp_path)
+    assert 'page.pdf' in command.refused(*arguments, '--report', tmp_path / 'page.pdf')
+    assert 'no_folder' in command.refused(*arguments, '--report', tmp_path / 'no_folder/page.html')
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_goes_with_a_report(command: Command, slot_car_bag: Path, tmp_path: Path):
+    page = tmp_path / 'page.html'
+    assert command.json('inspect', slot_car_bag, '--report', page)['recordings']
+    assert page.exists()
+
+
+def test_a_curve_of_learning_has_no_report(command: Command, slot_car_bag: Path, tmp_path: Path):
+    refusal = command.refused(
+        'evaluate', '--online', slot_car_bag, '--report', tmp_path / 'page.html'
+    )
+    assert '--figure' in refusal
+
+
+def test_two_runs_write_the_same_bytes(slot_car_bag: Path, tmp_path: Path):
+    pages = [tmp_path / name for name in ('a.html', 'b.html')]
+    for page in pages:
+        command = [sys.executable, '-c', RUN, 'inspect', str(slot_car_bag), '--report', str(page)]
+        subprocess.run(command, check=True, capture_output=True)
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_without_the_library_a_report_is_refused_in_one_sentence(
+    slot_car_bag: Path, tmp_path: Path
+):
+    program = f'import sys; sys.modules["bokeh"] = None; {RUN}'
+    command = [sys.executable, '-c', program, 'inspect', str(slot_car_bag)]
+    done = subprocess.run(
+        [*command, '--report', str(tmp_path / 'page.html')],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert 'pip install bokeh' in done.stderr
+    assert len(done.stderr.splitlines()) == 1

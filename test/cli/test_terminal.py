@@ -1,0 +1,83 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What commands write fits a terminal of 80 columns, as a person sees it."""
+
+import json
+import sys
+
+import pytest
+from terminal import longest, seen_on
+
+pytest.importorskip('rosbags')
+
+SEVERAL = (
+    'import json, sys; from two_manifold_ros.__main__ import main; '
+    'sys.exit(sum(main(each) for each in json.loads(sys.argv[1])))'
+)
+"""Commands one after the other, with one start of Python."""
+
+
+def seen(*commands: str, columns: int = 80) -> str:
+    """Return what commands that succeed write to one terminal."""
+    arguments = json.dumps([each.split() for each in commands])
+    text, status = seen_on([sys.executable, '-c', SEVERAL, arguments], columns)
+    assert status == 0, text
+    return text
+
+
+def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_path):
+    bag = f'{slot_car_bag}'
+    said = seen(
+        '',
+        f'simulate -o {tmp_path / "laps"} --laps 2 --rate 20',
+        f'inspect {bag}',
+        f'train {bag} -o {tmp_path / "model.npz"} --force --max-step-load 0',
+        f'info {model_file}',
+        f'evaluate {model_file} {bag}',
+        f'evaluate --online {bag} --learners map',
+        f'replay {model_file} {bag} -o {tmp_path / "predictions"}',
+        f'compare {bag} --methods mean,previous,default --jobs 1',
+        'reproduce --list',
+    )
+    # Only a path is longer, and stays whole.
+    lines = [line for line in said.splitlines() if str(tmp_path) not in line]
+    assert longest('\n'.join(lines)) <= 80
+    for words in (
+        'is it good enough',
+        'channel',
+        'closed loop',
+        'previous:',
+        'visualization_msgs',
+    ):
+        assert words in said
+    assert 'Median of the error' in said
+
+
+def test_a_wider_terminal_gets_wider_tables(slot_car_bag):
+    compared = f'compare {slot_car_bag} --methods mean,previous --jobs 1'
+    wide = seen(compared, columns=120)
+    assert 80 < longest(wide) <= 120
+    assert 'RMSE, median, 95th percentile' in wide
+
+
+def test_an_error_is_wrapped_between_words_on_a_terminal(tmp_path):
+    path = tmp_path / f'{"no" * 30}.npz'
+    said, status = seen_on([sys.executable, '-c', SEVERAL, json.dumps([['info', str(path)]])])
+    assert status == 2
+    assert f'{path}:' in said.splitlines()
+    assert longest(said.replace(str(path), '')) <= 80
+
+
+@pytest.mark.parametrize('columns', [80, 60])
+def test_progress_stays_on_one_line_of_the_terminal(columns):
+    code = (
+        'from threading import Event; import two_manifold_ros.cli.options as options\n'
+        'options.PATIENCE_S, options.REDRAWN_S = 0.0, 0.001\n'
+        'with options.Progress("following parts at 80 Hz, and more") as progress:\n'
+        '    [(progress("learning", share / 20), Event().wait(0.005)) for share in range(20)]\n'
+    )
+    said, status = seen_on([sys.executable, '-c', code], columns)
+    assert status == 0
+    assert '\n' not in said
+    assert 'left' in said or columns < 80
+    assert longest(said) < columns

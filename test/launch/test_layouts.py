@@ -1,0 +1,233 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts for rviz, Foxglove and PlotJuggler against the topics, types and fields of the node."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from launch_double import describe, named
+from layouts import CONFIG, in_namespace, load, RVIZ, Wanted
+import numpy as np
+import pytest
+from snapshots import estimate_with
+
+from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.messages import (
+    markers_message,
+    particles_message,
+    PUBLISHED,
+    Scene,
+    Topic,
+    Topics,
+)
+from two_manifold_ros.interface.status import CODES, NUMBERS, OUTSIDE
+from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
+
+DISPLAYS = {
+    'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
+    'rviz_default_plugins/Odometry': 'nav_msgs/msg/Odometry',
+    'rviz_default_plugins/PointCloud2': 'sensor_msgs/msg/PointCloud2',
+    'rviz_default_plugins/Path': 'nav_msgs/msg/Path',
+    'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
+    'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
+}
+OTHERS = {
+    'rviz_common/Displays',
+    'rviz_common/Views',
+    'rviz_default_plugins/FocusCamera',
+    'rviz_default_plugins/Grid',
+    'rviz_default_plugins/Interact',
+    'rviz_default_plugins/Measure',
+    'rviz_default_plugins/MoveCamera',
+    'rviz_default_plugins/TF',
+    'rviz_default_plugins/TopDownOrtho',
+}
+PANELS = {
+    '3D', 'StateTransitions', 'DiagnosticSummary', 'DiagnosticStatusPanel', 'RawMessages', 'Plot',
+    'Tab',
+}  # fmt: skip
+"""What Foxglove and its open fork call the panels that the layout has."""
+
+DRAWN = {kind for name, kind in DISPLAYS.items() if not name.endswith('/Odometry')}
+"""Types that the 3D panel draws in both."""
+
+ADVERTISED = {**PUBLISHED, 'imu': Topics.IMU, 'reference': Topic('reference', REFERENCE_TYPE)}
+TYPES = {f'/{name}': topic.msgtype for name, topic in ADVERTISED.items()}
+LABELS = ('sec', 'nanosec', *NUMBERS)
+
+
+@pytest.fixture(scope='module')
+def layout() -> dict[str, Any]:
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    return yaml.safe_load(RVIZ.read_text())
+
+
+@pytest.fixture(scope='module')
+def displays(layout: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
+
+
+@pytest.fixture(scope='module')
+def panels() -> dict[str, dict[str, Any]]:
+    return dict(load(CONFIG, TYPES).foxglove['configById'])
+
+
+@pytest.fixture(scope='module')
+def drawn() -> Any:  # noqa: ANN401 - a message
+    """Return the markers of a tick at which the track is drawn as well."""
+    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
+    return markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
+
+
+def classes(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        if part.get('Class'):
+            yield part['Class']
+        for each in part.values():
+            yield from classes(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from classes(each)
+
+
+def test_every_class_is_one_that_rviz_knows(layout):
+    assert set(classes(layout)) <= OTHERS | set(DISPLAYS)
+
+
+def test_topics_types_and_quality_are_what_is_advertised(displays):
+    for display in displays:
+        wanted = display['Topic']
+        # A relative name follows the namespace of rviz.
+        topic = ADVERTISED[wanted['Value']]
+        assert not topic.is_global
+        assert DISPLAYS[display['Class']] == topic.msgtype
+        assert wanted['Reliability Policy'] == ('Reliable' if topic.reliable else 'Best Effort')
+        assert wanted['Durability Policy'] == ('Transient Local' if topic.latched else 'Volatile')
+        # A display draws the newest message; more may be kept for who records.
+        assert 0 < wanted['Depth'] <= topic.depth
+        assert wanted['History Policy'] == 'Keep Last'
+
+
+def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout, drawn):
+    shown = {display['Topic']['Value']: display for display in displays}
+    assert set(shown) == {
+        name for name, each in ADVERTISED.items() if each.msgtype in DISPLAYS.values()
+    }
+    assert [name for name, each in shown.items() if not each['Enabled']] == ['odometry']
+    assert 'rviz_default_plugins/TF' in set(classes(layout))
+    names = {marker['ns'] for marker in drawn}
+    assert shown['markers']['Namespaces'] == dict.fromkeys(sorted(names), True)
+
+
+def test_the_fixed_frame_is_that_of_the_launch_file(layout, panels):
+    frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
+    description = describe(CONFIG.parent / 'launch' / 'onboard.launch.py')
+    (declared,) = (
+        each.kwargs
+        for each in named(description, 'DeclareLaunchArgument')
+        if each.args == ('fixed_frame',)
+    )
+    assert frame == declared['default_value'] == TRACK_FRAME == panels['3D!scene']['followTf']
+
+
+@pytest.mark.parametrize('name', ['', 'car1'])
+def test_every_topic_and_field_of_the_other_layouts_is_there(name, tmp_path):
+    typesys = pytest.importorskip('rosbags.typesys', reason='definitions of types are needed')
+    folder, types = CONFIG, TYPES
+    if name:
+        in_namespace(name, tmp_path)
+        folder = tmp_path
+        types = {
+            topic.address if topic.is_global else f'/{name}/{topic.name}': topic.msgtype
+            for topic in ADVERTISED.values()
+        }
+    layouts = load(folder, types)
+    assert layouts.foxglove['globalVariables'] == {'node': f'{name}/filter_node'.lstrip('/')}
+    definitions = typesys.get_typestore(typesys.Stores.ROS2_JAZZY).fielddefs
+    assert min(map(len, layouts)) > 0
+    for each in layouts.of_foxglove + layouts.of_plotjuggler:
+        follow(each, types[each.topic], definitions)
+
+
+def follow(wanted: Wanted, msgtype: str, definitions: Any) -> None:  # noqa: ANN401 - rosbags'
+    """Follow the steps through the definitions; the name of a number has to be its label."""
+    kind: Any = (2, msgtype)
+    for step in wanted.steps:
+        node, content = int(kind[0]), kind[1]
+        if step.startswith('['):
+            # An array, of a fixed or of any length.
+            assert node in {3, 4}, wanted
+            kind = content[0]
+        else:
+            assert node == 2, wanted
+            fields = dict(definitions[content][1])
+            name = step.strip('{}').partition('==')[0]
+            assert name in fields, wanted
+            kind = kind if step.startswith('{') else fields[name]
+    if msgtype == Topics.STATUS.msgtype:
+        assert wanted.steps[:1] in {(), ('data',)}, wanted
+    if wanted.steps[:1] == ('data',):
+        name = {'state': 'status'}.get(wanted.label, wanted.label)
+        assert LABELS[index_of(wanted)] == name, wanted
+
+
+def index_of(wanted: Wanted) -> int:
+    """Return which entry of the data is wanted."""
+    return int(wanted.steps[1].strip('[]'))
+
+
+def test_numbers_and_traces_that_matter_are_in_both_layouts():
+    layouts = load(CONFIG, TYPES)
+    for wanted in layouts[1:]:
+        shown = {LABELS[index_of(each)] for each in wanted if each.steps[:1] == ('data',)}
+        # The state shows whether it is valid.
+        assert shown == set(NUMBERS) - {'valid'}
+        fields = {each.steps for each in wanted if each.topic == '/imu'}
+        axes = {
+            (name, axis) for name in ('linear_acceleration', 'angular_velocity') for axis in 'xyz'
+        }
+        assert axes <= fields
+
+
+def test_every_panel_is_one_that_foxglove_knows_and_is_in_the_layout(panels):
+    placed = {*leaves(load(CONFIG, TYPES).foxglove['layout'])}
+    for tab in panels['Tab!plots']['tabs']:
+        placed |= {*leaves(tab['layout'])}
+    assert placed == set(panels)
+    assert {name.partition('!')[0] for name in panels} == PANELS
+
+
+def leaves(part: Any) -> Iterator[str]:  # noqa: ANN401 - a tree
+    if isinstance(part, str):
+        yield part
+    else:
+        assert part['direction'] in {'row', 'column'}
+        yield from leaves(part['first'])
+        yield from leaves(part['second'])
+
+
+def test_the_scene_of_foxglove_draws_what_it_can(panels, drawn):
+    topics = panels['3D!scene']['topics']
+    assert set(topics) == {name for name, kind in TYPES.items() if kind in DRAWN}
+    assert all(each['visible'] for each in topics.values())
+    assert set(topics['/markers']['namespaces']) == {marker['ns'] for marker in drawn}
+    # That of unknown axes would hide the scene.
+    assert topics['/position']['showCovariance'] is False
+    places = estimate_with(places=np.ones((1, 3)))
+    cloud = particles_message(places, Scene(SimpleNamespace(), 'map', 'car'))
+    assert topics['/particles']['colorField'] in {each['name'] for each in cloud['fields']}
+
+
+def test_states_and_levels_have_their_names_and_colours_of_their_own(panels):
+    state, level = (each['customStates'] for each in panels['StateTransitions!state']['paths'][:2])
+    assert {int(each['value']): each['label'] for each in state['states']} == {
+        OUTSIDE: 'not running',
+        **{code: status.value for status, code in CODES.items()},
+    }
+    assert {int(each['value']): each['label'] for each in level['states']} == {
+        int(each): each.name for each in Level
+    }
+    for states in (state, level):
+        colours = [each['color'] for each in states['states']]
+        assert len(set(colours)) == len(colours)

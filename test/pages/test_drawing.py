@@ -1,0 +1,94 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn in few points, outlines of ellipses, and colours that anyone distinguishes."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+import numpy as np
+import pytest
+
+pytest.importorskip('bokeh', reason='Bokeh is not installed')
+
+from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.pages.drawing import (
+    map_plot,
+    outlines,
+    plot,
+    STATUS_COLOURS,
+    stretches,
+    thinned,
+    worst_of_bins,
+)
+
+SERIES = arrays(
+    np.float64,
+    st.integers(1, 300),
+    elements=st.floats(-1e3, 1e3) | st.just(np.nan),
+)
+
+
+def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
+    covariances = np.array([[[4.0, 1.0], [1.0, 2.0]], [[0.01, 0.0], [0.0, 9.0]]])
+    positions = np.array([[1.0, 2.0], [-3.0, 0.5]])
+    for position, covariance, ring in zip(
+        positions, covariances, outlines(positions, covariances, 2000), strict=True
+    ):
+        away = ring - position
+        squared = np.einsum('ni,ij,nj->n', away, np.linalg.inv(covariance), away)
+        np.testing.assert_allclose(squared, -2.0 * np.log(0.05))
+        assert np.linalg.norm(away, axis=1).max() == pytest.approx(half_axis(covariance), rel=1e-4)
+        np.testing.assert_allclose(ring[0], ring[-1])
+
+
+def test_no_outline_of_what_is_no_covariance():
+    broken = np.array([[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]]])
+    assert np.isnan(outlines(np.zeros((2, 2)), broken)).all()
+
+
+@given(SERIES, st.integers(2, 50))
+def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
+    chosen = worst_of_bins(values, most)
+    assert len(chosen) <= most
+    assert np.array_equal(chosen, np.unique(chosen))
+    if np.isfinite(values).any():
+        assert np.nanmax(values[chosen]) == np.nanmax(values)
+    seconds, curve = thinned(np.arange(len(values), dtype=float), values, most)
+    assert len(curve) <= most or len(values) <= most
+    assert (np.diff(seconds) > 0).all()
+    if np.isfinite(values).any():
+        assert np.nanmax(curve) == np.nanmax(values)
+        assert np.nanmin(curve) == np.nanmin(values)
+
+
+@given(st.lists(st.integers(0, 3), max_size=60))
+def test_stretches_are_the_runs_of_equal_codes(codes):
+    parts = stretches(np.array(codes, dtype=np.int64))
+    assert [code for first, last in parts for code in codes[first:last]] == codes
+    for first, last in parts:
+        assert len(set(codes[first:last])) == 1
+    for (_, last), (first, _) in pairwise(parts):
+        assert last == first
+        assert codes[last - 1] != codes[first]
+
+
+def test_every_status_has_a_colour_and_those_that_matter_have_their_own():
+    assert set(STATUS_COLOURS) == set(Status)
+    apart = [Status.TRACKING, Status.UNSURE, Status.LOST, Status.REFUSED, Status.NO_DATA]
+    assert len({STATUS_COLOURS[each] for each in apart}) == len(apart)
+
+
+@pytest.mark.parametrize('places', [np.empty((0, 2)), np.full((3, 2), np.nan), np.ones((2, 2))])
+def test_a_map_of_nothing_or_of_one_place_has_an_extent(places):
+    drawn = map_plot(places)
+    assert drawn.x_range.end > drawn.x_range.start
+    assert drawn.y_range.end > drawn.y_range.start
+
+
+def test_axes_have_names():
+    drawn = plot('time (s)', 'error (m)')
+    assert drawn.xaxis.axis_label == 'time (s)'
+    assert drawn.yaxis.axis_label == 'error (m)'

@@ -1,0 +1,123 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Reports in a real browser: what is on them, in light, dark, print and on a phone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('bokeh', reason='Bokeh is not installed')
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.pages.recording_sections import inspection_sections
+from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.run_sections import run_sections
+
+PAPER = """() => {
+  const plots = document.querySelectorAll('canvas'), seen = [];
+  const deep = (root) => { for (const each of root.querySelectorAll('*')) {
+    if (each.tagName === 'CANVAS') seen.push(each);
+    if (each.shadowRoot) deep(each.shadowRoot); } };
+  deep(document);
+  const canvas = seen.find((each) => each.width > 300);
+  return Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data); }"""
+"""Colour of the paper of the first plot, red to alpha."""
+
+
+@pytest.fixture(scope='module')
+def page(slot_car_model, slot_car_laps, tmp_path_factory):
+    """Return the evaluation of a drive with a broken stretch, and the file of its report."""
+    laps = slot_car_laps[1]
+    samples = laps.imu.samples.copy()
+    third = len(samples) // 3
+    samples[third : third + 60] *= 5.0
+    broken = replace(laps, imu=replace(laps.imu, samples=samples))
+    evaluation = evaluate(slot_car_model, [broken])
+    report = Report('A drive', 'slot car')
+    run_sections(report, evaluation, [broken], slot_car_model)
+    inspection_sections(report, [inspect_recording(broken)], [broken])
+    path = tmp_path_factory.mktemp('reports') / 'report.html'
+    report.write(path)
+    return evaluation, path.as_uri()
+
+
+def test_what_is_on_the_page_is_what_was_computed(page, browse):
+    evaluation, address = page
+    tab = browse(address, ready='track')
+    run, truth = evaluation.runs[0], evaluation.truths[0]
+    source = 'renderers[2].data_source.data'
+    xs = np.array(
+        list(tab.page.evaluate(f'Bokeh.documents[0].get_model_by_name("track").{source}.x'))
+    )
+    np.testing.assert_allclose(xs, run.positions[:, 0, 0], atol=1e-5)
+    errors = tab.page.evaluate(
+        f'Array.from(Bokeh.documents[0].get_model_by_name("track").{source}.error)'
+    )
+    expected = np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
+    known = np.isfinite(expected)
+    np.testing.assert_allclose(np.array(errors, dtype=float)[known], expected[known], atol=1e-5)
+    rows = tab.value('states', 'y_range.factors')
+    assert {'tracking', 'lost'} <= set(rows) or len(rows) > 1
+    tab.shoot('report')
+
+
+def test_a_metre_is_as_long_in_y_as_in_x_whatever_the_window(page, browse):
+    _, address = page
+    tab = browse(address, ready='track')
+    for size in ((1280, 800), (700, 900), (1600, 700)):
+        tab.page.set_viewport_size({'width': size[0], 'height': size[1]})
+        tab.page.wait_for_timeout(300)
+        scales = tab.page.evaluate(
+            """() => { const plot = Bokeh.documents[0].get_model_by_name('track');
+            return [(plot.x_range.end - plot.x_range.start) / plot.inner_width,
+                    (plot.y_range.end - plot.y_range.start) / plot.inner_height]; }"""
+        )
+        assert scales[0] == pytest.approx(scales[1], rel=1e-3)
+
+
+def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, browse):
+    _, address = page
+    tab = browse(address, ready='track')
+    before = tab.value('track', 'x_range.end') - tab.value('track', 'x_range.start')
+    place = tab.page.locator('#s3 ~ figure').first.bounding_box()
+    tab.page.evaluate("document.getElementById('s3').scrollIntoView()")
+    place = tab.page.locator('#s3 ~ figure').first.bounding_box()
+    tab.page.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
+    tab.page.mouse.wheel(0, -400)
+    tab.until(f'model("track").x_range.end - model("track").x_range.start < {0.9 * before}')
+    tab.page.get_by_text('always the mean position').first.click()
+    tab.until('model("horizons").renderers.some((each) => !each.visible)')
+
+
+def test_zooming_one_time_axis_zooms_the_other(page, browse):
+    _, address = page
+    tab = browse(address, ready='states')
+    tab.page.evaluate(
+        "() => { Bokeh.documents[0].get_model_by_name('errors').x_range.start = 7.5; }"
+    )
+    assert tab.value('states', 'x_range.start') == 7.5
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_plots_follow_the_scheme_and_are_light_in_print(page, browse, scheme):
+    _, address = page
+    tab = browse(address, scheme=scheme, ready='track')
+    tab.page.wait_for_timeout(300)
+    red, green, blue, _ = tab.page.evaluate(PAPER)
+    assert (max(red, green, blue) < 60) == (scheme == 'dark')
+    tab.shoot(f'report_{scheme}')
+    tab.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert min(tab.page.evaluate(PAPER)[:3]) > 240
+    tab.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert tab.page.evaluate(PAPER)[:3] == [red, green, blue]
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
+    _, address = page
+    tab = browse(address, width=390, height=844, ready='track')
+    tab.page.wait_for_timeout(500)
+    assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
+    assert tab.value('horizons', 'inner_width') > 150
+    tab.shoot('report_phone')

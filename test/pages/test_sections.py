@@ -1,0 +1,173 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What reports show of recordings, runs, models and comparisons."""
+
+from dataclasses import replace
+import re
+
+from ellipse import drive
+import numpy as np
+import pytest
+
+pytest.importorskip('bokeh', reason='Bokeh is not installed')
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.motion import lap_starts, put_together
+from two_manifold_ros.pages.recording_sections import (
+    inspection_sections,
+    lap_rows,
+    odd_ones,
+    PHASES,
+)
+from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.run_sections import run_sections
+
+MOST_BYTES = 2_000_000
+
+
+@pytest.fixture
+def laps(slot_car_laps):
+    """Return laps that the model was not trained on."""
+    return slot_car_laps[1]
+
+
+def words_of(report: Report) -> str:
+    """Return what a page says, without its library, tags and data."""
+    body = report.html().partition('<main>')[2]
+    body = re.sub(r'<script.*?</script>', '', body, flags=re.DOTALL)
+    return ' '.join(re.sub(r'<[^>]+>', ' ', body).split())
+
+
+def test_laps_start_once_a_lap():
+    recording = drive()
+    both = put_together(recording.positions, recording.imu)
+    starts = lap_starts(both.motion)
+    # Six laps of eight seconds: five times from one passage of the gate to the next.
+    np.testing.assert_allclose(np.diff(starts), 8.0, atol=0.1)
+    assert len(starts) in {5, 6}
+    rows = lap_rows(both, starts)
+    assert rows.shape == (len(starts) - 1, PHASES)
+    # One lap is like the next, and its speed is that of the positions.
+    assert np.nanstd(rows, axis=0).max() < 0.05
+    speed = np.linalg.norm(both.motion.velocities, axis=1)[both.motion.known]
+    assert np.nanmin(rows) >= 0.9 * speed.min()
+    assert np.nanmax(rows) <= 1.1 * speed.max()
+
+
+def test_no_lap_starts_where_nothing_moves():
+    both = put_together(drive().positions, drive().imu)
+    still = replace(both.motion, moving=np.zeros_like(both.motion.moving))
+    assert not len(lap_starts(still))
+
+
+def test_a_lap_unlike_the_others_is_odd_and_usual_ones_are_not():
+    usual = np.array([9.0, 9.1, 8.9, 9.05, 8.95, 9.02])
+    assert not odd_ones(usual).any()
+    assert odd_ones(np.append(usual, 12.0)).tolist() == [False] * 6 + [True]
+    assert not odd_ones(np.full(5, 9.0)).any()
+    assert odd_ones(np.array([1.0, np.nan, 1.1, 0.9, 9.0])).tolist() == [False] * 4 + [True]
+
+
+def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
+    report = Report('recorded')
+    found = inspect_recording(laps)
+    inspection_sections(report, [found], [laps])
+    words = words_of(report)
+    for finding in found.findings:
+        assert finding.sentence in words
+    for title in ('Where it was driven', 'Which lap was different', 'Gaps', 'Vibration', 'lag'):
+        assert title in words
+    assert str(found.imu.timing.count) in words
+    assert str(found.positions.lag) in words
+
+
+def test_an_inspection_without_positions_shows_the_imu_alone(laps):
+    alone = replace(laps, positions=None)
+    report = Report('recorded')
+    inspection_sections(report, [inspect_recording(alone)], [alone])
+    words = words_of(report)
+    assert 'IMU: specific force' in words
+    assert 'Where it was driven' not in words
+
+
+def test_a_run_shows_its_scores_its_causes_and_its_odd_laps(slot_car_model, laps):
+    evaluation = evaluate(slot_car_model, [laps])
+    report = Report('run')
+    run_sections(report, evaluation, [laps], slot_car_model)
+    words = words_of(report)
+    now = evaluation.scores[0].model.all
+    assert f'within {now.median_m:.3g} m' in words
+    assert f'{100 * evaluation.published / evaluation.ticks:.1f} %' in words
+    for each in evaluation.scores:
+        assert f'{each.model.all.rmse_m:.3g}' in words
+    run = evaluation.runs[0]
+    for code, cause in zip(run.statuses, run.causes, strict=True):
+        if cause:
+            assert cause in words
+            assert list(Status)[code].value in words
+
+
+def test_where_nothing_was_published_the_report_says_why(slot_car_model, laps):
+    turned = replace(laps, imu=replace(laps.imu, samples=-laps.imu.samples))
+    evaluation = evaluate(slot_car_model, [turned])
+    assert not evaluation.published
+    report = Report('run')
+    run_sections(report, evaluation, [turned], slot_car_model)
+    words = words_of(report)
+    assert 'published for 0.0 %' in words
+    assert 'withheld' in words
+
+
+def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):
+    # The same laps over and over: of an hour what counts is how much there is of it.
+    evaluation = evaluate(slot_car_model, [laps])
+    run, times = evaluation.runs[0], 72_000 // len(evaluation.runs[0].stamps) + 1
+    long = replace(
+        run,
+        stamps=run.stamps[0] + 50_000_000 * np.arange(times * len(run.stamps)),
+        positions=np.tile(run.positions, (times, 1, 1)),
+        covariances=np.tile(run.covariances, (times, 1, 1, 1)),
+        published=np.tile(run.published, times),
+        statuses=np.tile(run.statuses, times),
+        causes=run.causes * times,
+    )
+    imu, positions = laps.imu, laps.positions
+    lasts = imu.stamps[-1] - imu.stamps[0] + 10**8
+    more = 3_600 * 10**9 // int(lasts) + 1
+
+    def on(stamps: np.ndarray) -> np.ndarray:
+        return np.concatenate([stamps + index * lasts for index in range(more)])
+
+    hour = replace(
+        laps,
+        imu=replace(
+            imu,
+            stamps=on(imu.stamps),
+            receive_stamps=on(imu.receive_stamps),
+            samples=np.tile(imu.samples, (more, 1)),
+        ),
+        positions=replace(
+            positions,
+            stamps=on(positions.stamps),
+            positions=np.tile(positions.positions, (more, 1)),
+        ),
+    )
+    truth = np.tile(evaluation.truths[0], (times, 1, 1))
+    report = Report('an hour')
+    run_sections(
+        report, replace(evaluation, runs=(long,), truths=(truth,)), [hour], slot_car_model
+    )
+    inspection_sections(report, [inspect_recording(hour)], [hour])
+    assert len(report.html().encode()) <= MOST_BYTES
+
+
+def test_many_recordings_fit_as_well(slot_car_model, laps):
+    many = [replace(laps, name=f'drive {number}') for number in range(9)]
+    evaluation = evaluate(slot_car_model, many)
+    report = Report('many')
+    run_sections(report, evaluation, many, slot_car_model)
+    inspection_sections(report, [inspect_recording(each) for each in many[:2]], many[:2])
+    assert len(report.html().encode()) <= MOST_BYTES
+    assert '4 of 9 recordings' in words_of(report)

@@ -1,0 +1,335 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of a report about a recording: findings, drive, laps, intervals, vibration, lag."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bokeh.models import ColumnDataSource, LinearColorMapper
+from bokeh.palettes import cividis
+import numpy as np
+
+from two_manifold_ros.inspection.lag import gyroscope_lag
+from two_manifold_ros.inspection.motion import lap_starts, put_together
+from two_manifold_ros.inspection.timing import advancing
+from two_manifold_ros.pages.drawing import (
+    add_hover,
+    add_scale,
+    BLUE,
+    CURVES,
+    dress_legend,
+    map_plot,
+    plot,
+    thinned,
+    VERMILION,
+    worst_of_bins,
+)
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.ticks.segments import usable_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.inspection.inspecting import Report as Inspection
+    from two_manifold_ros.inspection.motion import Together
+    from two_manifold_ros.pages.report import Report
+    from two_manifold_ros.recordings.recording import ImuStream, Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+MOST_POINTS = 1_400
+"""Points of a curve: both extremes of each column of a plot 700 wide; more would not be seen."""
+
+MOST_DRAWN = 4
+"""Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
+
+PHASES = 200
+"""Parts of a lap in the picture of laps: bends of most routes take several of them."""
+
+ODD = 3.5
+"""
+Deviation from the median, in normal standard deviations estimated from the median deviation, from
+which a lap is marked. Iglewicz and Hoaglin (1993) recommend it; half as much marks usual laps.
+"""
+
+
+def inspection_sections(
+    report: Report, inspections: Sequence[Inspection], recordings: Sequence[Recording]
+) -> None:
+    """Add a section for each recording; of many only the first have plots."""
+    for number, (found, recording) in enumerate(zip(inspections, recordings, strict=True)):
+        report.section(f'Recording {short_name(found.name)}')
+        report.say(found.name)
+        _findings(report, found)
+        if number >= MOST_DRAWN:
+            report.say(f'Only the first {MOST_DRAWN} recordings are drawn.')
+            continue
+        both = None
+        if recording.positions is not None:
+            both = put_together(recording.positions, recording.imu)
+        if both is not None:
+            _drive(report, both)
+            _laps(report, both)
+        _signals(report, recording.imu)
+        _intervals(report, recording)
+        _spectra(report, recording.imu)
+        if both is not None and recording.imu.of_imu:
+            _lag(report, found, both)
+
+
+def short_name(name: str) -> str:
+    """Return the last part of the path of a recording."""
+    return Path(name).name or name
+
+
+def _findings(report: Report, found: Inspection) -> None:
+    rows = [(each.severity, each.sentence) for each in found.findings]
+    rows += [('info', note) for note in found.notes]
+    if rows:
+        report.findings(rows)
+    else:
+        report.say('Nothing to complain about.')
+    positions = found.positions
+    streams = [('IMU', found.imu.topic, found.imu.timing)]
+    if positions is not None:
+        streams.append(('positions', positions.topic, positions.timing))
+    report.table(
+        'What was recorded',
+        ['', 'topic', 'messages', 'duration (s)', 'rate (Hz)', 'gaps'],
+        [
+            [
+                name,
+                topic,
+                f'{each.count}',
+                f'{each.duration_s:.1f}',
+                f'{each.rate_hz:.1f}',
+                f'{len(each.gaps)}',
+            ]
+            for name, topic, each in streams
+        ],
+    )
+    if positions is not None and positions.laps is not None and positions.laps.resolved:
+        laps = positions.laps
+        report.say(
+            f'{laps.count:.1f} laps of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
+            f'{laps.apart_m:.2f} m beside the next; positions cover {positions.coverage:.0%} of '
+            'the time.'
+        )
+
+
+def _drive(report: Report, both: Together) -> None:
+    motion = both.motion
+    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
+    chosen = worst_of_bins(np.arange(len(speed), dtype=np.float64), MOST_POINTS)
+    source = ColumnDataSource(
+        {
+            'x': motion.positions[chosen, 0].astype(np.float32),
+            'y': motion.positions[chosen, 1].astype(np.float32),
+            'speed': speed[chosen].astype(np.float32),
+            't': motion.seconds[chosen].astype(np.float32),
+        }
+    )
+    colours = LinearColorMapper(
+        palette=cividis(64), low=float(np.nanmin(speed)), high=float(np.nanmax(speed))
+    )
+    drawn = map_plot(motion.positions, 440, name='drive')
+    dots = drawn.scatter(
+        'x', 'y', source=source, size=4, line_color=None,
+        fill_color={'field': 'speed', 'transform': colours},
+    )  # fmt: skip
+    add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
+    add_scale(drawn, colours, 'speed (m/s)')
+    report.figure(
+        'Where it was driven',
+        drawn,
+        'Positions, smoothed; yellow is fast. One route, driven again and again, is what can be '
+        'learned. Zoom with the wheel, drag to move.',
+    )
+
+
+def _laps(report: Report, both: Together) -> None:
+    starts = lap_starts(both.motion)
+    if len(starts) < 3:
+        return
+    times = np.diff(starts)
+    odd = odd_ones(times)
+    rows = lap_rows(both, starts)
+    _raster(report, rows)
+    report.say(
+        f'{len(times)} whole laps between passages of one gate, the median {np.median(times):.2f} '
+        f's, the fastest {times.min():.2f} s, the slowest {times.max():.2f} s.',
+        'Unlike the others in time: '
+        + ', '.join(f'lap {lap + 1} ({times[lap]:.2f} s)' for lap in np.flatnonzero(odd))
+        + '.'
+        if odd.any()
+        else 'None is unlike the others in time.',
+    )
+
+
+def odd_ones(values: Floats) -> np.ndarray:
+    """Return which of the values (n,) deviate from the median like no usual one, see ``ODD``."""
+    away = np.abs(values - np.nanmedian(values))
+    # The median deviation of a normal variable is .6745 standard deviations.
+    usual = float(np.nanmedian(away)) / 0.6745
+    odd: np.ndarray = away > ODD * max(usual, 1e-9 * float(np.nanmax(np.abs(values))))
+    return odd
+
+
+def lap_rows(both: Together, starts: Floats) -> Floats:
+    """Return the speed over the parts of each whole lap: (laps, PHASES), NaN where unknown."""
+    motion = both.motion
+    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
+    steps = np.linalg.norm(np.diff(motion.positions, axis=0, prepend=motion.positions[:1]), axis=1)
+    way = np.cumsum(np.where(motion.known, steps, 0.0))
+    rows = np.full((len(starts) - 1, PHASES), np.nan)
+    marks = np.interp(starts, motion.seconds, way)
+    for lap, (begin, end) in enumerate(pairwise(marks.tolist())):
+        inside = (way >= begin) & (way <= end)
+        if end > begin and np.count_nonzero(inside) > 1:
+            asked = begin + (end - begin) * (np.arange(PHASES) + 0.5) / PHASES
+            rows[lap] = np.interp(asked, way[inside], speed[inside])
+    return rows
+
+
+def _raster(report: Report, rows: Floats) -> None:
+    laps = len(rows)
+    colours = LinearColorMapper(
+        palette=cividis(64), low=float(np.nanmin(rows)), high=float(np.nanmax(rows)),
+        nan_color='rgba(0,0,0,0)',
+    )  # fmt: skip
+    drawn = plot(
+        'distance along the lap (%)', 'lap', int(np.clip(18 * laps, 180, 520)),
+        x_range=(0.0, 100.0), y_range=(laps + 0.5, 0.5), name='laps',
+        tools='pan,wheel_zoom,box_zoom,reset,save',
+    )  # fmt: skip
+    image = drawn.image(
+        image=[rows.astype(np.float32)], x=0.0, y=0.5, dw=100.0, dh=float(laps),
+        color_mapper=colours,
+    )  # fmt: skip
+    add_scale(drawn, colours, 'speed (m/s)')
+    add_hover(drawn, [image], {'lap': '$y{0}', 'along': '$x{0} %', 'speed': '@image{0.00} m/s'})
+    report.figure(
+        'Which lap was different',
+        drawn,
+        'Each row is a lap, yellow is fast; a row unlike the rows around it was driven '
+        'differently there.',
+    )
+
+
+def _clock(imu: ImuStream) -> tuple[Floats, Floats]:
+    """Return seconds from the first stamp (n,) and samples (n, c), finite and in order."""
+    usable, samples = usable_samples(imu.samples)
+    good = usable & advancing(imu.stamps)
+    return (imu.stamps[good] - imu.first_stamp) / 1e9, samples[good]
+
+
+def _signals(report: Report, imu: ImuStream) -> None:
+    seconds, samples = _clock(imu)
+    groups: dict[str, list[int]] = {'values': list(range(min(len(imu.names), len(CURVES))))}
+    if imu.of_imu:
+        groups = {'specific force (m/s²)': [0, 1, 2], 'angular rate (rad/s)': [3, 4, 5]}
+    first = None
+    for unit, columns in groups.items():
+        drawn = plot('time (s)', unit, 220, **({'x_range': first.x_range} if first else {}))
+        first = first or drawn
+        for colour, column in zip(CURVES, columns, strict=False):
+            x, y = thinned(seconds, samples[:, column], MOST_POINTS)
+            drawn.line(
+                x.astype(np.float32), y.astype(np.float32), color=colour,
+                legend_label=imu.names[column].rpartition('.')[2], line_width=1.2,
+            )  # fmt: skip
+        dress_legend(drawn)
+        report.figure(
+            f'IMU: {unit.partition(" (")[0]}',
+            drawn,
+            'What the IMU measured, highest and lowest value of each stretch; flat parts are '
+            'standstill or a dead channel. Drag over a part to zoom.',
+        )
+
+
+def _intervals(report: Report, recording: Recording) -> None:
+    drawn = plot('time (s)', 'interval (ms)', 220, y_axis_type='log')
+    streams: list[tuple[str, Ints, str]] = [('IMU', recording.imu.stamps, BLUE)]
+    if recording.positions is not None:
+        streams.append(('positions', recording.positions.stamps, VERMILION))
+    for name, stamps, colour in streams:
+        kept = stamps[advancing(stamps)]
+        if len(kept) < 2:
+            continue
+        steps = np.diff(kept) / 1e6
+        seconds = (kept[1:] - recording.imu.first_stamp) / 1e9
+        chosen = worst_of_bins(steps, MOST_POINTS)
+        drawn.scatter(
+            seconds[chosen].astype(np.float32), steps[chosen].astype(np.float32), size=4,
+            color=colour, marker='circle' if name == 'IMU' else 'triangle', legend_label=name,
+        )  # fmt: skip
+    dress_legend(drawn)
+    report.figure(
+        'Gaps',
+        drawn,
+        'The longest interval of each stretch of time. One level line is a steady stream; points '
+        'far above it are gaps, over which no window is learned.',
+    )
+
+
+def _spectra(report: Report, imu: ImuStream) -> None:
+    # Half a second to load.
+    from scipy.signal import welch  # noqa: PLC0415
+
+    seconds, samples = _clock(imu)
+    if len(seconds) < 64:
+        return
+    step_s = float(np.median(np.diff(seconds)))
+    even = np.arange(seconds[0], seconds[-1], step_s)
+    # Gaps are bridged by straight lines, which only adds at the lowest frequencies; of hours a
+    # part is enough, since vibration is the same in all of it.
+    even = even[:1_000_000]
+    drawn = plot(
+        'frequency (Hz)', 'amplitude density (unit/√Hz)', 260, x_axis_type='log',
+        y_axis_type='log', name='spectra', tools='pan,wheel_zoom,box_zoom,reset,save',
+    )  # fmt: skip
+    for colour, column in zip(CURVES, range(samples.shape[1]), strict=False):
+        signal = np.interp(even, seconds, samples[:, column])
+        power = welch(signal, 1.0 / step_s, nperseg=min(1024, len(even)))
+        frequencies, density = power[0][1:], np.sqrt(power[1][1:])
+        drawn.line(
+            frequencies.astype(np.float32), np.maximum(density, 1e-9).astype(np.float32),
+            color=colour, line_dash='solid' if column < 3 else 'dashed',
+            legend_label=imu.names[column] if not imu.of_imu else IMU_CHANNELS[column],
+        )  # fmt: skip
+    dress_legend(drawn)
+    report.figure(
+        'Vibration',
+        drawn,
+        'How strong each frequency is. The drive is at the left, below a few hertz; a narrow peak '
+        'further right is vibration of motor or mount, which ticks average out if it is above '
+        'half their rate.',
+    )
+
+
+def _lag(report: Report, found: Inspection, both: Together) -> None:
+    motion = both.motion
+    axis = IMU_CHANNELS.index(gyroscope_lag(both).name)
+    drawn = plot('time (s)', 'rate of turn (rad/s)', 240, name='lag')
+    for name, values, colour, dash in (
+        ('gyroscope', both.imu[:, axis], BLUE, 'solid'),
+        ('course of the positions', motion.course_rate, VERMILION, 'dashed'),
+    ):
+        # The whole drive is too long for few points: a part shows the lag as well.
+        some = slice(0, MOST_POINTS)
+        drawn.line(
+            motion.seconds[some].astype(np.float32), values[some].astype(np.float32),
+            color=colour, line_dash=dash, line_width=1.5, legend_label=name,
+        )  # fmt: skip
+    dress_legend(drawn)
+    if found.positions is not None:
+        report.say(f'Stamps of the positions are {found.positions.lag}.')
+    report.figure(
+        'Do positions lag behind the IMU?',
+        drawn,
+        f'The start of the drive: {IMU_CHANNELS[axis]} and the rate of turn of the positions '
+        'should rise and fall together; a curve that is always to the right is late. '
+        'Opposite signs are an IMU that is upside down.',
+    )

@@ -1,0 +1,436 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of a report about runs of a filter: where, how sure, how far ahead, lap by lap."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from bokeh.models import ColumnDataSource, LogColorMapper
+from bokeh.palettes import cividis
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.motion import lap_starts, put_together
+from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.pages.drawing import (
+    add_hover,
+    add_scale,
+    BLUE,
+    dress_legend,
+    GREEN,
+    GREY,
+    map_plot,
+    ORANGE,
+    outlines,
+    plot,
+    STATUS_COLOURS,
+    stretches,
+    VERMILION,
+    worst_of_bins,
+)
+from two_manifold_ros.pages.recording_sections import MOST_DRAWN, odd_ones, short_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bokeh.plotting import figure
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
+    from two_manifold_ros.evaluation.scores import HorizonScore
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.pages.report import Report
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+MOST_TICKS = 4_000
+"""Ticks that are drawn of all recordings together, the worst of each stretch; twice as many take
+0.3 MB more of the 2 MB that a report may have."""
+
+MOST_ELLIPSES = 150
+"""Ellipses on the maps together; with many more they cover the estimates."""
+
+MOST_STRETCHES = 1_500
+"""Bars of states: as many as pixels; of a filter that flickers more the ticks drawn decide."""
+
+
+def run_sections(
+    report: Report, evaluation: Evaluation, recordings: Sequence[Recording], model: ModelHead
+) -> None:
+    """Add what a run of the filter over each recording was like, and how far ahead it is right."""
+    report.section('In short')
+    _summary(report, evaluation, model)
+    report.section('How far ahead can it be trusted')
+    _horizons(report, evaluation.scores, model)
+    shown = _shown(evaluation)
+    for index in shown:
+        recording, run = recordings[index], evaluation.runs[index]
+        report.section(f'Drive {short_name(recording.name)}')
+        _drive(report, run, evaluation.truths[index], recording, len(shown))
+        _laps(report, run, evaluation.truths[index], recording)
+    if len(shown) < len(recordings):
+        report.say(
+            f'Drawn are the {len(shown)} of {len(recordings)} recordings with the largest errors.'
+        )
+
+
+def _shown(evaluation: Evaluation) -> list[int]:
+    """Return which recordings are drawn, in their order: those with the largest errors."""
+    errors = [
+        np.sqrt(np.nanmean(np.square(_errors(run, truth)))) if np.isfinite(truth).any() else 0.0
+        for run, truth in zip(evaluation.runs, evaluation.truths, strict=True)
+    ]
+    return sorted(np.argsort(errors)[::-1][:MOST_DRAWN].tolist())
+
+
+def _errors(run: FilterRun, truth: Floats) -> Floats:
+    """Return how far the present positions are from the true ones, metres (T,)."""
+    away: Floats = np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
+    return away
+
+
+def _seconds(run: FilterRun, recording: Recording) -> Floats:
+    """Return the ends of the ticks (T,), seconds from the first IMU stamp."""
+    since_ns: Floats = (run.stamps - recording.imu.first_stamp).astype(np.float64)
+    return since_ns * 1e-9
+
+
+def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
+    now, last = evaluation.scores[0].model, evaluation.scores[-1].model
+    share = evaluation.published / max(evaluation.ticks, 1)
+    seconds = evaluation.ticks / model.rate_hz
+    report.say(
+        f'A position was published for {100 * share:.1f} % of {seconds:.0f} s '
+        f'({evaluation.ticks} ticks after the first window).'
+    )
+    if now.all.median_m is not None and now.all.p95_m is not None:
+        report.say(
+            f'Published or not, half of the positions are within {now.all.median_m:.3g} m of the '
+            f'truth and 95 % within {now.all.p95_m:.3g} m; {_ahead(evaluation, last, model)}'
+        )
+    if now.coverage95 is not None:
+        report.say(
+            f'{100 * now.coverage95:.0f} % of the true positions are inside the published 95 % '
+            'ellipses, where 95 % should be: with far fewer it is too sure of itself.'
+        )
+    if evaluation.withheld:
+        report.findings([('info', f'{evaluation.describe_withheld()}.')])
+
+
+def _ahead(evaluation: Evaluation, last: Any, model: ModelHead) -> str:  # noqa: ANN401
+    seconds = evaluation.scores[-1].horizon / model.rate_hz
+    if last.all.p95_m is None:
+        return f'{seconds:g} s ahead nothing can be compared.'
+    return f'{seconds:g} s ahead 95 % are within {last.all.p95_m:.3g} m.'
+
+
+def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) -> None:
+    seconds = [each.horizon / model.rate_hz for each in scores]
+    drawn = plot(
+        'how far ahead (s)', 'error of the position (m)', 340, y_axis_type='log', name='horizons',
+        tools='pan,wheel_zoom,box_zoom,reset,save',
+    )  # fmt: skip
+    curves = {
+        'this model, RMSE': ([each.model.all.rmse_m for each in scores], BLUE, 'solid', 'circle'),
+        'this model, 95 %': ([each.model.all.p95_m for each in scores], BLUE, 'dotted', 'circle'),
+        'this model, median': (
+            [each.model.all.median_m for each in scores], BLUE, 'dashed', 'circle',
+        ),
+        'always the mean position': (
+            [each.mean.all.rmse_m for each in scores], GREY, 'solid', 'square',
+        ),
+        'the true position now, kept': (
+            [each.previous.all.rmse_m for each in scores], ORANGE, 'solid', 'triangle',
+        ),
+    }  # fmt: skip
+    for label, (errors, colour, dash, marker) in curves.items():
+        # On this scale nothing is zero, as the true position now is.
+        source = ColumnDataSource({'s': seconds, 'm': [each or np.nan for each in errors]})
+        drawn.line('s', 'm', source=source, color=colour, line_dash=dash, line_width=2,
+                   legend_label=label)  # fmt: skip
+        dots = drawn.scatter('s', 'm', source=source, size=8, color=colour, marker=marker,
+                             legend_label=label)  # fmt: skip
+        add_hover(drawn, [dots], {label: '@m{0.000} m, @s{0.0} s ahead'})
+    dress_legend(drawn)
+    report.figure(
+        'Error against how far ahead',
+        drawn,
+        'Over all ticks, published or not. Where the blue line meets the grey one the prediction '
+        'says no more than where the route is. A click on a name hides its curve.',
+    )
+    report.table(
+        'Error in metres',
+        ['ahead', 'RMSE', 'median', '95 %', 'along', 'across', 'mean position', 'published'],
+        [
+            [
+                f'{each.horizon / model.rate_hz:g} s',
+                *(
+                    '-' if value is None else f'{value:.3g}'
+                    for value in (
+                        each.model.all.rmse_m,
+                        each.model.all.median_m,
+                        each.model.all.p95_m,
+                        each.model.along_rmse_m,
+                        each.model.cross_rmse_m,
+                        each.mean.all.rmse_m,
+                    )
+                ),
+                '-'
+                if each.model.published_share is None
+                else f'{100 * each.model.published_share:.1f} %',
+            ]
+            for each in scores
+        ],
+    )
+
+
+def _drive(
+    report: Report, run: FilterRun, truth: Floats, recording: Recording, drives: int
+) -> None:
+    errors = _errors(run, truth)
+    seconds = _seconds(run, recording)
+    axes = np.array([half_axis(each) for each in np.ascontiguousarray(run.covariances[:, 0])])
+    chosen = worst_of_bins(errors, MOST_TICKS // drives)
+    source = _source(run, errors, seconds, axes, chosen)
+    track = _track(run, truth, errors, chosen, source, MOST_ELLIPSES // drives)
+    report.figure(
+        'Where it was, and where it was thought to be',
+        track,
+        'Grey is the true route; each point is an estimate, yellow where it is far off, a cross '
+        'where it was withheld. Ellipses hold the truth with 95 %. Point at one to see time and '
+        'cause, zoom with the wheel; what is chosen here is chosen below too.',
+    )
+    time = _error_plot(source, seconds)
+    states = _state_plot(run, seconds, chosen, time)
+    report.figure(
+        'When it was unsure, and why',
+        states,
+        'One row for each state; point at a bar to see its cause. Between the first and the last '
+        'bar of tracking there should be hardly any other.',
+    )
+    report.figure(
+        'Error over time',
+        time,
+        'Blue: how far the position is off; orange: half the long axis of the 95 % ellipse, which '
+        'should be above it for 19 of 20 points. The largest of each stretch is drawn.',
+    )
+    _causes(report, run)
+
+
+def _source(
+    run: FilterRun, errors: Floats, seconds: Floats, axes: Floats, chosen: Ints
+) -> ColumnDataSource:
+    """Return the ticks that all plots of a drive share, so that a choice in one shows in all."""
+    words = [each.value for each in Status]
+    columns = {
+        'x': run.positions[chosen, 0, 0],
+        'y': run.positions[chosen, 0, 1],
+        'error': errors[chosen],
+        't': seconds[chosen],
+        'axis': axes[chosen],
+    }
+    return ColumnDataSource(
+        {
+            **{name: values.astype(np.float32) for name, values in columns.items()},
+            'state': [words[code] for code in run.statuses[chosen].tolist()],
+            'cause': [run.causes[index] for index in chosen.tolist()],
+            'marker': ['circle' if each else 'x' for each in run.published[chosen].tolist()],
+        }
+    )
+
+
+def _track(
+    run: FilterRun,
+    truth: Floats,
+    errors: Floats,
+    chosen: Ints,
+    source: ColumnDataSource,
+    rings: int,
+) -> figure:
+    drawn = map_plot(
+        np.concatenate([truth[:, 0], run.positions[:, 0]]),
+        name='track',
+        tools='pan,box_zoom,box_select,tap,reset,save',
+    )
+    drawn.line(
+        truth[chosen, 0, 0].astype(np.float32), truth[chosen, 0, 1].astype(np.float32),
+        color=GREY, line_width=5, line_alpha=0.45,
+    )  # fmt: skip
+    published = chosen[run.published[chosen]]
+    few = published[:: max(len(published) // rings, 1)]
+    ovals = outlines(run.positions[few, 0], run.covariances[few, 0])
+    drawn.patches(
+        [oval[:, 0].astype(np.float32) for oval in ovals],
+        [oval[:, 1].astype(np.float32) for oval in ovals],
+        fill_color=None, line_color=BLUE, line_alpha=0.3, name='ellipses',
+    )  # fmt: skip
+    known = errors[np.isfinite(errors)]
+    low, high = np.quantile(known, (0.05, 0.99)).tolist() if len(known) else (0.01, 1.0)
+    # The darkest and the brightest are not seen on a dark and on a light page.
+    colours = LogColorMapper(
+        palette=cividis(80)[12:-6], low=max(low, 1e-3), high=max(high, 2e-3), nan_color=GREY
+    )
+    dots = drawn.scatter(
+        'x', 'y', source=source, marker='marker', size=5,
+        color={'field': 'error', 'transform': colours}, hover_color=VERMILION,
+        nonselection_alpha=0.08, name='estimates',
+    )  # fmt: skip
+    add_hover(
+        drawn,
+        [dots],
+        {
+            'time': '@t{0.0} s',
+            'error': '@error{0.000} m',
+            'ellipse': '@axis{0.000} m',
+            'state': '@state @cause',
+        },
+    )
+    add_scale(drawn, colours, 'error (m)')
+    return drawn
+
+
+def _error_plot(source: ColumnDataSource, seconds: Floats) -> figure:
+    drawn = plot(
+        'time (s)', 'error (m)', 260, y_axis_type='log', name='errors',
+        x_range=(float(seconds[0]), float(seconds[-1]) + 1e-3) if len(seconds) else (0.0, 1.0),
+        tools='xpan,xwheel_zoom,box_zoom,xbox_select,reset,save',
+    )  # fmt: skip
+    drawn.line('t', 'axis', source=source, color=ORANGE, line_width=1.2,
+               legend_label='95 % ellipse')  # fmt: skip
+    dots = drawn.scatter('t', 'error', source=source, marker='marker', size=4, color=BLUE,
+                         hover_color=VERMILION, nonselection_alpha=0.08,
+                         legend_label='error')  # fmt: skip
+    add_hover(
+        drawn, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
+    )
+    dress_legend(drawn)
+    return drawn
+
+
+def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -> figure:
+    # A change of the cause is a change as well.
+    numbers = {cause: number for number, cause in enumerate(dict.fromkeys(run.causes))}
+    codes = run.statuses * len(numbers) + np.array(
+        [numbers[each] for each in run.causes], dtype=np.int64
+    )
+    ticks = np.arange(len(codes))
+    parts = stretches(codes)
+    if len(parts) > MOST_STRETCHES:
+        ticks = chosen
+        parts = stretches(codes[chosen])
+    words = [each.value for each in Status]
+    rows = list(dict.fromkeys(words[code] for code in sorted(set(run.statuses.tolist()))))
+    bars: dict[str, list[Any]] = {name: [] for name in ('left', 'right', 'y', 'colour', 'cause')}
+    for first, last in parts:
+        state = words[int(run.statuses[ticks[first]])]
+        bars['left'].append(float(seconds[ticks[first]]))
+        bars['right'].append(float(seconds[ticks[min(last, len(ticks) - 1)]]))
+        bars['y'].append(state)
+        bars['colour'].append(STATUS_COLOURS[Status(state)])
+        bars['cause'].append(run.causes[ticks[first]] or 'all is well')
+    drawn = plot(
+        'time (s)', '', 70 + 26 * max(len(rows), 1), y_range=rows[::-1] or ['-'], name='states',
+        x_range=beside.x_range, tools='xpan,xwheel_zoom,reset,save', active_drag='xpan',
+    )  # fmt: skip
+    source = ColumnDataSource(bars)
+    shown = drawn.hbar(
+        y='y', left='left', right='right', height=0.7, color='colour', source=source
+    )
+    add_hover(drawn, [shown], {'': '@y: @cause', 'from': '@left{0.0} s', 'until': '@right{0.0} s'})
+    return drawn
+
+
+def _causes(report: Report, run: FilterRun) -> None:
+    """Add how long each state and cause lasted, and what helps."""
+    words = [each.value for each in Status]
+    usual = CODES[Status.TRACKING]
+    found: dict[tuple[str, str], int] = {}
+    for code, cause in zip(run.statuses.tolist(), run.causes, strict=True):
+        if code != usual or cause:
+            found[words[code], cause] = found.get((words[code], cause), 0) + 1
+    if not found:
+        return
+    report.table(
+        'All that was not plain tracking',
+        ['state', 'cause', 'share of the ticks', 'last words'],
+        [
+            [
+                state,
+                cause,
+                f'{100 * count / len(run.causes):.1f} %',
+                run.reasons.get(cause, '').partition(': ')[2],
+            ]
+            for (state, cause), count in sorted(found.items(), key=lambda item: -item[1])
+        ],
+    )
+
+
+def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -> None:
+    both = put_together(recording.positions, recording.imu) if recording.positions else None
+    starts = lap_starts(both.motion) if both else np.empty(0)
+    if len(starts) < 3:
+        return
+    errors = _errors(run, truth)
+    seconds = _seconds(run, recording)
+    lap = np.searchsorted(starts, seconds, side='right')
+    times, means, worst, published = [], [], [], []
+    for number in range(1, len(starts)):
+        here = (lap == number) & np.isfinite(errors)
+        times.append(float(starts[number] - starts[number - 1]))
+        means.append(float(np.sqrt(np.mean(np.square(errors[here])))) if here.any() else np.nan)
+        worst.append(float(errors[here].max()) if here.any() else np.nan)
+        published.append(float(np.mean(run.published[here])) if here.any() else np.nan)
+    odd_time, odd_error = odd_ones(np.array(times)), odd_ones(np.array(means))
+    drawn = plot('lap', 'RMSE (m)', 200, name='laps', y_axis_type='log',
+                 tools='pan,wheel_zoom,box_zoom,reset,save')  # fmt: skip
+    source = ColumnDataSource(
+        {
+            'lap': list(range(1, len(starts))),
+            'rmse': means,
+            'worst': worst,
+            'time': times,
+            'published': [100 * each for each in published],
+            'colour': [VERMILION if odd else GREEN for odd in odd_time | odd_error],
+            'marker': ['diamond' if odd else 'circle' for odd in odd_time | odd_error],
+        }
+    )
+    dots = drawn.scatter('lap', 'rmse', source=source, size=9, color='colour', marker='marker')
+    add_hover(
+        drawn,
+        [dots],
+        {
+            'lap': '@lap',
+            'time': '@time{0.00} s',
+            'RMSE': '@rmse{0.000} m',
+            'largest': '@worst{0.000} m',
+            'published': '@published{0.0} %',
+        },
+    )
+    report.figure(
+        'Which lap was different',
+        drawn,
+        'One point for each whole lap; red diamonds are laps unlike the others in time or error.',
+    )
+    odd = np.flatnonzero(odd_time | odd_error).tolist()
+    if odd:
+        report.table(
+            'Laps unlike the others',
+            ['lap', 'from (s)', 'time (s)', 'RMSE (m)', 'largest (m)', 'published', 'unlike in'],
+            [
+                [
+                    f'{number + 1}',
+                    f'{starts[number]:.1f}',
+                    f'{times[number]:.2f}',
+                    f'{means[number]:.3g}',
+                    f'{worst[number]:.3g}',
+                    f'{100 * published[number]:.0f} %',
+                    ' and '.join(
+                        name
+                        for name, flags in (('time', odd_time), ('error', odd_error))
+                        if flags[number]
+                    ),
+                ]
+                for number in odd
+            ],
+        )
