@@ -14,7 +14,6 @@ import pytest
 pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed')
 
 import browsing
-
 from two_manifold_ros.cli.main import main
 
 browse = browsing.browse
