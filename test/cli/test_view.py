@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed')
 
 import browsing
-from two_manifold_ros.cli.main import main
+
+from two_manifold_ros.__main__ import main
 
 browse = browsing.browse
 View = Callable[..., subprocess.Popen[str]]

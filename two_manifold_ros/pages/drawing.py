@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, Literal, TYPE_CHECKING
 
-from bokeh.models import CustomJS, HoverTool, WheelZoomTool
+from bokeh.models import CustomJS, HoverTool, PrintfTickFormatter, WheelZoomTool
 from bokeh.models.annotations import ColorBar
 from bokeh.plotting import figure
 import numpy as np
@@ -96,6 +96,10 @@ def plot(
     }
     drawn = figure(**{**defaults, **settings})
     drawn.toolbar.logo = None
+    # Numbers, not powers of ten.
+    for kind, axes in (('x_axis_type', drawn.xaxis), ('y_axis_type', drawn.yaxis)):
+        if settings.get(kind) == 'log':
+            axes.formatter = PrintfTickFormatter(format='%g')
     return drawn
 
 
@@ -170,7 +174,10 @@ def add_hover(
 
 def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
     """Show beside a plot which colour is which value."""
-    scale = ColorBar(color_mapper=colours, title=title, width=12, background_fill_color=None)
+    scale = ColorBar(
+        color_mapper=colours, title=title, width=12, background_fill_color=None,
+        formatter=PrintfTickFormatter(format='%g'),
+    )  # fmt: skip
     # It takes no colours of the page: this one is seen on white and on black.
     scale.title_text_color = scale.major_label_text_color = GREY
     drawn.add_layout(scale, 'right')

@@ -292,10 +292,13 @@ def _spectra(report: Report, imu: ImuStream) -> None:
     )  # fmt: skip
     for colour, column in zip(CURVES, range(samples.shape[1]), strict=False):
         signal = np.interp(even, seconds, samples[:, column])
+        if np.ptp(signal) == 0.0:
+            # A dead channel has no spectrum, and its zero no logarithm.
+            continue
         power = welch(signal, 1.0 / step_s, nperseg=min(1024, len(even)))
         frequencies, density = power[0][1:], np.sqrt(power[1][1:])
         drawn.line(
-            frequencies.astype(np.float32), np.maximum(density, 1e-9).astype(np.float32),
+            frequencies.astype(np.float32), density.astype(np.float32),
             color=colour, line_dash='solid' if column < 3 else 'dashed',
             legend_label=imu.names[column] if not imu.of_imu else IMU_CHANNELS[column],
         )  # fmt: skip

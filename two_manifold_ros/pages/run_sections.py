@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, TYPE_CHECKING
 
-from bokeh.models import ColumnDataSource, LogColorMapper
+from bokeh.models import BasicTicker, ColumnDataSource, LogColorMapper
 from bokeh.palettes import cividis
 import numpy as np
 
@@ -384,6 +384,7 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
     odd_time, odd_error = odd_ones(np.array(times)), odd_ones(np.array(means))
     drawn = plot('lap', 'RMSE (m)', 200, name='laps', y_axis_type='log',
                  tools='pan,wheel_zoom,box_zoom,reset,save')  # fmt: skip
+    drawn.xaxis.ticker = BasicTicker(min_interval=1)
     source = ColumnDataSource(
         {
             'lap': list(range(1, len(starts))),
