@@ -90,6 +90,7 @@ def test_bad_input_is_refused_in_a_sentence(command, model_file, tmp_path):
     assert 'name MODEL and BAG' in refused(model_file, 'a', 'b')
     assert 'nowhere' in refused(tmp_path / 'nowhere')
     assert 'nowhere' in refused(model_file, tmp_path / 'nowhere')
+    assert 'is a model: name a bag after it' in refused(model_file)
     assert 'port' in refused('bag', '--port', '70000')
 
 
@@ -109,6 +110,12 @@ def test_another_address_is_said_to_be_open(view, slot_car_bag):
     assert process.stderr is not None
     assert process.stdout.readline().startswith('http://')
     assert 'everyone on the network of this address can see' in process.stderr.readline()
+
+
+def test_a_model_is_no_node(command, model_file):
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    refused = command.with_arguments('view').refused('--live', model_file)
+    assert 'name a model before --live' in refused
 
 
 def test_without_ros_live_says_what_is_missing(command, monkeypatch):

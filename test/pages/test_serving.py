@@ -77,9 +77,10 @@ def test_a_port_in_use_is_refused_and_the_usual_one_passed_over():
         assert USUAL_PORT <= ports[0] < ports[1]
 
 
-def test_an_address_of_another_computer_is_refused():
-    with pytest.raises(InputError, match=r'no page can be served on 192\.0\.2\.1 .*--host'):
-        serve(a_scene(), '192.0.2.1', 5006).__enter__()
+@pytest.mark.parametrize('host', ['192.0.2.1', '::1', 'no.such.invalid'])
+def test_an_address_of_another_computer_is_refused(host):
+    with pytest.raises(InputError, match=rf'no page can be served on {host} .*--host'):
+        serve(a_scene(), host, 5006).__enter__()
 
 
 def test_a_page_counts_as_looked_at_until_its_tab_is_closed(browse):

@@ -93,7 +93,7 @@ def test_an_estimate_becomes_a_moment():
     made = moment_of(estimate, 10**9, 0.25, 1e-4)
     assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
     assert made.path.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    assert made.numbers['processing_p50_us'] == pytest.approx(100.0)
+    assert made.numbers['tick_us'] == pytest.approx(100.0)
     assert moment_of(replace(estimate, ellipse_m=math.nan), 0, 0.0, 0.0).position is None
 
 

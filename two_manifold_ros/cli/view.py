@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 import math
 import os
 import sys
@@ -56,6 +57,8 @@ HELP = (
 )
 _CHUNK = 500
 """Estimates that reach the page at a time."""
+_KEPT_NS = 40_000_000
+"""One estimate in so long is shown, twice as many as a page has pictures; of an hour 200 MB."""
 _HEARD = ('position', 'predicted_path', 'markers', 'status')
 """Topics of a filter node that are shown, beside the diagnostics of all."""
 _OTHER_NODES = ('updater_node', 'trainer_node')
@@ -132,6 +135,9 @@ def run(args: Namespace) -> int:
     scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
     if model is not None:
         scene.routes = DrawnTrack(model.track).runs
+    if model is None and args.bags[0].endswith('.npz'):
+        msg = f'{args.bags[0]} is a model: name a bag after it, or --live'
+        raise InputError(msg)
     # What is no bag is refused before a browser opens.
     with open_bag(args.bags[0], salvage=args.salvage):
         pass
@@ -203,8 +209,15 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
         )
         waiting.clear()
 
+    last: Estimate | None = None
     for each in estimates_along(live, recording, progress):
-        waiting.append(each)
+        if (
+            last is None
+            or each[0].status is not last.status
+            or not 0 <= each[0].stamp_ns - last.stamp_ns < _KEPT_NS
+        ):
+            last = each[0]
+            waiting.append(each)
         if len(waiting) >= _CHUNK:
             flush()
     flush()
@@ -340,6 +353,10 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
             'name a bag'
         )
         raise InputError(msg) from error
+    for name in args.live:
+        if name.endswith('.npz'):
+            msg = f'{name} is no node: name a model before --live, as in view {name} --live'
+            raise InputError(msg)
     begun_s = monotonic()
     scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
     if model is not None:
@@ -349,6 +366,11 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
         if kind != Topics.MARKERS.name or model is None:
             scene.vehicle(name).hear(kind, message, scene.clock())
 
-    with _Served(args, scene):
-        watch(hear, lambda: list(scene.looking.values()), args.live)
+    over = Event()
+    with _Served(args, scene), ThreadPoolExecutor(1) as pool:
+        following = pool.submit(watch, hear, lambda: list(scene.looking.values()), args.live, over)
+        try:
+            following.result()
+        finally:
+            over.set()
     return 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 import math
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 from rclpy.node import Node
@@ -21,6 +21,7 @@ from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from threading import Event
 
     from rclpy.subscription import Subscription
 
@@ -38,10 +39,11 @@ _TRACK_MARKER = b'track\0'
 def watch(
     hear: Callable[[str, str, Any], object],
     looked_at: Callable[[], Collection[str]],
-    names: Collection[str] = (),
+    names: Collection[str],
+    over: Event,
 ) -> None:
     """
-    Follow filter nodes until a signal ends the process.
+    Follow filter nodes until it is over; in a thread, because no signal may break into rclpy.
 
     Parameters
     ----------
@@ -52,19 +54,21 @@ def watch(
         Returns the names of nodes whose details somebody looks at, an empty name for none yet;
         while there is none at all there is no node, so that others need not publish for it.
     names
-        Nodes to follow; by default all.
+        Nodes to follow; all if there are none.
+    over
+        Set when there is no need to follow them.
 
     """
-    while True:
-        while not looked_at():
-            sleep(_IDLE_S)
-        _follow(hear, looked_at, names)
+    while not over.wait(_IDLE_S):
+        if looked_at():
+            _follow(hear, looked_at, names, over)
 
 
 def _follow(
     hear: Callable[[str, str, Any], object],
     looked_at: Callable[[], Collection[str]],
     names: Collection[str],
+    over: Event,
 ) -> None:
     """Follow nodes as long as somebody looks; then nothing of ROS is left."""
     start_middleware([])
@@ -74,7 +78,7 @@ def _follow(
         executor.add_node(node)
         watcher = Watcher(node, hear, names)
         searched_s, seen = -math.inf, frozenset[str]()
-        while chosen := frozenset(looked_at()):
+        while not over.is_set() and (chosen := frozenset(looked_at())):
             if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
                 seen, searched_s = chosen, monotonic()
                 watcher.search(chosen)

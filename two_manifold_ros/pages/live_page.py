@@ -149,17 +149,17 @@ class LivePage:
         self._document.unhold()
 
     def _choose(self) -> Vehicle | None:
-        names: list[Any] = sorted(self._scene.vehicles)
+        names: list[Any] = sorted(list(self._scene.vehicles))  # noqa: C414 - others may add
         if names != self._picker.options:
             self._picker.options = names
             self._picker.visible = len(names) > 1
-            if self._picker.value not in names:
+            if names and self._picker.value not in names:
                 self._picker.value = names[0]
         if not names:
             return None
         chosen: str = self._picker.value
         self._scene.looking[self] = chosen
-        return self._scene.vehicles[chosen]
+        return self._scene.vehicles.get(chosen)
 
     def _make_controls(self) -> Any:  # noqa: ANN401 - Bokeh is not typed
         dress: dict[str, Any] = {'stylesheets': [_WIDGET_CSS]}
@@ -330,7 +330,7 @@ class LivePage:
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
-        corners = np.stack([each.corners() for each in self._scene.vehicles.values()])
+        corners = np.stack([each.corners() for each in list(self._scene.vehicles.values())])
         if np.isnan(corners).all():
             return
         low, high = np.nanmin(corners[:, 0], axis=0), np.nanmax(corners[:, 1], axis=0)
@@ -388,6 +388,7 @@ class LivePage:
             'input_rate_hz': ('samples in', 'Hz', 1.0),
             'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
             'stamp_age_s': ('age of a sample', 'ms', 1e3),
+            'tick_us': ('filter, this tick', 'µs', 1.0),
             'processing_p50_us': ('filter, median', 'µs', 1.0),
             'processing_p99_us': ('filter, 99 %', 'µs', 1.0),
         }

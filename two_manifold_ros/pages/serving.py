@@ -64,7 +64,7 @@ class PageServer:
     ) -> None:
         self._make, self._host, self._port = make, host, port
         self._server: Server | None = None
-        self._trouble: OSError | None = None
+        self._trouble: OSError | ValueError | None = None
         self._ready = Event()
         self._thread = Thread(target=self._run, name='page', daemon=True)
         self.url = ''
@@ -95,9 +95,9 @@ class PageServer:
         server.stop(wait=False)
         server.io_loop.stop()
 
-    def _refusal(self, trouble: OSError) -> str:
-        why = (trouble.strerror or str(trouble)).lower()
-        if trouble.errno == errno.EADDRINUSE:
+    def _refusal(self, trouble: OSError | ValueError) -> str:
+        why = (getattr(trouble, 'strerror', '') or str(trouble)).lower()
+        if isinstance(trouble, OSError) and trouble.errno == errno.EADDRINUSE:
             return (
                 f'port {self._port or USUAL_PORT} is in use: name another one with --port, or '
                 '--port 0 for any that is free'
@@ -111,7 +111,8 @@ class PageServer:
         asyncio.set_event_loop(asyncio.new_event_loop())
         try:
             server = self._server = self._bind()
-        except OSError as trouble:
+        # Bokeh knows no address of IPv6.
+        except (OSError, ValueError) as trouble:
             self._trouble = trouble
             self._ready.set()
             return

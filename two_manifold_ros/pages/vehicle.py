@@ -102,7 +102,7 @@ def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float)
         numbers={
             'novelty': estimate.novelty,
             'off_route': estimate.off_route,
-            'processing_p50_us': 1e6 * took_s,
+            'tick_us': 1e6 * took_s,
         },
     )
 
