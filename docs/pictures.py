@@ -83,7 +83,7 @@ def take_live_page(browser: Browser, folder: Path) -> None:
 
 
 def save_moving(page: Page, path: Path) -> None:
-    """Save frames of a page as a moving picture, two thirds as large, in the first one's colours."""
+    """Save frames of a page as a moving picture, two thirds as large, in one set of colours."""
     frames: list[Image.Image] = []
     for _ in range(FRAMES):
         with Image.open(BytesIO(page.screenshot())) as shot:
