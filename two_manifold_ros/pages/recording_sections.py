@@ -45,8 +45,11 @@ MOST_POINTS = 1_400
 MOST_DRAWN = 4
 """Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
 
-PHASES = 200
+PHASES = 120
 """Parts of a lap in the picture of laps: bends of most routes take several of them."""
+
+MOST_ROWS = 120
+"""Rows of that picture: with PHASES 80 kB of a report; of more laps some stand for others."""
 
 ODD = 3.5
 """
@@ -195,12 +198,15 @@ def lap_rows(both: Together, starts: Floats) -> Floats:
 
 def _raster(report: Report, rows: Floats) -> None:
     laps = len(rows)
+    # Of neighbours the one that is least like the usual lap is seen.
+    unlike = np.nanmax(np.abs(rows - np.nanmedian(rows, axis=0)), axis=1)
+    rows = rows[worst_of_bins(unlike, MOST_ROWS)]
     colours = LinearColorMapper(
         palette=cividis(64), low=float(np.nanmin(rows)), high=float(np.nanmax(rows)),
         nan_color='rgba(0,0,0,0)',
     )  # fmt: skip
     drawn = plot(
-        'distance along the lap (%)', 'lap', int(np.clip(18 * laps, 180, 520)),
+        'distance along the lap (%)', 'lap', int(np.clip(18 * len(rows), 180, 520)),
         x_range=(0.0, 100.0), y_range=(laps + 0.5, 0.5), name='laps',
         tools='pan,wheel_zoom,box_zoom,reset,save',
     )  # fmt: skip
@@ -214,7 +220,7 @@ def _raster(report: Report, rows: Floats) -> None:
         'Which lap was different',
         drawn,
         'Each row is a lap, yellow is fast; a row unlike the rows around it was driven '
-        'differently there.',
+        f'differently there. Of more than {MOST_ROWS} laps the oddest of neighbours are drawn.',
     )
 
 

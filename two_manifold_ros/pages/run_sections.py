@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
-MOST_TICKS = 4_000
+MOST_TICKS = 3_000
 """Ticks that are drawn of all recordings together, the worst of each stretch; twice as many take
 0.3 MB more of the 2 MB that a report may have."""
 
