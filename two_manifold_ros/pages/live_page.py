@@ -146,6 +146,9 @@ class LivePage:
                 self._draw_minutes(vehicle)
                 self._fit()
         self._draw_banner(vehicle)
+        # Last of all, so that where they are the rest of the picture is of that time.
+        for cursor in self._plots.cursors:
+            cursor.location = self._now
         self._document.unhold()
 
     def _choose(self) -> Vehicle | None:
@@ -215,8 +218,6 @@ class LivePage:
             self._now = min(self._now + step_s, max(known_s, self._now))
         if abs(self._slider.value - self._now) > 1e-6:
             self._slider.value = self._now
-        for cursor in self._plots.cursors:
-            cursor.location = self._now
 
     def _known_s(self, vehicle: Vehicle | None) -> float:
         """Return up to when there is something to show: a filter may still be at work."""
@@ -247,10 +248,13 @@ class LivePage:
             shape = outlines(moment.position[None], moment.covariance[None])[0]
             self._plots.put('outline', **spots(shape))
             self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
-            path = moment.path if moment.path is not None and moment.usable else np.zeros((0, 2))
-            ahead = [f'+{each:g} s' if each else '' for each in vehicle.ahead_s]
-            names = (ahead + [''] * len(path))[: len(path)]
-            self._plots.put('path', **spots(path), ahead=names)
+            # A path comes right after its position: until then that of before stays.
+            if moment.path is not None or not moment.usable:
+                known = moment.path if moment.usable and moment.path is not None else None
+                path = np.zeros((0, 2)) if known is None else known
+                ahead = [f'+{each:g} s' if each else '' for each in vehicle.ahead_s]
+                names = (ahead + [''] * len(path))[: len(path)]
+                self._plots.put('path', **spots(path), ahead=names)
         trail = vehicle.true_trail(now - _TRAIL_S, now)
         self._plots.put('true_trail', **spots(trail))
         self._plots.put('truth', **spots(trail[-1:]))
