@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Follow the topics of filter nodes, however they are named, while somebody looks."""
+"""Follow the topics of filter nodes, however they are named, while a page is open."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FOLLOWED = (Topics.POSITION, Topics.PREDICTED_PATH, Topics.STATUS, Topics.MARKE
 _SEARCHED_S = 1.0
 """How often the graph is searched: half of it finds a node sooner and costs twice as much."""
 _IDLE_S = 0.2
-"""How often it is checked whether somebody looks: five times a second cost next to nothing."""
+"""How often it is checked whether a page is open: five times a second cost next to nothing."""
 _TRACK_MARKER = b'track\0'
 """In the markers about once a second only; all others would be decoded in vain."""
 
@@ -51,7 +51,7 @@ def watch(
         Called with the full name of a node, without the leading slash; the name of a topic in
         `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
     looked_at
-        Returns the names of nodes whose details somebody looks at, an empty name for none yet;
+        Returns the names of nodes whose details are on open pages, an empty name for none yet;
         while there is none at all there is no node, so that others need not publish for it.
     names
         Nodes to follow; all if there are none.
@@ -70,7 +70,7 @@ def _follow(
     names: Collection[str],
     over: Event,
 ) -> None:
-    """Follow nodes as long as somebody looks; then nothing of ROS is left."""
+    """Follow nodes as long as a page is open; then nothing of ROS is left."""
     start_middleware([])
     executor = make_executor()
     try:
