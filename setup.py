@@ -118,6 +118,7 @@ setup(
             'rich',
             'matplotlib',
             'bokeh>=3.9',
+            'tornado',
             'hmmlearn',
             'joblib',
             'mcap',
