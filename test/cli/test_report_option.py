@@ -59,6 +59,17 @@ def test_where_no_report_can_be_written_nothing_is_computed(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_model_with_commands_is_reported_like_any_other(
+    command: Command, slot_car_bag: Path, tmp_path: Path
+):
+    model, page = tmp_path / 'tpsr.npz', tmp_path / 'page.html'
+    given = ('--method', 'tpsr', '--command-topic', 'auto', '--features', 200, '--force')
+    command('train', slot_car_bag, '-o', model, *given, '--report', page)
+    assert 'IMU: angular rate' in page.read_text(encoding='utf-8')
+    command('evaluate', model, slot_car_bag, '--report', page)
+    assert 'Where it was, and where it was thought to be' in page.read_text(encoding='utf-8')
+
+
 def test_json_goes_with_a_report(command: Command, slot_car_bag: Path, tmp_path: Path):
     page = tmp_path / 'page.html'
     assert command.json('inspect', slot_car_bag, '--report', page)['recordings']

@@ -59,6 +59,13 @@ def test_the_same_report_has_the_same_bytes():
     assert small_report().html() == small_report().html()
 
 
+def test_what_looks_like_a_name_of_bokeh_stays_in_texts():
+    name = '/data/123e4567-e89b-12d3-a456-426614174000.mcap'
+    report = small_report()
+    report.say(name, 'p1006')
+    assert f'{name} p1006' in report.html()
+
+
 def test_a_report_without_plots_is_small():
     report = Report('Nothing drawn')
     report.say('Words alone.')

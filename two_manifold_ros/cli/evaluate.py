@@ -265,7 +265,7 @@ def run(args: Namespace) -> int:
 
         draw_evaluation(evaluation, model, args.figure)
     if args.report:
-        _write_report(args, evaluation, held, model)
+        _write_report(args, evaluation, recordings, model)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
     doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
     for doubt in doubts:
@@ -290,9 +290,12 @@ def _write_report(
     from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.run_sections import run_sections  # noqa: PLC0415 - an extra
 
-    report = Report('Where it was thought to be', f'{args.model} on {", ".join(args.bags)}')
-    run_sections(report, evaluation, recordings, model)
-    shown = recordings[:MOST_INSPECTED]
+    part = f', from {args.start:g} s on; times count from there' if args.start else ''
+    report = Report('Where it was thought to be', f'{args.model} on {", ".join(args.bags)}{part}')
+    drawn = run_sections(report, evaluation, recordings, model)
+    shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
+    if len(shown) < len(recordings):
+        report.say(f'{len(shown)} of these are inspected below.')
     inspection_sections(report, [inspect_recording(each) for each in shown], shown)
     report.write(args.report)
 

@@ -329,8 +329,8 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         settings = paper_settings(settings, recordings, given_settings(args))
     reports = _inspect(recordings, args.rate, say)
     drives = [each.positions for each in reports if each.positions is not None]
-    recordings = [each.with_commands_held() for each in recordings]
-    settings = with_readout(recordings, settings)
+    held = [each.with_commands_held() for each in recordings]
+    settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
         say(
             'two-manifold: positions are far between: those of the ticks between them are '
@@ -339,10 +339,10 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     began = time.monotonic()
     tuning = None
     if args.tune:
-        tuning = tuned(args, recordings, settings, given_names(settings, given_settings(args)))
+        tuning = tuned(args, held, settings, given_names(settings, given_settings(args)))
         settings = tuning.settings
     with Progress('training') as progress:
-        model = train_model(recordings, settings, progress, drives)
+        model = train_model(held, settings, progress, drives)
     if tuning is not None:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from concurrent.futures import ThreadPoolExecutor
 import math
 import os
@@ -110,9 +111,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
     if not 0 <= number < 2**16:
-        raise ValueError
+        msg = f'{text!r} is no port: give a number of 0 to 65535'
+        raise ArgumentTypeError(msg)
     return number
 
 

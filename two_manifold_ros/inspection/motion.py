@@ -225,18 +225,30 @@ def count_laps(motion: Motion) -> Laps | None:
     return Laps(float(way[-1]) / length_m, time_s, length_m, apart_m, resolved)
 
 
-def lap_starts(motion: Motion) -> Floats:
-    """
-    Return when laps start, seconds from the first IMU stamp: (n,).
+LIKE_A_LAP = 0.25
+"""Deviation of a lap's length from the usual one up to which it is a lap: a pit lane is shorter
+and stays one, two laps over a passage that was missed are none."""
 
-    A start is a passage of the gate, of those of `count_laps`, that is passed most often.
+
+def lap_spans(motion: Motion) -> Floats:
     """
+    Return begin and end of each whole lap without a gap, seconds from the first IMU stamp: (n, 2).
+
+    Laps lie between passages of the gate, of those of `count_laps`, that is passed most often;
+    there are none where laps are not resolved.
+    """
+    usual = count_laps(motion)
+    if usual is None or not usual.resolved:
+        return np.empty((0, 2))
     way = way_driven(motion)
-    if way[-1] == 0:
-        return np.empty(0)
-    passages = [_passages(motion, way, gate, width) for gate, width in _gates(motion, way)]
-    starts: Floats = motion.seconds[max(passages, key=len)]
-    return starts
+    passed = [(_passages(motion, way, *gate), gate) for gate in _gates(motion, way)]
+    passages, gate = max(passed, key=lambda each: len(each[0]))
+    laps, gaps, _ = _laps_through(motion, way, *gate)
+    seconds = motion.seconds[passages]
+    spans: Floats = np.stack([seconds[:-1], seconds[1:]], axis=1)
+    like_one = np.abs(laps[:, 1] / usual.length_m - 1.0) <= LIKE_A_LAP
+    whole: Floats = spans[(gaps == 0.0) & like_one]
+    return whole
 
 
 def _gates(motion: Motion, way: Floats) -> list[tuple[int, float]]:

@@ -184,7 +184,8 @@ class Watcher:
                 self._hear(status.name, Topics.DIAGNOSTICS.name, status)
 
     def _on_status(self, name: str, message: Any) -> None:  # noqa: ANN401
-        if 'status' in message.layout.dim[0].label.split(','):
+        # Other nodes publish numbers without labels.
+        if message.layout.dim and 'status' in message.layout.dim[0].label.split(','):
             self._hear(name, Topics.STATUS.name, message)
 
     def _on_markers(self, name: str, raw: bytes) -> None:

@@ -30,6 +30,9 @@ BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
 CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 """Colours of curves in one plot, in this order."""
 
+SILENT_S = 2.0
+"""Time without an estimate over which no line and no bar is drawn: some ticks of the slowest."""
+
 STATUS_COLOURS = {
     Status.TRACKING: GREEN,
     Status.UNSURE: ORANGE,
@@ -99,7 +102,7 @@ def plot(
     # Numbers, not powers of ten.
     for kind, axes in (('x_axis_type', drawn.xaxis), ('y_axis_type', drawn.yaxis)):
         if settings.get(kind) == 'log':
-            axes.formatter = PrintfTickFormatter(format='%g')
+            axes.formatter = PrintfTickFormatter(format='%.4g')
     return drawn
 
 
@@ -176,7 +179,7 @@ def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
     """Show beside a plot which colour is which value."""
     scale = ColorBar(
         color_mapper=colours, title=title, width=12, background_fill_color=None,
-        formatter=PrintfTickFormatter(format='%g'),
+        formatter=PrintfTickFormatter(format='%.4g'),
     )  # fmt: skip
     # It takes no colours of the page: this one is seen on white and on black.
     scale.title_text_color = scale.major_label_text_color = GREY
@@ -223,6 +226,18 @@ def thinned(seconds: Floats, values: Floats, most: int) -> tuple[Floats, Floats]
     lowest = worst_of_bins(-values, most // 2)
     chosen = np.unique(np.concatenate([highest, lowest]))
     return seconds[chosen], values[chosen]
+
+
+def evenly(count: int, most: int) -> Ints:
+    """Return the indices of at most so many of ``count`` things, evenly spread."""
+    return np.unique(np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64))
+
+
+def in_metres(value: float | None) -> str:
+    """Return a length with three digits, or with all those before the point."""
+    if value is None or not np.isfinite(value):
+        return '-'
+    return f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
 
 
 def stretches(codes: Ints) -> list[tuple[int, int]]:

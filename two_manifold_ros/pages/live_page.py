@@ -23,6 +23,7 @@ from two_manifold_ros.pages.drawing import (
     outlines,
     PINK,
     SCREEN_CSS,
+    SILENT_S,
     STATUS_COLOURS,
     thinned,
 )
@@ -47,8 +48,6 @@ _TRACE_HZ, _CURVE_POINTS = 50, 1500
 """A trace of 20 s and a curve have about as many points as a screen has pixels."""
 _GONE_S = 3.0
 """As `two-manifold status`: a node reports once a second."""
-_SILENT_S = 2.0
-"""Time without an estimate after which a bag is shown to have none."""
 
 _NOBODY = (
     'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
@@ -91,6 +90,7 @@ class LivePage:
         self._now, self._playing, self._begun = 0.0, not self._live, False
         self._loaded = (math.inf, -math.inf)
         self._drawn: tuple[object, ...] = ()
+        self._routes: list[Floats] | None = None
         self._corners: Floats = np.full((2, 2), np.nan)
         self._banner, self._numbers, self._states = map(text, ('banner', 'numbers', 'states_key'))
         self._bar = self._make_controls()
@@ -181,6 +181,7 @@ class LivePage:
             css_classes=['long'], sizing_mode='stretch_width', **dress,
         )  # fmt: skip
         self._slider.on_change('value', self._scrub)
+        self._sets_slider = False
         shown = [self._picker] if self._live else [
             self._picker, self._play, self._speed, self._slider
         ]  # fmt: skip
@@ -193,14 +194,17 @@ class LivePage:
 
     def _toggle(self) -> None:
         self._playing = not self._playing
+        if self._playing and self._now >= (self._scene.duration_s or 0.0):
+            self._now = 0.0
         self._play.label = 'Pause' if self._playing else 'Play'
 
     def _scrub(self, _: str, __: float, seconds: float) -> None:
-        self._now = float(seconds)
+        if not self._sets_slider:
+            self._now, self._begun = float(seconds), True
 
     def _jump(self, event: Any) -> None:  # noqa: ANN401 - a Tap
         if event.x is not None and not self._live:
-            self._now = min(max(float(event.x), 0.0), float(self._slider.end))
+            self._now, self._begun = min(max(float(event.x), 0.0), float(self._slider.end)), True
             self._slider.value = self._now
 
     def _advance(self, vehicle: Vehicle | None) -> None:
@@ -217,7 +221,9 @@ class LivePage:
             known_s = self._known_s(vehicle)
             self._now = min(self._now + step_s, max(known_s, self._now))
         if abs(self._slider.value - self._now) > 1e-6:
+            self._sets_slider = True
             self._slider.value = self._now
+            self._sets_slider = False
 
     def _known_s(self, vehicle: Vehicle | None) -> float:
         """Return up to when there is something to show: a filter may still be at work."""
@@ -229,9 +235,10 @@ class LivePage:
     def _draw_map(self, vehicle: Vehicle, moment: Moment | None) -> None:
         now, spots = self._now, _spots
         routes = vehicle.routes
-        if len(routes) != len(self._plots.sources['route'].data['xs']):
+        if routes is not self._routes:
+            self._routes = routes
             self._plots.put('route', **_lines(routes))
-        fresh = moment is not None and now - moment.seconds < _SILENT_S
+        fresh = moment is not None and now - moment.seconds < SILENT_S
         if moment is None or not fresh or moment.position is None or moment.covariance is None:
             self._plots.put('ellipse', x=[], y=[], colour=[], alpha=[])
             for name in ('outline', 'trail'):
@@ -264,7 +271,7 @@ class LivePage:
             if each is not vehicle
             and (there := each.at(now)) is not None
             and there.position is not None
-            and now - there.seconds < _SILENT_S
+            and now - there.seconds < SILENT_S
         ]
         places = np.array([there.position for _, there in others]).reshape(-1, 2)
         self._plots.put(
@@ -324,7 +331,7 @@ class LivePage:
         for name, values in (('ellipse_curve', ellipses), ('error_curve', errors)):
             at, drawn = thinned(seconds, values, _CURVE_POINTS)
             # No line joins what a gap parts.
-            drawn = np.where(np.diff(at, prepend=at[:1]) > _SILENT_S, np.nan, drawn)
+            drawn = np.where(np.diff(at, prepend=at[:1]) > SILENT_S, np.nan, drawn)
             self._plots.put(name, t=at.tolist(), m=drawn.tolist())
         known = np.concatenate([ellipses, errors])
         known = known[known > 0.0]
@@ -334,8 +341,8 @@ class LivePage:
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
-        corners = np.stack([each.corners() for each in list(self._scene.vehicles.values())])
-        if np.isnan(corners).all():
+        corners = np.array([each.corners() for each in list(self._scene.vehicles.values())])
+        if not corners.size or np.isnan(corners).all():
             return
         low, high = np.nanmin(corners[:, 0], axis=0), np.nanmax(corners[:, 1], axis=0)
         room = 0.02 * max(float(np.max(high - low)), 1.0)
@@ -370,7 +377,7 @@ class LivePage:
         if moment is None:
             is_bare = not vehicle.count and not self._scene.note
             return ('recording', _BARE, GREY) if is_bare else (Status.WAITING.value, '', GREY)
-        if not self._live and silent_s > _SILENT_S:
+        if not self._live and silent_s > SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
             return Status.NO_DATA.value, why, GREY
         return moment.status, moment.sentence, _COLOURS.get(moment.status, GREY)

@@ -18,7 +18,9 @@ from two_manifold_ros.pages.drawing import (
     add_scale,
     CURVES,
     dress_legend,
+    evenly,
     GREY,
+    in_metres,
     map_plot,
     plot,
     worst_of_bins,
@@ -51,12 +53,12 @@ def model_sections(
     if refusal:
         report.findings([('warning', f'{refusal["sentence"]}.')])
     if validation:
-        share = validation['followed_m'] / validation['mean_position_m']
+        followed_m, mean_m = validation['followed_m'], validation['mean_position_m']
+        share = followed_m / max(mean_m, 1e-12)
         report.say(
             f'Parts of the drives that were left out of the training are followed with a mean '
-            f'error of {validation["followed_m"]:.3g} m; always naming the mean position would '
-            f'err by {validation["mean_position_m"]:.3g} m. That is {100 * share:.2g} % of it, '
-            f'where 50 % is of no use.'
+            f'error of {in_metres(followed_m)} m; always naming the mean position would err by '
+            f'{in_metres(mean_m)} m. That is {in_metres(100 * share)} % of it, where 50 % is of no use.'
         )
     for title, header, rows in tables:
         report.table(title.capitalize(), header, rows)
@@ -145,7 +147,7 @@ def comparison_sections(report: Report, comparison: Comparison, text: str) -> No
 
 def _rmse(result: Result) -> list[str]:
     values = [each.all.rmse_m for each in result.scores or ()]
-    return ['-' if value is None else f'{value:.3g}' for value in values]
+    return [in_metres(value) for value in values]
 
 
 def _readings(report: Report, comparison: Comparison) -> None:
@@ -155,9 +157,9 @@ def _readings(report: Report, comparison: Comparison) -> None:
         return
     true = np.concatenate(comparison.tracks)
     drawn = map_plot(true, name='readings')
-    some = worst_of_bins(np.arange(len(true), dtype=np.float64), MOST_PLACES)
+    some = evenly(len(true), MOST_PLACES)
     drawn.line(*true[some].astype(np.float32).T, color=GREY, line_width=4, line_alpha=0.5)
-    few = worst_of_bins(np.arange(len(true), dtype=np.float64), MOST_READINGS)
+    few = evenly(len(true), MOST_READINGS)
     best = min(read, key=comparison.reading_rmse_m)
     for number, result in enumerate(read):
         places: Floats = np.concatenate(comparison.readings(result))[few]

@@ -13,7 +13,7 @@ from bokeh.palettes import cividis
 import numpy as np
 
 from two_manifold_ros.inspection.lag import gyroscope_lag
-from two_manifold_ros.inspection.motion import lap_starts, put_together
+from two_manifold_ros.inspection.motion import lap_spans, put_together, way_driven
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.pages.drawing import (
     add_hover,
@@ -21,29 +21,33 @@ from two_manifold_ros.pages.drawing import (
     BLUE,
     CURVES,
     dress_legend,
+    evenly,
     map_plot,
     plot,
     thinned,
     VERMILION,
     worst_of_bins,
 )
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, usual_gap_ns
 from two_manifold_ros.ticks.segments import usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.inspection.inspecting import Report as Inspection
-    from two_manifold_ros.inspection.motion import Together
+    from two_manifold_ros.inspection.motion import Motion, Together
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.recording import ImuStream, Recording
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 MOST_POINTS = 1_400
 """Points of a curve: both extremes of each column of a plot 700 wide; more would not be seen."""
 
 MOST_DRAWN = 4
 """Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
+
+FEWEST_SAMPLES, MOST_SAMPLES = 64, 1_000_000
+"""Of a spectrum: with fewer it has no shape, and more take seconds and show the same."""
 
 PHASES = 120
 """Parts of a lap in the picture of laps: bends of most routes take several of them."""
@@ -57,6 +61,15 @@ Deviation from the median, in normal standard deviations estimated from the medi
 which a lap is marked. Iglewicz and Hoaglin (1993) recommend it; half as much marks usual laps.
 """
 
+FEWEST_JUDGED = 8
+"""Laps below which none is marked: of three that are alike by law one would be in a third of all
+drives."""
+
+LEAST_SPREAD = 0.01
+"""Share of the median below which a spread counts as this: nobody looks for a lap by less."""
+
+NONE_ODD = 'None is unlike the others in time'
+
 
 def inspection_sections(
     report: Report, inspections: Sequence[Inspection], recordings: Sequence[Recording]
@@ -67,7 +80,7 @@ def inspection_sections(
         report.say(found.name)
         _findings(report, found)
         if number >= MOST_DRAWN:
-            report.say(f'Only the first {MOST_DRAWN} recordings are drawn.')
+            report.say(f'The first {MOST_DRAWN} recordings are drawn.')
             continue
         both = None
         if recording.positions is not None:
@@ -122,10 +135,16 @@ def _findings(report: Report, found: Inspection) -> None:
         )
 
 
+def known_speed(motion: Motion) -> Floats:
+    """Return the speed at the points of the grid (G,), m/s, NaN where it is not known."""
+    speed: Floats = np.linalg.norm(motion.velocities, axis=1)
+    return np.where(motion.known, speed, np.nan)
+
+
 def _drive(report: Report, both: Together) -> None:
     motion = both.motion
-    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
-    chosen = worst_of_bins(np.arange(len(speed), dtype=np.float64), MOST_POINTS)
+    speed = known_speed(motion)
+    chosen = evenly(len(speed), MOST_POINTS)
     source = ColumnDataSource(
         {
             'x': motion.positions[chosen, 0].astype(np.float32),
@@ -153,42 +172,44 @@ def _drive(report: Report, both: Together) -> None:
 
 
 def _laps(report: Report, both: Together) -> None:
-    starts = lap_starts(both.motion)
-    if len(starts) < 3:
+    spans = lap_spans(both.motion)
+    if len(spans) < 2:
         return
-    times = np.diff(starts)
+    times = spans[:, 1] - spans[:, 0]
     odd = odd_ones(times)
-    rows = lap_rows(both, starts)
+    rows = lap_rows(both, spans)
     _raster(report, rows)
     report.say(
-        f'{len(times)} whole laps between passages of one gate, the median {np.median(times):.2f} '
-        f's, the fastest {times.min():.2f} s, the slowest {times.max():.2f} s.',
+        f'{len(times)} whole laps without gaps from one passage of a gate to the next, the median '
+        f'{np.median(times):.2f} s, the fastest {times.min():.2f} s, the slowest {times.max():.2f} s.',
         'Unlike the others in time: '
         + ', '.join(f'lap {lap + 1} ({times[lap]:.2f} s)' for lap in np.flatnonzero(odd))
         + '.'
         if odd.any()
-        else 'None is unlike the others in time.',
+        else f'{NONE_ODD}.'
+        if len(times) >= FEWEST_JUDGED
+        else f'Of fewer than {FEWEST_JUDGED} none is marked.',
     )
 
 
-def odd_ones(values: Floats) -> np.ndarray:
+def odd_ones(values: Floats) -> Bools:
     """Return which of the values (n,) deviate from the median like no usual one, see ``ODD``."""
+    if np.count_nonzero(np.isfinite(values)) < FEWEST_JUDGED:
+        return np.zeros(len(values), dtype=np.bool_)
     away = np.abs(values - np.nanmedian(values))
     # The median deviation of a normal variable is .6745 standard deviations.
     usual = float(np.nanmedian(away)) / 0.6745
-    odd: np.ndarray = away > ODD * max(usual, 1e-9 * float(np.nanmax(np.abs(values))))
+    odd: Bools = away > ODD * max(usual, LEAST_SPREAD * float(np.nanmedian(np.abs(values))))
     return odd
 
 
-def lap_rows(both: Together, starts: Floats) -> Floats:
-    """Return the speed over the parts of each whole lap: (laps, PHASES), NaN where unknown."""
+def lap_rows(both: Together, spans: Floats) -> Floats:
+    """Return the speed over the parts of each lap (n, 2): (n, PHASES), NaN where unknown."""
     motion = both.motion
-    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
-    steps = np.linalg.norm(np.diff(motion.positions, axis=0, prepend=motion.positions[:1]), axis=1)
-    way = np.cumsum(np.where(motion.known, steps, 0.0))
-    rows = np.full((len(starts) - 1, PHASES), np.nan)
-    marks = np.interp(starts, motion.seconds, way)
-    for lap, (begin, end) in enumerate(pairwise(marks.tolist())):
+    speed, way = known_speed(motion), way_driven(motion)
+    rows = np.full((len(spans), PHASES), np.nan)
+    marks = np.interp(spans, motion.seconds, way)
+    for lap, (begin, end) in enumerate(marks.tolist()):
         inside = (way >= begin) & (way <= end)
         if end > begin and np.count_nonzero(inside) > 1:
             asked = begin + (end - begin) * (np.arange(PHASES) + 0.5) / PHASES
@@ -241,10 +262,11 @@ def _signals(report: Report, imu: ImuStream) -> None:
         drawn = plot('time (s)', unit, 220, **({'x_range': first.x_range} if first else {}))
         first = first or drawn
         for colour, column in zip(CURVES, columns, strict=False):
+            name = imu.names[column]
             x, y = thinned(seconds, samples[:, column], MOST_POINTS)
             drawn.line(
                 x.astype(np.float32), y.astype(np.float32), color=colour,
-                legend_label=imu.names[column].rpartition('.')[2], line_width=1.2,
+                legend_label=name.rpartition('.')[2] if imu.of_imu else name, line_width=1.2,
             )  # fmt: skip
         dress_legend(drawn)
         report.figure(
@@ -285,13 +307,18 @@ def _spectra(report: Report, imu: ImuStream) -> None:
     from scipy.signal import welch  # noqa: PLC0415
 
     seconds, samples = _clock(imu)
-    if len(seconds) < 64:
+    if len(seconds) < FEWEST_SAMPLES:
         return
     step_s = float(np.median(np.diff(seconds)))
-    even = np.arange(seconds[0], seconds[-1], step_s)
-    # Gaps are bridged by straight lines, which only adds at the lowest frequencies; of hours a
-    # part is enough, since vibration is the same in all of it.
-    even = even[:1_000_000]
+    # The longest stretch without a gap, and of hours a part: vibration is the same in all of it.
+    breaks = np.flatnonzero(np.diff(seconds) > usual_gap_ns(imu.stamps) * 1e-9) + 1
+    parts = pairwise([0, *breaks.tolist(), len(seconds)])
+    first, last = max(parts, key=lambda part: part[1] - part[0])
+    seconds, samples = seconds[first:last], samples[first:last]
+    if len(seconds) < FEWEST_SAMPLES:
+        return
+    count = min(MOST_SAMPLES, int((seconds[-1] - seconds[0]) / step_s) + 1)
+    even = seconds[0] + step_s * np.arange(count)
     drawn = plot(
         'frequency (Hz)', 'amplitude density (unit/√Hz)', 260, x_axis_type='log',
         y_axis_type='log', name='spectra', tools='pan,wheel_zoom,box_zoom,reset,save',

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from html import escape
-import itertools
 from pathlib import Path
 import re
 from typing import TYPE_CHECKING
@@ -63,10 +62,6 @@ class Report:
         self._sections.append(heading)
         self._parts.append(f'<h2 id="s{len(self._sections)}">{escape(heading)}</h2>')
 
-    def heading(self, words: str) -> None:
-        """Begin a part of a section."""
-        self._parts.append(f'<h3>{escape(words)}</h3>')
-
     def say(self, *sentences: str) -> None:
         """Add a paragraph."""
         self._parts.append(f'<p>{escape(" ".join(sentences))}</p>')
@@ -119,6 +114,7 @@ class Report:
         """Return the page; the same parts give the same bytes."""
         drawn = [part for part in self._parts if not isinstance(part, str)]
         script, divs = components(drawn) if drawn else ('', ())
+        script, *divs = renumbered([script, *divs])
         waiting = iter(divs)
         body = ''.join(part if isinstance(part, str) else next(waiting) for part in self._parts)
         contents = ''.join(
@@ -127,13 +123,12 @@ class Report:
         )
         # Only what plots need: with buttons and formulas the page would be twice as large.
         library = Resources(mode='inline', components=['bokeh']).render() if drawn else ''
-        content = renumbered(f'{body}{script}')
         return (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f'<meta name="generator" content="two_manifold_ros {__version__}">'
             f'<title>{escape(self._title)}</title><style>{SCREEN_CSS}{_CSS}</style>{library}'
-            f'</head><body><nav>{contents}</nav><main>{content}</main>'
+            f'</head><body><nav>{contents}</nav><main>{body}</main>{script}'
             f'<noscript><p>The plots of this page need JavaScript.</p></noscript>'
             f'<script>{_REPAINT}</script></body></html>\n'
         )
@@ -147,16 +142,19 @@ class Report:
             raise InputError(msg) from error
 
 
-def renumbered(content: str) -> str:
-    """Return a page whose random and counted names of models are numbered as they appear."""
-    names: dict[str, str] = {}
-    numbers = itertools.count(1)
+def renumbered(parts: Sequence[str]) -> list[str]:
+    """
+    Return what Bokeh made with its names of models, documents and places replaced by their order.
 
-    def short(found: re.Match[str]) -> str:
-        return names.setdefault(found[0], f'n{next(numbers)}')
-
-    uuid = r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-    return re.sub(rf'{uuid}|(?<=["\'#])p\d{{4,}}(?=["\'\s])', short, content)
+    Some of them are random and some are counted in the process.
+    """
+    uuid = r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+    named = re.findall(rf'id(?:":|=)"(p\d+|{uuid})"', ''.join(parts))
+    short = {name: f'n{number}' for number, name in enumerate(dict.fromkeys(named), start=1)}
+    if not short:
+        return list(parts)
+    quoted = re.compile(rf'"({"|".join(short)})"')
+    return [quoted.sub(lambda each: f'"{short[each[1]]}"', part) for part in parts]
 
 
 _CSS = """

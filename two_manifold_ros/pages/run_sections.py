@@ -12,19 +12,22 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.inspection.motion import lap_starts, put_together
+from two_manifold_ros.inspection.motion import lap_spans, put_together
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages.drawing import (
     add_hover,
     add_scale,
     BLUE,
     dress_legend,
+    evenly,
     GREEN,
     GREY,
+    in_metres,
     map_plot,
     ORANGE,
     outlines,
     plot,
+    SILENT_S,
     STATUS_COLOURS,
     stretches,
     VERMILION,
@@ -57,8 +60,12 @@ MOST_STRETCHES = 1_500
 
 def run_sections(
     report: Report, evaluation: Evaluation, recordings: Sequence[Recording], model: ModelHead
-) -> None:
-    """Add what a run of the filter over each recording was like, and how far ahead it is right."""
+) -> list[int]:
+    """
+    Add what a run of the filter over each recording was like, and how far ahead it is right.
+
+    Returned are the numbers of the recordings that are drawn, those with the largest errors.
+    """
     report.section('In short')
     _summary(report, evaluation, model)
     report.section('How far ahead can it be trusted')
@@ -73,6 +80,7 @@ def run_sections(
         report.say(
             f'Drawn are the {len(shown)} of {len(recordings)} recordings with the largest errors.'
         )
+    return shown
 
 
 def _shown(evaluation: Evaluation) -> list[int]:
@@ -106,8 +114,9 @@ def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
     )
     if now.all.median_m is not None and now.all.p95_m is not None:
         report.say(
-            f'Published or not, half of the positions are within {now.all.median_m:.3g} m of the '
-            f'truth and 95 % within {now.all.p95_m:.3g} m; {_ahead(evaluation, last, model)}'
+            f'Published or not, half of the positions are within {in_metres(now.all.median_m)} m of '
+            f'the truth and 95 % within {in_metres(now.all.p95_m)} m; '
+            f'{_ahead(evaluation, last, model)}'
         )
     if now.coverage95 is not None:
         report.say(
@@ -122,7 +131,7 @@ def _ahead(evaluation: Evaluation, last: Any, model: ModelHead) -> str:  # noqa:
     seconds = evaluation.scores[-1].horizon / model.rate_hz
     if last.all.p95_m is None:
         return f'{seconds:g} s ahead nothing can be compared.'
-    return f'{seconds:g} s ahead 95 % are within {last.all.p95_m:.3g} m.'
+    return f'{seconds:g} s ahead 95 % are within {in_metres(last.all.p95_m)} m.'
 
 
 def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) -> None:
@@ -166,7 +175,7 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
             [
                 f'{each.horizon / model.rate_hz:g} s',
                 *(
-                    '-' if value is None else f'{value:.3g}'
+                    in_metres(value)
                     for value in (
                         each.model.all.rmse_m,
                         each.model.all.median_m,
@@ -203,6 +212,9 @@ def _drive(
     )
     time = _error_plot(source, seconds)
     states = _state_plot(run, seconds, chosen, time)
+    usual = CODES[Status.TRACKING]
+    if (run.statuses == usual).all():
+        report.say('It was never unsure: all of the drive it was tracking.')
     report.figure(
         'When it was unsure, and why',
         states,
@@ -213,9 +225,10 @@ def _drive(
         'Error over time',
         time,
         'Blue: how far the position is off; orange: half the long axis of the 95 % ellipse, which '
-        'should be above it for 19 of 20 points. The largest of each stretch is drawn.',
+        'should mostly be above it. The largest error of each stretch is drawn, so more points '
+        'than one in twenty may lie above; the share of all is in the summary.',
     )
-    _causes(report, run)
+    _causes(report, run, seconds)
 
 
 def _source(
@@ -228,7 +241,8 @@ def _source(
         'y': run.positions[chosen, 0, 1],
         'error': errors[chosen],
         't': seconds[chosen],
-        'axis': axes[chosen],
+        # No line joins what a hole in the recording parts.
+        'axis': np.where(np.diff(holes(seconds)[chosen], prepend=0) > 0, np.nan, axes[chosen]),
     }
     return ColumnDataSource(
         {
@@ -238,6 +252,12 @@ def _source(
             'marker': ['circle' if each else 'x' for each in run.published[chosen].tolist()],
         }
     )
+
+
+def holes(seconds: Floats) -> Ints:
+    """Return how many holes in the recording lie before each of the increasing times (n,)."""
+    passed: Ints = np.cumsum(np.diff(seconds, prepend=seconds[:1]) > SILENT_S)
+    return passed
 
 
 def _track(
@@ -257,8 +277,8 @@ def _track(
         truth[chosen, 0, 0].astype(np.float32), truth[chosen, 0, 1].astype(np.float32),
         color=GREY, line_width=5, line_alpha=0.45,
     )  # fmt: skip
-    published = chosen[run.published[chosen]]
-    few = published[:: max(len(published) // rings, 1)]
+    published = np.flatnonzero(run.published)
+    few = published[evenly(len(published), rings)]
     ovals = outlines(run.positions[few, 0], run.covariances[few, 0])
     drawn.patches(
         [oval[:, 0].astype(np.float32) for oval in ovals],
@@ -296,15 +316,12 @@ def _error_plot(source: ColumnDataSource, seconds: Floats) -> figure:
         x_range=(float(seconds[0]), float(seconds[-1]) + 1e-3) if len(seconds) else (0.0, 1.0),
         tools='xpan,xwheel_zoom,box_zoom,xbox_select,reset,save',
     )  # fmt: skip
-    drawn.line('t', 'axis', source=source, color=ORANGE, line_width=1.2,
-               legend_label='95 % ellipse')  # fmt: skip
+    drawn.line('t', 'axis', source=source, color=ORANGE, line_width=1.2)
     dots = drawn.scatter('t', 'error', source=source, marker='marker', size=4, color=BLUE,
-                         hover_color=VERMILION, nonselection_alpha=0.08,
-                         legend_label='error')  # fmt: skip
+                         hover_color=VERMILION, nonselection_alpha=0.08)  # fmt: skip
     add_hover(
         drawn, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
     )
-    dress_legend(drawn)
     return drawn
 
 
@@ -314,18 +331,21 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
     codes = run.statuses * len(numbers) + np.array(
         [numbers[each] for each in run.causes], dtype=np.int64
     )
+    # And a hole in the recording is in no state.
+    codes += holes(seconds) * len(Status) * len(numbers)
     ticks = np.arange(len(codes))
     parts = stretches(codes)
     if len(parts) > MOST_STRETCHES:
         ticks = chosen
         parts = stretches(codes[chosen])
     words = [each.value for each in Status]
+    step_s = float(np.median(np.diff(seconds[ticks]))) if len(ticks) > 1 else 0.0
     rows = list(dict.fromkeys(words[code] for code in sorted(set(run.statuses.tolist()))))
     bars: dict[str, list[Any]] = {name: [] for name in ('left', 'right', 'y', 'colour', 'cause')}
     for first, last in parts:
         state = words[int(run.statuses[ticks[first]])]
         bars['left'].append(float(seconds[ticks[first]]))
-        bars['right'].append(float(seconds[ticks[min(last, len(ticks) - 1)]]))
+        bars['right'].append(float(seconds[ticks[last - 1]]) + step_s)
         bars['y'].append(state)
         bars['colour'].append(STATUS_COLOURS[Status(state)])
         bars['cause'].append(run.causes[ticks[first]] or 'all is well')
@@ -341,24 +361,27 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
     return drawn
 
 
-def _causes(report: Report, run: FilterRun) -> None:
+def _causes(report: Report, run: FilterRun, seconds: Floats) -> None:
     """Add how long each state and cause lasted, and what helps."""
     words = [each.value for each in Status]
     usual = CODES[Status.TRACKING]
     found: dict[tuple[str, str], int] = {}
-    for code, cause in zip(run.statuses.tolist(), run.causes, strict=True):
+    first_s: dict[tuple[str, str], float] = {}
+    for code, cause, at_s in zip(run.statuses.tolist(), run.causes, seconds.tolist(), strict=True):
         if code != usual or cause:
             found[words[code], cause] = found.get((words[code], cause), 0) + 1
+            first_s.setdefault((words[code], cause), at_s)
     if not found:
         return
     report.table(
         'All that was not plain tracking',
-        ['state', 'cause', 'share of the ticks', 'last words'],
+        ['state', 'cause', 'share of the ticks', 'first at (s)', 'what it means, and what helps'],
         [
             [
                 state,
                 cause,
                 f'{100 * count / len(run.causes):.1f} %',
+                f'{first_s[state, cause]:.1f}',
                 run.reasons.get(cause, '').partition(': ')[2],
             ]
             for (state, cause), count in sorted(found.items(), key=lambda item: -item[1])
@@ -368,16 +391,15 @@ def _causes(report: Report, run: FilterRun) -> None:
 
 def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -> None:
     both = put_together(recording.positions, recording.imu) if recording.positions else None
-    starts = lap_starts(both.motion) if both else np.empty(0)
-    if len(starts) < 3:
+    spans = lap_spans(both.motion) if both else np.empty((0, 2))
+    if len(spans) < 2:
         return
     errors = _errors(run, truth)
     seconds = _seconds(run, recording)
-    lap = np.searchsorted(starts, seconds, side='right')
     times, means, worst, published = [], [], [], []
-    for number in range(1, len(starts)):
-        here = (lap == number) & np.isfinite(errors)
-        times.append(float(starts[number] - starts[number - 1]))
+    for begin, end in spans.tolist():
+        here = (seconds >= begin) & (seconds < end) & np.isfinite(errors)
+        times.append(end - begin)
         means.append(float(np.sqrt(np.mean(np.square(errors[here])))) if here.any() else np.nan)
         worst.append(float(errors[here].max()) if here.any() else np.nan)
         published.append(float(np.mean(run.published[here])) if here.any() else np.nan)
@@ -387,7 +409,7 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
     drawn.xaxis.ticker = BasicTicker(min_interval=1)
     source = ColumnDataSource(
         {
-            'lap': list(range(1, len(starts))),
+            'lap': list(range(1, len(spans) + 1)),
             'rmse': means,
             'worst': worst,
             'time': times,
@@ -411,7 +433,8 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
     report.figure(
         'Which lap was different',
         drawn,
-        'One point for each whole lap; red diamonds are laps unlike the others in time or error.',
+        'One point for each whole lap without a gap; red diamonds are laps unlike the others in '
+        'time or error, of eight laps and more.',
     )
     odd = np.flatnonzero(odd_time | odd_error).tolist()
     if odd:
@@ -421,10 +444,10 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
             [
                 [
                     f'{number + 1}',
-                    f'{starts[number]:.1f}',
+                    f'{spans[number, 0]:.1f}',
                     f'{times[number]:.2f}',
-                    f'{means[number]:.3g}',
-                    f'{worst[number]:.3g}',
+                    in_metres(means[number]),
+                    in_metres(worst[number]),
                     f'{100 * published[number]:.0f} %',
                     ' and '.join(
                         name

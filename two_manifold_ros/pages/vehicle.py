@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
@@ -269,7 +270,9 @@ class Vehicle:
             Of a position, where the truth is known.
 
         """
-        self.heard_s = seconds
+        # The driver of the IMU is heard as well where the filter has ended.
+        if kind != Topics.IMU.name:
+            self.heard_s = seconds
         taker: Callable[..., None] = getattr(self, f'_hear_{kind}')
         taker(message, seconds, error_m)
 
@@ -286,7 +289,9 @@ class Vehicle:
             self._fresh.append((seconds, *sample))
 
     def _hear_status(self, message: Any, seconds: float, _: float) -> None:  # noqa: ANN401
-        names = message.layout.dim[0].label.split(',')
+        names = message.layout.dim[0].label.split(',') if message.layout.dim else []
+        if 'status' not in names:
+            return
         numbers = dict(zip(names, message.data, strict=False))
         status = _WORDS.get(numbers.get('status'), self._status)
         if status != self._status:
