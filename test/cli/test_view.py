@@ -59,6 +59,8 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(view, browse, model_file, sl
     errors = [each for each in tab.columns('error_curve')['m'] if each is not None]
     assert sorted(errors)[len(errors) // 2] < 0.5
     tab.until('model("ellipse").data.x.length && model("truth").data.x.length')
+    # Where it begins to track, a path comes with the next picture.
+    tab.until('model("path").data.ahead.length')
     assert tab.columns('path')['ahead'] == ['', '+0.5 s', '+2 s']
     assert len(tab.columns('route')['xs']) >= 1
     tab.shoot('view_model_bag')

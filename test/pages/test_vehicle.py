@@ -152,3 +152,18 @@ def test_a_scene_makes_each_vehicle_once_with_the_route_of_the_model():
     assert scene.vehicle('a') is scene.vehicle('a')
     assert len(scene.vehicle('b').routes) == 1
     assert sorted(scene.vehicles) == ['a', 'b']
+
+
+def test_an_imu_that_goes_on_is_no_sign_of_its_filter():
+    vehicle = Vehicle('filter_node', live=True)
+    vehicle.heard_s = 3.0
+    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 9.0)
+    assert vehicle.heard_s == 3.0
+
+
+def test_numbers_of_other_nodes_are_no_status():
+    vehicle = Vehicle('arm', live=True)
+    for dimensions in ([], [SimpleNamespace(label='joint_1,joint_2')]):
+        numbers = SimpleNamespace(layout=SimpleNamespace(dim=dimensions), data=[1.0, 2.0])
+        vehicle.hear('status', numbers, 1.0)
+    assert not vehicle.count

@@ -181,7 +181,8 @@ def _laps(report: Report, both: Together) -> None:
     _raster(report, rows)
     report.say(
         f'{len(times)} whole laps without gaps from one passage of a gate to the next, the median '
-        f'{np.median(times):.2f} s, the fastest {times.min():.2f} s, the slowest {times.max():.2f} s.',
+        f'{np.median(times):.2f} s, the fastest {times.min():.2f} s, the slowest '
+        f'{times.max():.2f} s.',
         'Unlike the others in time: '
         + ', '.join(f'lap {lap + 1} ({times[lap]:.2f} s)' for lap in np.flatnonzero(odd))
         + '.'

@@ -114,9 +114,9 @@ def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
     )
     if now.all.median_m is not None and now.all.p95_m is not None:
         report.say(
-            f'Published or not, half of the positions are within {in_metres(now.all.median_m)} m of '
-            f'the truth and 95 % within {in_metres(now.all.p95_m)} m; '
-            f'{_ahead(evaluation, last, model)}'
+            'Published or not, half of the positions are within '
+            f'{in_metres(now.all.median_m)} m of the truth and 95 % within '
+            f'{in_metres(now.all.p95_m)} m; {_ahead(evaluation, last, model)}'
         )
     if now.coverage95 is not None:
         report.say(
