@@ -106,3 +106,13 @@ def test_little_is_loaded(browse):
 def test_nothing_but_the_page_is_there():
     with serve(a_scene()) as server, pytest.raises(HTTPError, match='404'):
         urlopen(Request(f'{server.url}etc'))  # noqa: S310 - our own server
+
+
+def test_whatever_keeps_it_from_starting_is_raised_and_nothing_waits(monkeypatch):
+    def fail(*_: object) -> None:
+        msg = 'no server today'
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr('two_manifold_ros.pages.serving.PageServer._bind', fail)
+    with pytest.raises(RuntimeError, match='no server today'), PageServer(lambda _: None, port=0):
+        pass

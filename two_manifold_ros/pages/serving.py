@@ -64,7 +64,7 @@ class PageServer:
     ) -> None:
         self._make, self._host, self._port = make, host, port
         self._server: Server | None = None
-        self._trouble: OSError | ValueError | None = None
+        self._trouble: Exception | None = None
         self._ready = Event()
         self._thread = Thread(target=self._run, name='page', daemon=True)
         self.url = ''
@@ -76,7 +76,10 @@ class PageServer:
         self._thread.start()
         self._ready.wait()
         if self._trouble is not None:
-            raise InputError(self._refusal(self._trouble))
+            # Bokeh knows no address of IPv6.
+            if isinstance(self._trouble, OSError | ValueError):
+                raise InputError(self._refusal(self._trouble))
+            raise self._trouble
         return self
 
     def __exit__(
@@ -111,8 +114,8 @@ class PageServer:
         asyncio.set_event_loop(asyncio.new_event_loop())
         try:
             server = self._server = self._bind()
-        # Bokeh knows no address of IPv6.
-        except (OSError, ValueError) as trouble:
+        # Whatever it is, who waits for the page has to hear of it.
+        except Exception as trouble:  # noqa: BLE001
             self._trouble = trouble
             self._ready.set()
             return
