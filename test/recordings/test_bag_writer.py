@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags that we write are whole, readable by rosbags itself, or not there."""
 
+import gc
 from pathlib import Path
 
 from ellipse import write_messages
@@ -107,3 +108,12 @@ def test_the_same_messages_give_the_same_bytes(tmp_path):
         for name in ('one', 'two')
     )
     assert one == two
+
+
+def test_a_bag_whose_block_never_began_leaves_nothing(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+    writer.__enter__()
+    assert list(tmp_path.iterdir())
+    del writer
+    gc.collect()
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-import shutil
 import tempfile
 from typing import Any, Literal, Protocol, TYPE_CHECKING
 
@@ -88,7 +87,11 @@ class BagWriter:
 
     def __enter__(self) -> Self:
         with self._writing():
-            self._workspace = Path(tempfile.mkdtemp(prefix='.bag-', dir=self._target.parent))
+            # A signal may come before the block begins: then it is removed when the process ends.
+            self._folder = tempfile.TemporaryDirectory(
+                prefix='.bag-', dir=self._target.parent, ignore_cleanup_errors=True
+            )
+            self._workspace = Path(self._folder.name)
             try:
                 self._writer.open(self._workspace / self._target.name)
             except BaseException:
@@ -111,7 +114,7 @@ class BagWriter:
             self._clear_up()
 
     def _clear_up(self) -> None:
-        shutil.rmtree(self._workspace, ignore_errors=True)
+        self._folder.cleanup()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
