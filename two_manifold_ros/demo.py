@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 import atexit
-from collections import Counter
 from contextlib import AbstractContextManager, contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -158,7 +157,6 @@ def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
     stamps = np.concatenate([published.stamps, offline.stamps[absent]])
     order = np.argsort(stamps, kind='stable')
     lost = absent & offline.published
-    missing = int(np.count_nonzero(lost))
     graded = zip(offline.statuses.tolist(), offline.causes, lost.tolist(), strict=True)
     known = {
         stamp: (status, NOT_RECEIVED if is_lost else cause)
@@ -175,7 +173,6 @@ def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
         published=order < len(published.stamps),
         statuses=np.array([status for status, _ in grades], dtype=np.int64),
         causes=tuple(cause for _, cause in grades),
-        withheld=offline.withheld + Counter({NOT_RECEIVED: missing}),
         reasons={**offline.reasons, NOT_RECEIVED: 'published, but not received'},
     )
 

@@ -49,7 +49,6 @@ def test_what_was_not_published_is_as_offline_and_not_reported():
         published=np.array([True, True, False, False, True, True]),
         statuses=np.array([3, 3, 5, 5, 3, 4]),
         causes=('', '', 'gap', 'gap', '', 'wide'),
-        withheld=Counter({'gap': 2}),
         reasons={'gap': 'a gap'},
         seconds_per_tick=np.ones(6),
         counters=Counter({'ticks': 6}),

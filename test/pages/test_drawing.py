@@ -15,12 +15,13 @@ pytest.importorskip('bokeh', reason='Bokeh is not installed')
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import (
+    envelope,
+    evenly,
     map_plot,
     outlines,
     plot,
     STATUS_COLOURS,
     stretches,
-    thinned,
     worst_of_bins,
 )
 
@@ -56,12 +57,22 @@ def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
     assert np.array_equal(chosen, np.unique(chosen))
     if np.isfinite(values).any():
         assert np.nanmax(values[chosen]) == np.nanmax(values)
-    seconds, curve = thinned(np.arange(len(values), dtype=float), values, most)
-    assert len(curve) <= most or len(values) <= most
-    assert (np.diff(seconds) > 0).all()
+    rows = np.stack([values, -values], axis=1)
+    seconds, curves = envelope(np.arange(len(values), dtype=float), rows, most)
+    assert len(curves) == len(seconds) <= most
+    assert (np.diff(seconds) >= 0).all()
     if np.isfinite(values).any():
-        assert np.nanmax(curve) == np.nanmax(values)
-        assert np.nanmin(curve) == np.nanmin(values)
+        np.testing.assert_array_equal(np.nanmax(curves, axis=0), np.nanmax(rows, axis=0))
+        np.testing.assert_array_equal(np.nanmin(curves, axis=0), np.nanmin(rows, axis=0))
+
+
+@given(st.integers(0, 200), st.integers(1, 50))
+def test_what_is_drawn_evenly_has_both_ends(count, most):
+    chosen = evenly(count, most)
+    assert len(chosen) == min(count, most)
+    assert np.array_equal(chosen, np.unique(chosen))
+    if count and most > 1:
+        assert chosen[[0, -1]].tolist() == [0, count - 1]
 
 
 @given(st.lists(st.integers(0, 3), max_size=60))

@@ -12,7 +12,7 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import STATUS_COLOURS
-from two_manifold_ros.pages.live_page import envelope, LivePage
+from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import PageServer
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 
@@ -212,16 +212,3 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
     tab.shoot(f'view_dark_{width}')
-
-
-def test_a_thinned_trace_hides_no_peak():
-    rows = np.zeros((10_000, 2))
-    rows[1234, 0], rows[8765, 1] = 9.0, -7.0
-    seconds, thin = envelope(np.arange(10_000.0), rows, 200)
-    assert len(thin) <= 200
-    assert thin[:, 0].max() == 9.0
-    assert thin[:, 1].min() == -7.0
-    assert (np.diff(seconds) >= 0.0).all()
-    same = envelope(np.arange(5.0), rows[:5], 200)
-    assert same[1] is not None
-    assert len(same[0]) == 5

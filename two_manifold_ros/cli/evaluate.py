@@ -15,6 +15,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.cli.options import (
     add_command_topic,
     add_json,
+    add_part,
     add_position_lag,
     add_report,
     add_topics,
@@ -30,7 +31,6 @@ from two_manifold_ros.cli.options import (
     print_written,
     Progress,
     recordings_of,
-    seconds,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, UNUSABLE
@@ -220,16 +220,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='with --online: keep positions from the learners after S seconds, or after a share '
         'such as 70%%; from then on the IMU is alone (default: give all)',
     )
-    parser.add_argument(
-        '--from',
-        dest='start',
-        type=seconds,
-        metavar='S',
-        help='start S seconds after the first IMU stamp; nothing older is read',
-    )
-    parser.add_argument(
-        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
-    )
+    add_part(parser)
     add_position_lag(parser, 'as in the training of the model; with --online none')
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'

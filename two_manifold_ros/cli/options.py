@@ -467,6 +467,20 @@ def part_of(recording: Recording, start_s: float | None, end_s: float | None) ->
     return part
 
 
+def add_part(parser: ArgumentParser) -> None:
+    """Add ``--from`` and ``--until``, as ``args.start`` and ``args.until`` for `part_of`."""
+    parser.add_argument(
+        '--from',
+        dest='start',
+        type=seconds,
+        metavar='S',
+        help='start S seconds after the first IMU stamp; nothing older is read',
+    )
+    parser.add_argument(
+        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
+    )
+
+
 def add_json(parser: ArgumentParser) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')

@@ -18,12 +18,12 @@ import numpy as np
 
 from two_manifold_ros.cli.options import (
     add_command_topic,
+    add_part,
     add_topics,
     name_commands,
     on_stderr,
     part_of,
     recordings_of,
-    seconds,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
@@ -83,16 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_topics(parser)
     add_command_topic(parser, 'that of the training')
-    parser.add_argument(
-        '--from',
-        dest='start',
-        type=seconds,
-        metavar='S',
-        help='start S seconds after the first IMU stamp; nothing older is read',
-    )
-    parser.add_argument(
-        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
-    )
+    add_part(parser)
     parser.add_argument(
         '--host',
         default=LOOPBACK,

@@ -71,8 +71,6 @@ class FilterRun:
         position of the model stands for it, without a covariance (NaN).
     statuses : (T,) int64, causes
         Code of each status, see ``interface.status.CODES``, and its cause, empty if all is well.
-    withheld
-        How many are not published, by cause.
     reasons
         The last sentence about each cause.
     seconds_per_tick : (S,)
@@ -88,10 +86,15 @@ class FilterRun:
     published: Bools
     statuses: Ints
     causes: tuple[str, ...]
-    withheld: Counter[str]
     reasons: Mapping[str, str]
     seconds_per_tick: Floats
     counters: Counter[str]
+
+    @property
+    def withheld(self) -> Counter[str]:
+        """Number of estimates that are not published, by cause."""
+        graded = zip(self.causes, self.published.tolist(), strict=True)
+        return Counter(cause for cause, published in graded if not published)
 
 
 def estimates_along(
@@ -123,7 +126,6 @@ def run_filter(
         # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
             kept.append(estimate)
-    withheld = [estimate for estimate in kept if not estimate.valid]
     ahead = len(model.horizons)
     positions = np.array([estimate.positions for estimate in kept]).reshape(-1, ahead, 2)
     covariances = np.array([estimate.covariances for estimate in kept]).reshape(-1, ahead, 2, 2)
@@ -140,7 +142,6 @@ def run_filter(
         published=np.array([estimate.valid for estimate in kept], dtype=np.bool_),
         statuses=np.array([CODES[estimate.status] for estimate in kept], dtype=np.int64),
         causes=tuple(estimate.cause for estimate in kept),
-        withheld=Counter(estimate.cause for estimate in withheld),
         reasons={estimate.cause: estimate.why for estimate in kept if estimate.cause},
         seconds_per_tick=np.array(seconds),
         counters=counters,

@@ -7,8 +7,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, Literal, TYPE_CHECKING
 
-from bokeh.models import CustomJS, HoverTool, PrintfTickFormatter, WheelZoomTool
+from bokeh.models import (
+    CustomJS,
+    HoverTool,
+    LinearColorMapper,
+    LogColorMapper,
+    PrintfTickFormatter,
+    WheelZoomTool,
+)
 from bokeh.models.annotations import ColorBar
+from bokeh.palettes import cividis
 from bokeh.plotting import figure
 import numpy as np
 
@@ -18,7 +26,8 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bokeh.models import ColorMapper
+    from bokeh.models import ColorMapper, ColumnDataSource
+    from bokeh.models.renderers import GlyphRenderer
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -29,6 +38,13 @@ BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
 
 CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 """Colours of curves in one plot, in this order."""
+
+SCALE = cividis(80)[12:-6]
+"""Colours of values, without the darkest and the brightest: these are not seen on black and on
+white."""
+
+FREE_TOOLS = 'pan,wheel_zoom,box_zoom,reset,save'
+"""Tools of a plot that is zoomed both ways; those over time are zoomed along it."""
 
 SILENT_S = 2.0
 """Time without an estimate over which no line and no bar is drawn: some ticks of the slowest."""
@@ -186,6 +202,25 @@ def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
     drawn.add_layout(scale, 'right')
 
 
+def dots_by_value(
+    drawn: figure,
+    source: ColumnDataSource,
+    field: str,
+    span: tuple[float, float],
+    title: str,
+    *,
+    log: bool = False,
+    **glyph: Any,  # noqa: ANN401 - of Bokeh
+) -> GlyphRenderer[Any]:
+    """Draw the points x, y of a source, coloured by a field from dark to bright over a span."""
+    kind = LogColorMapper if log else LinearColorMapper
+    colours = kind(palette=SCALE, low=span[0], high=span[1], nan_color=GREY)
+    paint = {'field': field, 'transform': colours}
+    dots = drawn.scatter('x', 'y', source=source, color=paint, **glyph)
+    add_scale(drawn, colours, title)
+    return dots
+
+
 def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats:
     """
     Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
@@ -218,14 +253,19 @@ def worst_of_bins(values: Floats, most: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def thinned(seconds: Floats, values: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return a curve (n,) in at most so many points: the extremes of each even stretch of it."""
-    if len(values) <= most:
-        return seconds, values
-    highest = worst_of_bins(values, most // 2)
-    lowest = worst_of_bins(-values, most // 2)
-    chosen = np.unique(np.concatenate([highest, lowest]))
-    return seconds[chosen], values[chosen]
+def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
+    """
+    Return curves (n, c) in at most so many points: least and largest values of stretches, in turn.
+
+    So a curve in few points hides no peak; NaN is left out unless all of a stretch is.
+    """
+    if len(seconds) <= most:
+        return seconds, rows
+    firsts = np.linspace(0, len(seconds), max(most // 2, 1), endpoint=False).astype(np.int64)
+    lasts = np.append(firsts[1:], len(seconds)) - 1
+    low, high = np.fmin.reduceat(rows, firsts), np.fmax.reduceat(rows, firsts)
+    times = np.stack([seconds[firsts], seconds[lasts]], axis=1).reshape(-1)
+    return times, np.stack([low, high], axis=1).reshape(-1, rows.shape[1])
 
 
 def evenly(count: int, most: int) -> Ints:

@@ -18,6 +18,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import (
     BLUE,
+    envelope,
     fit_to,
     GREY,
     outlines,
@@ -25,7 +26,6 @@ from two_manifold_ros.pages.drawing import (
     SCREEN_CSS,
     SILENT_S,
     STATUS_COLOURS,
-    thinned,
 )
 from two_manifold_ros.pages.live_plots import key, LivePlots, map_key, text, TRACES_S
 from two_manifold_ros.pages.vehicle import Moment
@@ -328,11 +328,11 @@ class LivePage:
             curves['error'] = PINK
         self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
-        for name, values in (('ellipse_curve', ellipses), ('error_curve', errors)):
-            at, drawn = thinned(seconds, values, _CURVE_POINTS)
-            # No line joins what a gap parts.
-            drawn = np.where(np.diff(at, prepend=at[:1]) > SILENT_S, np.nan, drawn)
-            self._plots.put(name, t=at.tolist(), m=drawn.tolist())
+        at, both = envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
+        # No line joins what a gap parts.
+        both[np.diff(at, prepend=at[:1]) > SILENT_S] = np.nan
+        for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):
+            self._plots.put(name, t=at.tolist(), m=values)
         known = np.concatenate([ellipses, errors])
         known = known[known > 0.0]
         if len(known):
@@ -413,21 +413,6 @@ class LivePage:
         words = f'<div class="numbers">{inner}</div>'
         if self._numbers.text != words:
             self._numbers.text = words
-
-
-def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
-    """
-    Return samples (n, c) in at most about so many rows: least and largest values in turn.
-
-    So a trace in few points hides no peak.
-    """
-    if len(seconds) <= most:
-        return seconds, rows
-    firsts = np.linspace(0, len(seconds), max(most // 2, 1), endpoint=False).astype(np.int64)
-    lasts = np.append(firsts[1:], len(seconds)) - 1
-    low, high = np.minimum.reduceat(rows, firsts), np.maximum.reduceat(rows, firsts)
-    times = np.stack([seconds[firsts], seconds[lasts]], axis=1).reshape(-1)
-    return times, np.stack([low, high], axis=1).reshape(-1, rows.shape[1])
 
 
 def _columns(seconds: Floats, rows: Floats) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bokeh.models import ColumnDataSource, LogColorMapper
-from bokeh.palettes import cividis
+from bokeh.models import ColumnDataSource
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
@@ -15,10 +14,11 @@ from two_manifold_ros.interface.messages import DrawnTrack
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.pages.drawing import (
     add_hover,
-    add_scale,
     CURVES,
+    dots_by_value,
     dress_legend,
     evenly,
+    FREE_TOOLS,
     GREY,
     in_metres,
     map_plot,
@@ -80,10 +80,7 @@ def _map(report: Report, model: TrainedModel) -> None:
     spreads = readout.factors[0] * np.ascontiguousarray(readout.covariances[:, 0])
     axes = np.array([half_axis(each) for each in spreads])
     some = worst_of_bins(axes, MOST_PLACES)
-    colours = LogColorMapper(
-        palette=cividis(80)[12:-6], low=float(np.quantile(axes, 0.02)) + 1e-6,
-        high=float(np.quantile(axes, 0.98)) + 2e-6,
-    )  # fmt: skip
+    span = float(np.quantile(axes, 0.02)) + 1e-6, float(np.quantile(axes, 0.98)) + 2e-6
     source = ColumnDataSource(
         {
             'x': readout.targets[some, 0, 0].astype(np.float32),
@@ -92,12 +89,8 @@ def _map(report: Report, model: TrainedModel) -> None:
             'place': some,
         }
     )
-    dots = drawn.scatter(
-        'x', 'y', source=source, size=5, line_color=None,
-        fill_color={'field': 'axis', 'transform': colours},
-    )  # fmt: skip
+    dots = dots_by_value(drawn, source, 'axis', span, '95 % ellipse (m)', log=True, size=5)
     add_hover(drawn, [dots], {'place': '@place', '95 % ellipse': '@axis{0.000} m'})
-    add_scale(drawn, colours, '95 % ellipse (m)')
     report.figure(
         'The map of the route',
         drawn,
@@ -113,7 +106,7 @@ def comparison_sections(report: Report, comparison: Comparison, text: str) -> No
     seconds = np.array(comparison.horizons) / comparison.rate_hz
     drawn = plot(
         'how far ahead (s)', 'RMSE of the position (m)', 420, y_axis_type='log', name='errors',
-        tools='pan,wheel_zoom,box_zoom,reset,save',
+        tools=FREE_TOOLS,
     )  # fmt: skip
     # The colours are fewer than the methods: dashes distinguish those of one colour.
     dashes = ('solid', 'dashed', 'dotted')

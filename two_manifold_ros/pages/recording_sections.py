@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bokeh.models import ColumnDataSource, LinearColorMapper
-from bokeh.palettes import cividis
 import numpy as np
 
 from two_manifold_ros.inspection.lag import gyroscope_lag
@@ -20,11 +19,14 @@ from two_manifold_ros.pages.drawing import (
     add_scale,
     BLUE,
     CURVES,
+    dots_by_value,
     dress_legend,
+    envelope,
     evenly,
+    FREE_TOOLS,
     map_plot,
     plot,
-    thinned,
+    SCALE,
     VERMILION,
     worst_of_bins,
 )
@@ -153,16 +155,10 @@ def _drive(report: Report, both: Together) -> None:
             't': motion.seconds[chosen].astype(np.float32),
         }
     )
-    colours = LinearColorMapper(
-        palette=cividis(64), low=float(np.nanmin(speed)), high=float(np.nanmax(speed))
-    )
     drawn = map_plot(motion.positions, 440, name='drive')
-    dots = drawn.scatter(
-        'x', 'y', source=source, size=4, line_color=None,
-        fill_color={'field': 'speed', 'transform': colours},
-    )  # fmt: skip
+    span = float(np.nanmin(speed)), float(np.nanmax(speed))
+    dots = dots_by_value(drawn, source, 'speed', span, 'speed (m/s)', size=4)
     add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
-    add_scale(drawn, colours, 'speed (m/s)')
     report.figure(
         'Where it was driven',
         drawn,
@@ -224,13 +220,13 @@ def _raster(report: Report, rows: Floats) -> None:
     unlike = np.nanmax(np.abs(rows - np.nanmedian(rows, axis=0)), axis=1)
     rows = rows[worst_of_bins(unlike, MOST_ROWS)]
     colours = LinearColorMapper(
-        palette=cividis(64), low=float(np.nanmin(rows)), high=float(np.nanmax(rows)),
+        palette=SCALE, low=float(np.nanmin(rows)), high=float(np.nanmax(rows)),
         nan_color='rgba(0,0,0,0)',
     )  # fmt: skip
     drawn = plot(
         'distance along the lap (%)', 'lap', int(np.clip(18 * len(rows), 180, 520)),
         x_range=(0.0, 100.0), y_range=(laps + 0.5, 0.5), name='laps',
-        tools='pan,wheel_zoom,box_zoom,reset,save',
+        tools=FREE_TOOLS,
     )  # fmt: skip
     image = drawn.image(
         image=[rows.astype(np.float32)], x=0.0, y=0.5, dw=100.0, dh=float(laps),
@@ -262,9 +258,9 @@ def _signals(report: Report, imu: ImuStream) -> None:
     for unit, columns in groups.items():
         drawn = plot('time (s)', unit, 220, **({'x_range': first.x_range} if first else {}))
         first = first or drawn
-        for colour, column in zip(CURVES, columns, strict=False):
+        x, rows = envelope(seconds, samples[:, columns], MOST_POINTS)
+        for colour, column, y in zip(CURVES, columns, rows.T, strict=False):
             name = imu.names[column]
-            x, y = thinned(seconds, samples[:, column], MOST_POINTS)
             drawn.line(
                 x.astype(np.float32), y.astype(np.float32), color=colour,
                 legend_label=name.rpartition('.')[2] if imu.of_imu else name, line_width=1.2,
@@ -322,7 +318,7 @@ def _spectra(report: Report, imu: ImuStream) -> None:
     even = seconds[0] + step_s * np.arange(count)
     drawn = plot(
         'frequency (Hz)', 'amplitude density (unit/√Hz)', 260, x_axis_type='log',
-        y_axis_type='log', name='spectra', tools='pan,wheel_zoom,box_zoom,reset,save',
+        y_axis_type='log', name='spectra', tools=FREE_TOOLS,
     )  # fmt: skip
     for colour, column in zip(CURVES, range(samples.shape[1]), strict=False):
         signal = np.interp(even, seconds, samples[:, column])

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Any, TYPE_CHECKING
 
-from bokeh.models import BasicTicker, ColumnDataSource, LogColorMapper
-from bokeh.palettes import cividis
+from bokeh.models import BasicTicker, ColumnDataSource
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
@@ -16,10 +15,11 @@ from two_manifold_ros.inspection.motion import lap_spans, put_together
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages.drawing import (
     add_hover,
-    add_scale,
     BLUE,
+    dots_by_value,
     dress_legend,
     evenly,
+    FREE_TOOLS,
     GREEN,
     GREY,
     in_metres,
@@ -138,7 +138,7 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
     seconds = [each.horizon / model.rate_hz for each in scores]
     drawn = plot(
         'how far ahead (s)', 'error of the position (m)', 340, y_axis_type='log', name='horizons',
-        tools='pan,wheel_zoom,box_zoom,reset,save',
+        tools=FREE_TOOLS,
     )  # fmt: skip
     curves = {
         'this model, RMSE': ([each.model.all.rmse_m for each in scores], BLUE, 'solid', 'circle'),
@@ -287,14 +287,9 @@ def _track(
     )  # fmt: skip
     known = errors[np.isfinite(errors)]
     low, high = np.quantile(known, (0.05, 0.99)).tolist() if len(known) else (0.01, 1.0)
-    # The darkest and the brightest are not seen on a dark and on a light page.
-    colours = LogColorMapper(
-        palette=cividis(80)[12:-6], low=max(low, 1e-3), high=max(high, 2e-3), nan_color=GREY
-    )
-    dots = drawn.scatter(
-        'x', 'y', source=source, marker='marker', size=5,
-        color={'field': 'error', 'transform': colours}, hover_color=VERMILION,
-        nonselection_alpha=0.08, name='estimates',
+    dots = dots_by_value(
+        drawn, source, 'error', (max(low, 1e-3), max(high, 2e-3)), 'error (m)', log=True,
+        marker='marker', size=5, hover_color=VERMILION, nonselection_alpha=0.08, name='estimates',
     )  # fmt: skip
     add_hover(
         drawn,
@@ -306,7 +301,6 @@ def _track(
             'state': '@state @cause',
         },
     )
-    add_scale(drawn, colours, 'error (m)')
     return drawn
 
 
@@ -405,7 +399,7 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
         published.append(float(np.mean(run.published[here])) if here.any() else np.nan)
     odd_time, odd_error = odd_ones(np.array(times)), odd_ones(np.array(means))
     drawn = plot('lap', 'RMSE (m)', 200, name='laps', y_axis_type='log',
-                 tools='pan,wheel_zoom,box_zoom,reset,save')  # fmt: skip
+                 tools=FREE_TOOLS)  # fmt: skip
     drawn.xaxis.ticker = BasicTicker(min_interval=1)
     source = ColumnDataSource(
         {

@@ -18,6 +18,7 @@ from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.pages.drawing import SILENT_S
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -169,11 +170,11 @@ class Vehicle:
 
     def _extend_stretches(self, moment: Moment) -> None:
         last = self._stretches[-1] if self._stretches else None
-        # Two seconds without a word are a gap: a node says something each second.
-        if last and last.status == moment.status and moment.seconds - last.end < 2.0:
+        # A node says something each second.
+        if last and last.status == moment.status and moment.seconds - last.end < SILENT_S:
             self._stretches[-1] = last._replace(end=moment.seconds)
             return
-        if last and moment.seconds - last.end < 2.0:
+        if last and moment.seconds - last.end < SILENT_S:
             self._stretches[-1] = last._replace(end=moment.seconds)
         self._stretches.append(
             Stretch(moment.seconds, moment.seconds, moment.status, moment.sentence)
@@ -315,22 +316,8 @@ class Vehicle:
         status, why = self._status, self._why
         if status not in _USABLE_WORDS:
             status, why = Status.TRACKING.value, ''
-        axis_m = half_axis(covariance)
-        self.add(
-            [
-                Moment(
-                    seconds,
-                    status,
-                    why,
-                    position,
-                    covariance,
-                    None,
-                    axis_m,
-                    error_m,
-                    self._numbers,
-                )
-            ]
-        )
+        known = position, covariance, None, half_axis(covariance), error_m
+        self.add([Moment(seconds, status, why, *known, self._numbers)])
 
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
