@@ -30,7 +30,7 @@ one_blas_thread()
 import numpy as np
 
 from two_manifold_ros.cli.evaluate import print_scores
-from two_manifold_ros.cli.options import in_words, make_folder, Progress
+from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
@@ -40,6 +40,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.progress import in_words, Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

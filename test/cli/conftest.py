@@ -16,7 +16,7 @@ from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Keep progress from being printed however busy the machine is."""
-    monkeypatch.setattr('two_manifold_ros.cli.options.PATIENCE_S', 600.0)
+    monkeypatch.setattr('two_manifold_ros.progress.PATIENCE_S', 600.0)
     return Command(capsys)
 
 

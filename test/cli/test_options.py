@@ -1,20 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Folders for results, tables on standard output, and progress on standard error."""
+"""Folders for results, and tables on standard output."""
 
 from pathlib import Path
-from queue import Queue
-import re
 
 import pytest
 
-from two_manifold_ros.cli import options as progress_module
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.options import (
-    in_words,
     make_folder,
     print_table,
-    Progress,
-    time_left,
 )
 from two_manifold_ros.errors import InputError
 
@@ -46,35 +41,6 @@ def test_a_file_in_its_place_is_refused_and_kept(name, marker, tmp_path):
     assert Path(tmp_path / 'file').read_text() == 'kept'
 
 
-class Waits:
-    """Stands in for the event on which progress waits; time passes when the test says so."""
-
-    def __init__(self) -> None:
-        self._asked: Queue[float] = Queue()
-        self._answers: Queue[bool] = Queue()
-
-    def wait(self, seconds: float) -> bool:
-        self._asked.put(seconds)
-        return self._answers.get(timeout=10)
-
-    def set(self) -> None:
-        self._answers.put(True)
-
-    def pass_by(self) -> float:
-        """Let what is waited for pass, and return how many seconds that is."""
-        seconds = self._asked.get(timeout=10)
-        self._answers.put(False)
-        return seconds
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    """Return the waiting of the next progress."""
-    waits = Waits()
-    monkeypatch.setattr(progress_module, 'Event', lambda: waits)
-    return waits
-
-
 def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
     print_table(
         'errors [m]', ['horizon', 'rmse', 'note'], [['0', '0.25', 'a'], ['10', '1.5', 'b']]
@@ -86,120 +52,9 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
 
 
 def test_no_number_is_cut_on_a_narrow_terminal(capsys, monkeypatch):
-    narrow = progress_module.Console(width=12)
-    monkeypatch.setattr(progress_module, 'console', lambda: narrow)
+    narrow = options.Console(width=12)
+    monkeypatch.setattr(options, 'console', lambda: narrow)
     print_table('', ['n', 'words'], [['123456.789', 'some words']])
     output = capsys.readouterr().out
     assert '123456.789' in output
     assert {'some', 'words'} <= set(output.split())
-
-
-def test_nothing_shows_of_what_is_quick(capsys):
-    with Progress('reading') as progress:
-        progress('training', 0.5)
-    assert capsys.readouterr() == ('', '')
-
-
-def test_a_file_gets_lines_that_become_rarer(waits, capsys):
-    with Progress('reading') as progress:
-        passed = [waits.pass_by(), waits.pass_by()]
-        # Now the second line is out.
-        assert waits._asked.get(timeout=10) == 10.0
-        progress('training', 0.25)
-        waits._answers.put(False)
-        passed += [waits.pass_by() for _ in range(4)]
-    assert passed == [2.0, 5.0, 20.0, 40.0, 60.0, 60.0]
-    unknown = 'time left unknown'
-    lines = [f'reading: 0% after {seconds} s, {unknown}' for seconds in (2, 7)]
-    # The call came at once by the real clock, so that no rate explains what passed since.
-    passed = '17 s', '37 s', '77 s', '2 min', '3 min'
-    lines += [f'training: 25% after {each}, {unknown}' for each in passed]
-    assert capsys.readouterr() == ('', '\n'.join([*lines, '']))
-
-
-def test_a_terminal_gets_one_line_that_is_drawn_again_and_goes(waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'xterm')
-    monkeypatch.setenv('COLUMNS', '80')
-    with Progress('reading') as progress:
-        waits.pass_by()
-        waits.pass_by()
-        progress('something that needs more words than fit into a line', 0.5)
-        waits.pass_by()
-    output = capsys.readouterr()
-    assert output.out == ''
-    assert '\n' not in output.err
-    first, *_, last, empty = output.err.removeprefix('\r').replace('\x1b[K', '').split('\r')
-    assert re.fullmatch(r'reading +\[ {14}\]   0%  0 s, time left unknown', first)
-    assert re.fullmatch(
-        r'something that needs more wo \[#{7} {7}\]  50%  0 s, about 0 s left', last
-    )
-    assert empty == ''
-
-
-@pytest.mark.parametrize('width', [40, 80])
-def test_no_line_is_wider_than_the_terminal(width, waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'xterm')
-    monkeypatch.setenv('COLUMNS', str(width))
-    with Progress('x' * 99) as progress:
-        monkeypatch.setattr(progress, 'times', lambda _: '119 s, about 119 min left')
-        waits.pass_by()
-        waits.pass_by()
-    line = capsys.readouterr().err.split('\r')[1].removesuffix('\x1b[K')
-    assert len(line) <= width - 1
-    assert line.endswith('left') == (width == 80)
-
-
-def test_a_dumb_terminal_gets_lines(waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'dumb')
-    with Progress('reading'):
-        waits.pass_by()
-        waits.pass_by()
-    assert capsys.readouterr().err.splitlines()[0] == 'reading: 0% after 2 s, time left unknown'
-
-
-@pytest.mark.parametrize(
-    ('done', 'called_s', 'passed_s', 'left_s'),
-    [
-        # Too little is done to know a rate.
-        (0.0, 0.0, 10.0, None),
-        (0.04, 1.0, 1.0, None),
-        # A quarter took ten seconds, so that all takes forty.
-        (0.25, 10.0, 10.0, 30.0),
-        (0.25, 10.0, 25.0, 15.0),
-        # The part takes longer than all that was left by the rate.
-        (0.25, 10.0, 41.0, None),
-        (1.0, 40.0, 40.0, 0.0),
-    ],
-)
-def test_the_time_left_follows_the_measured_rate(done, called_s, passed_s, left_s):
-    assert time_left(done, called_s, passed_s) == left_s
-
-
-def test_the_time_left_is_that_of_the_rate_until_now(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress_module, 'monotonic', lambda: now[0])
-    with Progress('training') as progress:
-        now[0] = 10.0
-        progress('training', 0.25)
-        assert progress.times(20.0) == '20 s, about 20 s left'
-
-
-@pytest.mark.parametrize(
-    ('seconds', 'words'), [(0.4, '0 s'), (119.4, '119 s'), (119.6, '2 min'), (7190.0, '2.0 h')]
-)
-def test_durations_in_words(seconds, words):
-    assert in_words(seconds) == words
-
-
-def test_an_error_ends_it():
-    def fail(progress: Progress) -> None:
-        with progress:
-            raise RuntimeError
-
-    progress = Progress('reading')
-    with pytest.raises(RuntimeError):
-        fail(progress)
-    assert not progress._thread.is_alive()

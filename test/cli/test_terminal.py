@@ -71,9 +71,9 @@ def test_an_error_is_wrapped_between_words_on_a_terminal(tmp_path):
 @pytest.mark.parametrize('columns', [80, 60])
 def test_progress_stays_on_one_line_of_the_terminal(columns):
     code = (
-        'from threading import Event; import two_manifold_ros.cli.options as options\n'
-        'options.PATIENCE_S, options.REDRAWN_S = 0.0, 0.001\n'
-        'with options.Progress("following parts at 80 Hz, and more") as progress:\n'
+        'from threading import Event; import two_manifold_ros.progress as shown\n'
+        'shown.PATIENCE_S, shown.REDRAWN_S = 0.0, 0.001\n'
+        'with shown.Progress("following parts at 80 Hz, and more") as progress:\n'
         '    [(progress("learning", share / 20), Event().wait(0.005)) for share in range(20)]\n'
     )
     said, status = seen_on([sys.executable, '-c', code], columns)

@@ -28,7 +28,6 @@ from two_manifold_ros.cli.options import (
     print_table,
     print_wrapped,
     print_written,
-    Progress,
     recordings_of,
 )
 from two_manifold_ros.cli.train import (
@@ -48,6 +47,7 @@ from two_manifold_ros.comparison.protocol import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -29,7 +29,6 @@ from two_manifold_ros.cli.options import (
     print_table,
     print_wrapped,
     print_written,
-    Progress,
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
@@ -39,6 +38,7 @@ from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.training.settings import TrainingSettings
 

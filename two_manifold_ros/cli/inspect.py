@@ -15,10 +15,10 @@ from two_manifold_ros.cli.options import (
     check_report,
     console,
     print_written,
-    Progress,
     recordings_of,
 )
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

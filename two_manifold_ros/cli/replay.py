@@ -14,12 +14,12 @@ from two_manifold_ros.cli.options import (
     name_commands,
     on_stderr,
     print_table,
-    Progress,
     recordings_of,
 )
 from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
 if TYPE_CHECKING:

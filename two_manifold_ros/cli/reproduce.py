@@ -12,13 +12,7 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import (
-    make_folder,
-    print_table,
-    print_wrapped,
-    Progress,
-    recordings_of,
-)
+from two_manifold_ros.cli.options import make_folder, print_table, print_wrapped, recordings_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -28,6 +22,7 @@ from two_manifold_ros.experiments.experiment import (
     Series,
     verdict,
 )
+from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, print_table, Progress
+from two_manifold_ros.cli.options import add_json, print_table
 from two_manifold_ros.names import DRIVERS
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (

@@ -22,7 +22,6 @@ from two_manifold_ros.cli.options import (
     on_stderr,
     part_of,
     print_written,
-    Progress,
     recordings_of,
     seconds,
 )
@@ -38,6 +37,7 @@ from two_manifold_ros.names import (
     OBSERVATIONS,
     READOUTS,
 )
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import paper_settings, train_model, with_readout
