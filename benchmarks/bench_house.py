@@ -65,7 +65,7 @@ LIMITS = {
     'memory and time of the machine: bounds of queues, blocks, caches and waits': """
         adapting/promotion.py PATIENCE_S AWAY_S
         adapting/stream_memory.py StreamMemory.__init__.most
-        cli/options.py PATIENCE_S (FIRST_PAUSE_S,LONGEST_PAUSE_S)
+        progress.py PATIENCE_S (FIRST_PAUSE_S,LONGEST_PAUSE_S)
         cli/status.py _JSON_S
         compilation.py GENERATIONS
         demo.py ENDING_TIMEOUT_S
