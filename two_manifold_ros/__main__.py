@@ -27,6 +27,7 @@ COMMANDS = {
     'inspect': 'look at recordings before training on them',
     'train': 'learn a model from recordings',
     'evaluate': 'run a model over recordings and score it',
+    'laps': 'time the laps of recordings by a model',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
     'reproduce': 'run experiments of the papers again',
@@ -56,6 +57,7 @@ WAY = (
         (
             ('two-manifold info model.npz', 'what is in it'),
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
+            ('two-manifold laps model.npz my_bag', 'lap and sector times'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
             ('two-manifold status', 'watch running nodes'),

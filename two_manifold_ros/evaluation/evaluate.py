@@ -26,7 +26,12 @@ from two_manifold_ros.evaluation.scores import (
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import LEVELS
-from two_manifold_ros.interface.messages import choose_scene, messages_of, Topics
+from two_manifold_ros.interface.messages import (
+    choose_scene,
+    laps_message,
+    messages_of,
+    Topics,
+)
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import (
     CODES,
@@ -35,6 +40,7 @@ from two_manifold_ros.interface.status import (
     estimate_numbers,
     status_message,
 )
+from two_manifold_ros.laps.lines import find_timer
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
@@ -386,10 +392,14 @@ def replay(
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
         written[topic] = written.get(topic, 0) + 1
 
+    timer = find_timer(model)
     for estimate, _ in estimates_along(live, recording, progress):
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, stamp_ns, message)
+        lap = None if timer is None else timer.push(estimate)
+        if lap is not None:
+            write(Topics.LAPS.name, Topics.LAPS.msgtype, stamp_ns, laps_message(lap))
         for report, period_ns, build in reports:
             # A recording may jump back, after which the next report would be far away.
             if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:

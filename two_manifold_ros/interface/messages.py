@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
@@ -120,6 +121,7 @@ class Topics:
     LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
     MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
     PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2', depth=10)
+    LAPS = Topic('laps', 'std_msgs/msg/Float64MultiArray', depth=10)
     STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray', depth=10)
     DIAGNOSTICS = Topic(
         'diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10, is_global=True
@@ -445,8 +447,15 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
 }
 """Topics of valid estimates, and what makes their messages."""
 
-PUBLISHED = {topic.name: topic for topic in (*BUILDERS, Topics.STATUS, Topics.DIAGNOSTICS)}
+PUBLISHED = {
+    topic.name: topic for topic in (*BUILDERS, Topics.LAPS, Topics.STATUS, Topics.DIAGNOSTICS)
+}
 """Everything that the filter node publishes, by name."""
+
+
+def laps_message(state: LapState) -> Message:
+    """Return ``std_msgs/Float64MultiArray``, see `labelled_array`; NaN means unknown."""
+    return labelled_array(state.stamp_ns, state.numbers())
 
 
 def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:

@@ -213,6 +213,16 @@ class FilterParameters(FilteringParameters):
         'from track frame to its frame, such as map to odom; empty means none.',
         '',
     )
+    start_line: str = parameter(
+        'Start line of the laps: X,Y in metres, or a share of a lap after the usual one; empty '
+        'means where timing is surest.',
+        '',
+    )
+    sectors: str = parameter(
+        'Where the sectors after the first begin, apart by blanks, each as a start line; empty '
+        'means thirds of a lap.',
+        '',
+    )
     particles_rate_hz: float = parameter(
         'Rate of the topic particles, which shows the places where the vehicle may be; 0 '
         'means never.',

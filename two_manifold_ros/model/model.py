@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.route.circuit import Circuit
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
     from two_manifold_ros.ticks.rest import RestRule
@@ -234,6 +235,9 @@ class RouteModel(TrainedModel):
         Most ticks in a row of training in which each live channel did not change.
     most_still
         Most ticks in a row of training in which no channel changed at all.
+    circuit
+        One lap, for lap times; ``None`` where the drives repeat none, and in files before
+        version 18.
 
     """
 
@@ -242,6 +246,7 @@ class RouteModel(TrainedModel):
     highest: Floats
     still: Ints
     most_still: int
+    circuit: Circuit | None = None
 
     @property
     def states(self) -> int:
@@ -261,6 +266,34 @@ class RouteModel(TrainedModel):
         _check_ways(self.route)
         _check_chances(self.route)
         check_covariances('route.readout.covariances', self.route.readout.covariances)
+        if self.circuit is not None:
+            _check_circuit(self.circuit)
+
+
+def _check_circuit(circuit: Circuit) -> None:
+    """Check shapes, and that ways and times increase along a lap."""
+    count = max(len(circuit.points), 1)
+    check_size('circuit.points', 2 * count)
+    check_shapes(
+        circuit,
+        {
+            'points': (count, 2), 'headings': (count, 2), 'seconds': (count + 1,),
+            'deviations': (count,), 'spreads': (count + 1,),
+        },
+        'circuit.',
+    )  # fmt: skip
+    for name, least in (('seconds', 0.0), ('deviations', 0.0), ('spreads', 0.0)):
+        check_range(f'circuit.{name}', getattr(circuit, name), least)
+    check_range('circuit.repeated', circuit.repeated, 0.0, 1.0)
+    for name, number in (
+        ('length_m', circuit.length_m),
+        ('reach_m', circuit.reach_m),
+        ('sureness', circuit.sureness),
+    ):
+        check_range(f'circuit.{name}', number, BOUNDS.least)
+    if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
+        refuse('the times along its circuit do not increase from 0')
+    check_range('the time of a lap', circuit.lap_s, BOUNDS.least)
 
 
 def _check_shapes(route: Route, channels: int, columns: int) -> None:

@@ -27,6 +27,7 @@ from two_manifold_ros.model.container import read_container, refusal, refuse, wr
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.route.circuit import Circuit
 from two_manifold_ros.route.route import (
     Density,
     Route,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 17
+OLDEST, VERSION = 13, 18
 """Of the file; one outside of these is refused."""
 
 OLDEST_ROUTE = 17
@@ -69,6 +70,7 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'ObservationOperator': {'raw': RawKernel, 'ridge': RidgeKernel},
     'Response': RESPONSES,
     'Channels': {'': Channels},
+    'Circuit': {'': Circuit},
     'Density': {'': Density},
     'Extension': {'': Extension},
     'NoveltyAnchors': {'': NoveltyAnchors},
@@ -166,6 +168,8 @@ def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> Mod
             numbers['guarded'] = True
         if targets is not None:
             arrays['readout.added'] = np.zeros(targets.shape[1:2])
+    if numbers['version'] < 18 and kind is RouteModel:
+        numbers['circuit'] = None
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.

@@ -27,7 +27,7 @@ from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
-from two_manifold_ros.interface.messages import BUILDERS, Topics
+from two_manifold_ros.interface.messages import BUILDERS, laps_message, Topics
 from two_manifold_ros.interface.transforms import transform_message
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Message, Scene, Topic
     from two_manifold_ros.interface.transforms import OdometryFrame
+    from two_manifold_ros.laps.timing import LapTimer
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -391,6 +392,8 @@ class EstimatePublishers:
         Prefix of the names of the topics, such as ``adapting/``.
     odometry
         The transform is that to its frame then.
+    timer
+        Times the laps for the topic ``laps``, which is there with it.
 
     """
 
@@ -402,6 +405,7 @@ class EstimatePublishers:
         transform: bool,
         prefix: str = '',
         odometry: OdometryFrame | None = None,
+        timer: LapTimer | None = None,
     ) -> None:
         create: Callable[..., publisher.Publisher] = node.create_publisher
         self._destroy: Callable[[Any], object] = node.destroy_publisher
@@ -409,11 +413,12 @@ class EstimatePublishers:
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
         self.scene = scene
+        self.timer = timer
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._publishers = {
             topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
-            for topic in BUILDERS
+            for topic in (*BUILDERS, *([] if timer is None else [Topics.LAPS]))
         }
         self._layouts: dict[Topic, FixedLayout] = {}
         # Every message of a topic names the same fields, so one object serves for all of them.
@@ -426,11 +431,15 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
+        lap = None if self.timer is None else self.timer.push(estimate)
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
             if not own.get_subscription_count():
                 continue
-            fields = BUILDERS[topic](estimate, self.scene)
+            if topic is Topics.LAPS:
+                fields = None if lap is None else laps_message(lap)
+            else:
+                fields = BUILDERS[topic](estimate, self.scene)
             if fields is None:
                 continue
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
@@ -444,6 +453,13 @@ class EstimatePublishers:
             transform = transform_message(estimate, self.scene, self._odometry)
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
+
+    def go_on_with(self, timer: LapTimer | None) -> None:
+        """Time laps with another timer from now on, and go on counting them."""
+        if self.timer is not None and timer is not None:
+            timer.number = self.timer.number
+        # Without the topic there is nothing to time for.
+        self.timer = timer if Topics.LAPS in self._publishers else None
 
     def destroy(self) -> None:
         """Stop advertising."""

@@ -24,6 +24,7 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
+from two_manifold_ros.laps.lines import find_timer, make_timer
 from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.interface.session import Session
+    from two_manifold_ros.laps.timing import LapTimer
+    from two_manifold_ros.model.head import ModelHead
 
 
 class FilterNode(BackgroundNode):
@@ -110,6 +113,7 @@ class FilterNode(BackgroundNode):
             scene,
             transform=chosen.publish_tf,
             odometry=None if self._odometry is None else self._odometry.frame,
+            timer=self._timer(session.model),
         )
         self._session, self._swap = session, made
         if commands is not None:
@@ -172,6 +176,13 @@ class FilterNode(BackgroundNode):
             self._odometry = None
         return TransitionCallbackReturn.SUCCESS
 
+    def _timer(self, model: ModelHead) -> LapTimer | None:
+        """Return what times the laps of a model; None where it knows none and no line is named."""
+        chosen = self._chosen
+        if chosen.start_line or chosen.sectors:
+            return make_timer(model, chosen.start_line, chosen.sectors)
+        return find_timer(model)
+
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
             self._estimates.scene,
@@ -222,6 +233,11 @@ class FilterNode(BackgroundNode):
             self.get_logger().info(outcome)
             scene = self._estimates.scene
             self._estimates.scene = replace(scene, model=self._session.model)
+            try:
+                self._estimates.go_on_with(self._timer(self._session.model))
+            except InputError as error:
+                self._estimates.go_on_with(None)
+                self.get_logger().warning(f'No laps are timed with this model: {error}')
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:

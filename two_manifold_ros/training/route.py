@@ -12,8 +12,16 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.route.circuit import (
+    calibrated,
+    find_circuit,
+    laps_along,
+    way_along,
+    with_spreads,
+)
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
@@ -41,7 +49,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.circuit import Circuit
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.training.following import Followed
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
@@ -159,7 +169,31 @@ def train_route(
         highest=high,
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stuck(each.T) for each in observations),
+        circuit=_circuit(drives, followed),
     )
+
+
+def _circuit(drives: Drives, followed: Followed | None) -> Circuit | None:
+    """Return the lap of the drives, timed by the parts that were followed; None if none is."""
+    places, dataset = drives.passes.places, drives.dataset
+    period_s = dataset.period_s
+    circuit = find_circuit(places, dataset.tracks, period_s)
+    if circuit is None:
+        return None
+    runs = []
+    if followed is not None:
+        for run in itertools.chain.from_iterable(followed.parts):
+            estimated, truths = run.truths + run.errors, run.truths.copy()
+            truths[~run.driving] = np.nan
+            covariances = followed.factors[0] * run.covariances[:, 0]
+            runs.append((estimated[:, 0], estimated[:, -1], covariances, truths[:, 0],
+                         truths[:, -1]))  # fmt: skip
+    circuit = calibrated(circuit, runs)
+    laps = [
+        laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
+        for track in dataset.tracks
+    ]
+    return with_spreads(circuit, np.concatenate(laps))
 
 
 def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:

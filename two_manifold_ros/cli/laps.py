@@ -1,0 +1,202 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Time the laps of recordings by a model."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_command_topic,
+    add_json,
+    add_part,
+    add_topics,
+    name_commands,
+    on_stderr,
+    part_of,
+    print_table,
+    print_wrapped,
+    recordings_of,
+)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.progress import Progress
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Sequence
+
+    from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.laps.timing import Timed
+    from two_manifold_ros.recordings.recording import Recording
+
+HELP = (
+    'Run the filter of the node over recordings, each from a cold start, and time laps and '
+    'sectors from the IMU alone. A line is passed between two ticks. Behind each time is its '
+    'standard deviation; where a recording has positions, the times by these stand beside.'
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_bags(parser)
+    parser.add_argument(
+        '--start-line',
+        default='',
+        metavar='PLACE',
+        help='X,Y in metres, or a share of a lap after the usual start line, such as 0.25 '
+        '(default: where timing is surest)',
+    )
+    parser.add_argument(
+        '--sectors',
+        default='',
+        metavar='PLACES',
+        help='where the sectors after the first begin, apart by blanks, each as a start line '
+        '(default: thirds of a lap)',
+    )
+    add_topics(parser)
+    add_command_topic(parser, 'that of the training')
+    add_part(parser)
+    parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
+    parser.add_argument(
+        '--course', metavar='FILE', help='write all numbers of each tick into a table'
+    )
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Time laps and report; return 0."""
+    model = load_model(args.model)
+    # Lines are checked before anything is read.
+    make_timer(model, args.start_line, args.sectors)
+    name_commands(args, model)
+    whole = recordings_of(args, need_positions=False, origin=model.origin)
+    recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
+    with Progress('timing') as progress:
+        found = [
+            time_laps(model, each, make_timer(model, args.start_line, args.sectors), progress)
+            for each in recordings
+        ]
+    for recording, times in zip(recordings, found, strict=True):
+        if not times.states:
+            on_stderr(
+                f'two-manifold: warning: {recording.name}: no position may be used, so nothing '
+                f'is timed; see why with two-manifold evaluate {args.model} {recording.name}'
+            )
+    if args.csv:
+        _write(args.csv, *_lap_table(recordings, found))
+    if args.course:
+        _write(args.course, *_course_table(recordings, found))
+    if args.json:
+        content = {
+            'model': args.model,
+            'recordings': [
+                {'bag': recording.name, **times.to_json()}
+                for recording, times in zip(recordings, found, strict=True)
+            ],
+        }
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    for recording, times in zip(recordings, found, strict=True):
+        print_laps(recording, times)
+    for path in filter(None, (args.csv, args.course)):
+        print(f'written to {path}')
+    return 0
+
+
+def print_laps(recording: Recording, times: LapTimes) -> None:
+    """Print the laps of a recording as a table, and what is best of them."""
+    circuit, first_ns = times.circuit, recording.imu.first_stamp
+    sectors = len(times.laps[0].sectors) if times.laps else 0
+    header = ['lap', 'begins, s', 'time, s', *(f'sector {k + 1}' for k in range(sectors))]
+    best = times.best
+    header += ['to best'] + (['by positions'] if times.references else [])
+    rows = []
+    for lap in times.laps:
+        began = f'{(lap.begin_ns - first_ns) * 1e-9:.2f}' if lap.begin_ns else '-'
+        behind = lap.time.seconds - (best.time.seconds if best else math.nan)
+        row = [str(lap.number), began, _shown(lap.time), *map(_shown, lap.sectors)]
+        row.append(f'{behind:+.3f}' if math.isfinite(behind) else '-')
+        if times.references:
+            other = times.reference_of(lap)
+            row.append('-' if other is None else _seconds(other.time.seconds))
+        rows.append(row)
+    east, north = circuit.points[0].tolist()
+    print_table(f'{recording.name}: laps of {circuit.length_m:.2f} m', header, rows)
+    print_wrapped(
+        f'start line at {east:.2f}, {north:.2f}; a usual lap of the training takes '
+        f'{circuit.lap_s:.3f} s'
+    )
+    if best is not None:
+        ideal = f'; its best sectors together {_seconds(times.ideal_s)} s' if sectors > 1 else ''
+        print_wrapped(f'best lap: {best.number} with {_shown(best.time)} s{ideal}')
+    else:
+        print_wrapped('no lap was timed from one passage of the start line to the next')
+    errors = np.abs(times.errors())
+    if len(errors):
+        print_wrapped(
+            f'lap times differ from those by positions by {np.median(errors):.3f} s (median of '
+            f'{len(errors)}), at most {errors.max():.3f} s'
+        )
+
+
+def _seconds(seconds: float) -> str:
+    return f'{seconds:.3f}' if math.isfinite(seconds) else '-'
+
+
+def _shown(timed: Timed) -> str:
+    if not math.isfinite(timed.seconds):
+        return '-'
+    return f'{timed.seconds:.3f} ± {timed.deviation_s:.3f}'
+
+
+def _lap_table(
+    recordings: Sequence[Recording], found: Sequence[LapTimes]
+) -> tuple[list[str], Iterable[list[object]]]:
+    sectors = max((len(lap.sectors) for times in found for lap in times.laps), default=0)
+    header = ['bag', 'lap', 'begin_ns', 'seconds', 'std_s']
+    header += [f'sector_{k + 1}{end}' for k in range(sectors) for end in ('_s', '_std_s')]
+    rows: list[list[object]] = []
+    for recording, times in zip(recordings, found, strict=True):
+        for lap in times.laps:
+            other = times.reference_of(lap)
+            reference = math.nan if other is None else other.time.seconds
+            numbers = [number for timed in (lap.time, *lap.sectors) for number in timed]
+            rows.append([recording.name, lap.number, lap.begin_ns, *numbers, reference])
+    return [*header, 'reference_s'], rows
+
+
+def _course_table(
+    recordings: Sequence[Recording], found: Sequence[LapTimes]
+) -> tuple[list[str], Iterable[list[object]]]:
+    names = next((list(each.numbers()) for times in found for each in times.states), [])
+    return ['bag', 'stamp_ns', *names], (
+        [recording.name, state.stamp_ns, *state.numbers().values()]
+        for recording, times in zip(recordings, found, strict=True)
+        for state in times.states
+    )
+
+
+def _write(path: str, header: list[str], rows: Iterable[list[object]]) -> None:
+    """Write a table; a cell of an unknown number is empty."""
+    try:
+        with Path(path).open('w', newline='', encoding='utf-8') as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            for row in rows:
+                writer.writerow(
+                    ['' if isinstance(each, float) and math.isnan(each) else each for each in row]
+                )
+    except OSError as error:
+        msg = f'{path}: cannot be written ({error.strerror}); name another file'
+        raise InputError(msg) from error

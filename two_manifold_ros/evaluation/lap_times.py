@@ -1,0 +1,160 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Time the laps of a recording by a filter, beside those of its positions where it has some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.laps.timing import Lap, LapState
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.route.circuit import Circuit
+    from two_manifold_ros.typing import Floats, Ints
+
+STANDS = 0.1
+"""Share of the usual speed below which positions show no direction of travel."""
+
+
+@dataclass(frozen=True)
+class LapTimes:
+    """
+    Laps of a recording.
+
+    Parameters
+    ----------
+    circuit
+        With the start line that they count from.
+    laps, states
+        Those that are over, and the state at each tick with a position that may be used.
+    references
+        Laps by the positions of the recording; empty where it has none.
+
+    """
+
+    circuit: Circuit
+    laps: tuple[Lap, ...]
+    states: tuple[LapState, ...]
+    references: tuple[Lap, ...]
+
+    def reference_of(self, lap: Lap) -> Lap | None:
+        """Return the lap by positions that began when this one did; None if there is none."""
+        near = 0.25e9 * self.circuit.lap_s
+        found = [each for each in self.references if abs(each.begin_ns - lap.begin_ns) < near]
+        return min(found, key=lambda each: abs(each.begin_ns - lap.begin_ns), default=None)
+
+    @property
+    def best(self) -> Lap | None:
+        """The lap that took least; None if none was timed."""
+        timed = [lap for lap in self.laps if math.isfinite(lap.time.seconds)]
+        return min(timed, key=lambda lap: lap.time.seconds, default=None)
+
+    @property
+    def ideal_s(self) -> float:
+        """Sum of the best time of each sector, s; NaN where one was never timed."""
+        times = np.array([[each.seconds for each in lap.sectors] for lap in self.laps])
+        if not times.size or np.isnan(times).all(axis=0).any():
+            return math.nan
+        return float(np.nanmin(times, axis=0).sum())
+
+    def errors(self) -> Floats:
+        """Return by how much lap times are longer than by positions, of laps that both have."""
+        pairs = [(lap, self.reference_of(lap)) for lap in self.laps]
+        apart = [lap.time.seconds - other.time.seconds for lap, other in pairs if other]
+        return np.array([each for each in apart if math.isfinite(each)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the states as JSON values; unknown numbers are ``null``."""
+        circuit = self.circuit
+        rows = []
+        for lap in self.laps:
+            other = self.reference_of(lap)
+            rows.append(
+                {
+                    'lap': lap.number,
+                    'begin_ns': lap.begin_ns,
+                    'seconds': _known(lap.time.seconds),
+                    'std_s': _known(lap.time.deviation_s),
+                    'sectors_s': [_known(each.seconds) for each in lap.sectors],
+                    'sectors_std_s': [_known(each.deviation_s) for each in lap.sectors],
+                    'reference_s': None if other is None else _known(other.time.seconds),
+                }
+            )
+        return {
+            'length_m': circuit.length_m,
+            'usual_s': circuit.lap_s,
+            'start_line': circuit.points[0].tolist(),
+            'laps': rows,
+            'best_lap': None if self.best is None else self.best.number,
+            'ideal_s': _known(self.ideal_s),
+        }
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def time_laps(
+    model: ModelHead,
+    recording: Recording,
+    timer: LapTimer,
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> LapTimes:
+    """
+    Filter a recording from a cold start, and time its laps with a fresh timer.
+
+    Raises
+    ------
+    InputError
+        If the recording does not fit the model.
+
+    """
+    check_fit(model, recording)
+    live = Filter(model)
+    live.warm_up()
+    stamps, states = [], []
+    for estimate, _ in estimates_along(live, recording, progress):
+        stamps.append(estimate.stamp_ns)
+        state = timer.push(estimate)
+        if state is not None:
+            states.append(state)
+    circuit = timer.circuit
+    ticks = np.array(stamps, dtype=np.int64)
+    references = (
+        ()
+        if recording.positions is None
+        else laps_by_positions(circuit, timer.sectors, recording.positions, ticks)
+    )
+    return LapTimes(circuit, tuple(timer.laps), tuple(states), references)
+
+
+def laps_by_positions(
+    circuit: Circuit, sectors: tuple[float, ...], stream: PositionStream, stamps: Ints
+) -> tuple[Lap, ...]:
+    """Return the laps that positions show at (T,) stamps of ticks."""
+    reference = LapTimer(circuit, sectors)
+    if len(stamps) < 2:
+        return ()
+    positions = positions_at(stream, stamps)
+    seconds = (stamps - stamps[0]) * 1e-9
+    # A clock that was set has no speed.
+    with np.errstate(divide='ignore', invalid='ignore'):
+        directions = np.gradient(positions, seconds, axis=0)
+    slow = np.linalg.norm(directions, axis=1) < STANDS * circuit.length_m / circuit.lap_s
+    directions[slow] = 0.0
+    known = np.isfinite(positions).all(axis=1) & np.isfinite(directions).all(axis=1)
+    for tick in np.flatnonzero(known).tolist():
+        reference.follow(int(stamps[tick]), positions[tick], directions[tick])
+    return tuple(reference.laps)

@@ -1,0 +1,133 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The start line and the sectors of a model's circuit, as a user names them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.timing import LapTimer, THIRDS
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.route.circuit import (
+    find_circuit,
+    laps_along,
+    way_along,
+    with_spreads,
+)
+from two_manifold_ros.route.merging import merge_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.route.circuit import Circuit
+
+NO_LAPS = (
+    'the drives of the training never come back to where they were, so there are no laps to time; '
+    'train on whole laps'
+)
+
+
+def find_timer(model: ModelHead) -> LapTimer | None:
+    """Return a timer of the laps of a model with its usual lines; None if it knows no lap."""
+    try:
+        return make_timer(model)
+    except InputError:
+        return None
+
+
+def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer:
+    """
+    Return a timer of the laps of a model.
+
+    Parameters
+    ----------
+    model
+        Of any kind.
+    start_line
+        ``X,Y`` in metres, or a share of a lap after the usual start line, such as ``0.25``;
+        empty for the usual one, where timing is surest.
+    sectors
+        Where the sectors after the first begin, apart by blanks or semicolons, each as a start
+        line; shares count from the start line. Empty for thirds of a lap.
+
+    Raises
+    ------
+    InputError
+        If the model knows no lap, or a line is no place on it.
+
+    """
+    circuit = circuit_of(model)
+    if start_line.strip():
+        circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
+    return LapTimer(circuit, _shares(circuit, sectors) if sectors.strip() else THIRDS)
+
+
+def circuit_of(model: ModelHead) -> Circuit:
+    """
+    Return the lap of a model: that of a route, or that of the track of another one.
+
+    Raises
+    ------
+    InputError
+        If the drives of the training repeat none.
+
+    """
+    if isinstance(model, RouteModel):
+        if model.circuit is None:
+            raise InputError(NO_LAPS)
+        return model.circuit
+    known = np.isfinite(model.track).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]))).reshape(-1, 2)
+    tracks = [model.track[begin:end] for begin, end in edges.tolist() if end - begin > 2]
+    period_s = 1.0 / model.rate_hz
+    places = merge_passes(tracks, period_s) if tracks else None
+    circuit = None if places is None else find_circuit(places, tracks, period_s)
+    if circuit is None:
+        raise InputError(NO_LAPS)
+    circuit = circuit.surest_start()
+    laps = [
+        laps_along(circuit, way_along(circuit, track, np.gradient(track, axis=0)), period_s)
+        for track in tracks
+    ]
+    return with_spreads(circuit, np.concatenate(laps))
+
+
+def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
+    words = sectors.replace(';', ' ').split()
+    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
+    if sorted(set(shares)) != shares or not shares[0] > 0.0 or not shares[-1] < 1.0:
+        msg = (
+            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
+            'driven and none on the start line, such as 0.33 0.66'
+        )
+        raise InputError(msg)
+    return shares
+
+
+def _metres(circuit: Circuit, text: str, what: str) -> float:
+    """Return how far after the start line a named line is."""
+    try:
+        numbers = [float(each) for each in text.split(',')]
+    except ValueError:
+        numbers = []
+    if not all(map(math.isfinite, numbers)) or len(numbers) not in {1, 2}:
+        msg = f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25'
+        raise InputError(msg)
+    if len(numbers) == 1:
+        if not 0.0 <= numbers[0] < 1.0:
+            msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+            raise InputError(msg)
+        return numbers[0] * circuit.length_m
+    spot = circuit.locate(np.array(numbers), np.zeros(2))
+    if math.isnan(spot.metres):
+        msg = (
+            f'{what} {text!r} is {spot.aside_m:.2f} m beside the route; name a place on it, in '
+            'the coordinates of the training positions'
+        )
+        raise InputError(msg)
+    return spot.metres
