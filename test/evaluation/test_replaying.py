@@ -77,6 +77,7 @@ def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, r
     particles = sum(each.tick % 2 == 0 for each in valid)
     # From the first tick on, before the window is full.
     others = {'particles': particles, 'diagnostics': 8, 'status': len(valid) + 19}
+    others['laps'] = len(valid)
     assert replayed.written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
     counts = {topic: len(rows) for topic, rows in messages.items()}
     assert counts == {f'/{topic}': count for topic, count in replayed.written.items()}

@@ -12,13 +12,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.timing import LapTimer, THIRDS
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.route.circuit import (
-    find_circuit,
-    laps_along,
-    way_along,
-    with_spreads,
-)
-from two_manifold_ros.route.merging import merge_passes
+from two_manifold_ros.route.circuit import find_circuit, laps_along, way_along, with_spreads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +75,9 @@ def circuit_of(model: ModelHead) -> Circuit:
         if model.circuit is None:
             raise InputError(NO_LAPS)
         return model.circuit
+    # It takes SciPy, which a node of a route does without.
+    from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415
+
     known = np.isfinite(model.track).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]))).reshape(-1, 2)
     tracks = [model.track[begin:end] for begin, end in edges.tolist() if end - begin > 2]

@@ -11,8 +11,6 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS, SAME_WAY
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,6 +30,9 @@ With half or twice as much the start line of the simulated car is chosen within 
 TURNS_UP = 5
 """Places that a drive may pass over at once, by another lane, and still be timed in between."""
 
+
+ALIKE = 0.5
+"""Cosine above which two directions are the same, as where laps are merged into places."""
 
 UNSURE = 3.0
 """Standard deviations within which an estimate may be off."""
@@ -152,7 +153,7 @@ class Circuit:
         if nearest < 0 or squares[nearest] > reach_m**2:
             speed = math.hypot(*direction)
             if speed > 0.0:
-                squares[self.headings @ direction < SAME_WAY * speed] = np.inf
+                squares[self.headings @ direction < ALIKE * speed] = np.inf
             nearest = int(np.argmin(squares))
         heading = self.headings[nearest]
         along = float(apart[nearest] @ heading)
@@ -230,6 +231,9 @@ def _usual_lap(places: Places) -> tuple[int, int] | None:
     spins and pit lanes count by what they last. Of the place with most such laps it is the median
     one.
     """
+    # It takes SciPy, which a node does without.
+    from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS  # noqa: PLC0415
+
     order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
     place, run = places.visited[order], places.runs[order]
     same = (place[1:] == place[:-1]) & (run[1:] == run[:-1])
@@ -300,7 +304,7 @@ def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
         line = np.fft.irfft(spectrum * kept, count, axis=0)
         steps = np.roll(line, -1, axis=0) - line
         ways = steps / np.maximum(np.linalg.norm(steps, axis=1), 1e-12)[:, None]
-        if (np.einsum('ij,ij->i', ways, np.roll(ways, 1, axis=0)) > SAME_WAY).all():
+        if (np.einsum('ij,ij->i', ways, np.roll(ways, 1, axis=0)) > ALIKE).all():
             break
         width *= 2.0
     closed = np.vstack([line, line[:1]])
@@ -341,10 +345,10 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
         How long this lap took so far, and how long it usually takes to the same place, s.
 
     """
-    pace = np.sqrt(np.maximum(elapsed, 0.0) / np.maximum(passed, 1e-9))
-    # At the line there is no pace yet.
-    pace = np.clip(pace, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
-    lap: Floats | float = elapsed + (course[-1] - passed) * pace
+    slower = np.sqrt(np.maximum(elapsed, 0.0) / np.maximum(passed, 1e-9))
+    # Just after the line nothing is known of this lap yet.
+    slower = np.clip(slower, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
+    lap: Floats | float = elapsed + (course[-1] - passed) * slower
     return lap
 
 
