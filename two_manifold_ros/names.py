@@ -62,3 +62,6 @@ COMMAND_FIELDS: dict[str, tuple[str, ...]] = {
 
 ANY_COMMAND = 'auto'
 """Stands for the only topic with commands."""
+
+LAP_FRAME = 'lap'
+"""Frame of positions on a ring: a lap around it is as long as a lap takes, in seconds."""
