@@ -29,6 +29,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def run(args: Namespace) -> int:
     # Lines are checked before anything is read.
     make_timer(model, args.start_line, args.sectors)
     name_commands(args, model)
-    whole = recordings_of(args, need_positions=False, origin=model.origin)
+    # A model of laps alone has no positions to compare with.
+    placed = model.frame_id != LAP_FRAME
+    whole = recordings_of(args, need_positions=False, find_positions=placed, origin=model.origin)
     recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
     with Progress('timing') as progress:
         found = [
@@ -107,14 +110,15 @@ def run(args: Namespace) -> int:
         }
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
-    for recording, times in zip(recordings, found, strict=True):
-        print_laps(recording, times)
+    # Seconds count from where the recording begins, wherever its part does.
+    for recording, times in zip(whole, found, strict=True):
+        print_laps(recording, times, placed=placed)
     for path in filter(None, (args.csv, args.course)):
         print(f'written to {path}')
     return 0
 
 
-def print_laps(recording: Recording, times: LapTimes) -> None:
+def print_laps(recording: Recording, times: LapTimes, *, placed: bool) -> None:
     """Print the laps of a recording as a table, and what is best of them."""
     circuit, first_ns = times.circuit, recording.imu.first_stamp
     sectors = len(times.laps[0].sectors) if times.laps else 0
@@ -132,11 +136,10 @@ def print_laps(recording: Recording, times: LapTimes) -> None:
             row.append('-' if other is None else _seconds(other.time.seconds))
         rows.append(row)
     east, north = circuit.points[0].tolist()
-    print_table(f'{recording.name}: laps of {circuit.length_m:.2f} m', header, rows)
-    print_wrapped(
-        f'start line at {east:.2f}, {north:.2f}; a usual lap of the training takes '
-        f'{circuit.lap_s:.3f} s'
-    )
+    length = f' of {circuit.length_m:.2f} m' if placed else ''
+    print_table(f'{recording.name}: laps{length}', header, rows)
+    where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
+    print_wrapped(f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s')
     if best is not None:
         ideal = f'; its best sectors together {_seconds(times.ideal_s)} s' if sectors > 1 else ''
         print_wrapped(f'best lap: {best.number} with {_shown(best.time)} s{ideal}')

@@ -27,6 +27,7 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.names import (
     CLOCKS,
@@ -213,6 +214,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_command_topic(parser, 'none: without actions')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     add_position_lag(parser)
+    laps = parser.add_mutually_exclusive_group()
+    laps.add_argument(
+        '--marks',
+        metavar='TOPIC|FILE',
+        help='learn laps in place of positions: messages of any type at each passage of the line, '
+        'or a file with a time in each line',
+    )
+    laps.add_argument(
+        '--imu-alone',
+        action='store_true',
+        help='learn laps from the IMU and nothing else: the loop is found where the drive repeats '
+        'itself; with --position-topic five fixes or more make them positions',
+    )
     number = parser.add_argument_group('numbers')
     number.add_argument(
         '--rate',
@@ -324,7 +338,13 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     settings = _settings(args)
     _check_output(Path(args.output))
     check_report(args)
-    recordings = in_step(_training_part(args, say), args, say=say)
+    recordings = _training_part(args, say)
+    if args.marks or args.imu_alone:
+        with Progress('finding laps'):
+            placed = place(recordings, args.marks)
+        say(f'two-manifold: note: {placed.sentence}')
+        recordings = list(placed.recordings)
+    recordings = in_step(recordings, args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
     reports = _inspect(recordings, args.rate, say)
@@ -438,7 +458,11 @@ def _check_method(args: Namespace) -> None:
 
 def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
     parts = []
-    for whole in recordings_of(args, say=say):
+    # By laps, positions are read where they are named alone.
+    by_laps = bool(args.marks or args.imu_alone)
+    for whole in recordings_of(
+        args, need_positions=not by_laps, find_positions=not by_laps, say=say
+    ):
         part = part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
             say(

@@ -41,6 +41,7 @@ from two_manifold_ros.interface.status import (
     status_message,
 )
 from two_manifold_ros.laps.lines import find_timer
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
@@ -178,6 +179,12 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
         raise InputError(msg)
     check_imu(recording, model)
     positions = recording.positions
+    if model.frame_id == LAP_FRAME and positions is not None:
+        msg = (
+            f'{recording.name}: the model knows laps and no positions, so there is nothing to '
+            'compare with; time its laps with two-manifold laps'
+        )
+        raise InputError(msg)
     frame_id = positions.frame_id if positions is not None else ''
     if positions is not None and frame_id and model.frame_id and frame_id != model.frame_id:
         msg = (

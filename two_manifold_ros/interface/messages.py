@@ -11,6 +11,8 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.names import LAP_FRAME
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -447,6 +449,14 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
 }
 """Topics of valid estimates, and what makes their messages."""
 
+
+def builders_of(model: ModelHead) -> dict[Topic, Callable[[Estimate, Scene], Message | None]]:
+    """Return what makes messages of estimates: without positions if a model knows laps alone."""
+    if model.frame_id == LAP_FRAME:
+        return {Topics.LATENT_STATE: latent_state_message}
+    return BUILDERS
+
+
 PUBLISHED = {
     topic.name: topic for topic in (*BUILDERS, Topics.LAPS, Topics.STATUS, Topics.DIAGNOSTICS)
 }
@@ -466,7 +476,7 @@ def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Me
     """
     if not estimate.valid:
         return
-    for topic, build in BUILDERS.items():
+    for topic, build in builders_of(scene.model).items():
         message = build(estimate, scene)
         if message is not None:
             yield topic.name, topic.msgtype, message

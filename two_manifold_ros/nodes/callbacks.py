@@ -27,7 +27,7 @@ from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
-from two_manifold_ros.interface.messages import BUILDERS, laps_message, Topics
+from two_manifold_ros.interface.messages import BUILDERS, builders_of, laps_message, Topics
 from two_manifold_ros.interface.transforms import transform_message
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
@@ -418,7 +418,7 @@ class EstimatePublishers:
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._publishers = {
             topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
-            for topic in (*BUILDERS, *([] if timer is None else [Topics.LAPS]))
+            for topic in (*builders_of(scene.model), *([] if timer is None else [Topics.LAPS]))
         }
         self._layouts: dict[Topic, FixedLayout] = {}
         # Every message of a topic names the same fields, so one object serves for all of them.

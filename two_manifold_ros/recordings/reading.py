@@ -179,6 +179,35 @@ def read_recordings(
         yield recording
 
 
+def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
+    """
+    Return when the messages of a topic were made, ns, on the time base of an IMU of the same bag.
+
+    Raises
+    ------
+    InputError
+        If there is no such topic, or the bag cannot be read.
+
+    """
+    with open_bag(path) as bag:
+        found = [topic for topic in bag.topics if topic.name == name and topic.count]
+        if not found:
+            names = ', '.join(topic.name for topic in bag.topics)
+            msg = f'{path}: there is no topic or file {name} with messages; the topics are {names}'
+            raise InputError(msg)
+        stamps, received = array('q'), array('q')
+        for _, received_ns, raw in bag.messages(found[:1]):
+            message = bag.decode(raw, found[0].msgtype)
+            stamps.append(_header(message)[0] if hasattr(message, 'header') else 0)
+            received.append(received_ns)
+    made = np.array(stamps, dtype=np.int64)
+    if made.all() and not np.array_equal(imu.stamps, imu.receive_stamps):
+        return made
+    # Less the usual time that a sample takes from its stamp to the bag.
+    later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
+    return np.array(received, dtype=np.int64) - int(later)
+
+
 def _position_stream(
     collected: MessageColumns, stamps: Ints, options: ReadingOptions
 ) -> tuple[PositionStream | None, list[str]]:

@@ -1,0 +1,243 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The loop of a drive from its IMU alone, and phases from marks alone, against positions.
+
+Run `python benchmarks/bench_loop.py [--days N] [NAME ...]`. Positions judge and are not used.
+Phases are judged against the mean share of a lap's time at which a place is passed, after the
+best shift; lines of drives that do not repeat say what is claimed of them. Real recordings are
+looked for in `shared/recordings` beside the checkout and passed over where they are absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+import time
+from typing import TYPE_CHECKING
+
+from gauntlet_drives import RECORDINGS
+import numpy as np
+from worlds.drive import drive
+from worlds.shuttle import Line, shuttle
+from worlds.table import world_named, WORLDS
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.motion import count_laps, lap_spans, put_together
+from two_manifold_ros.laps.alignment import align_marks
+from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+REAL = (
+    *('f1tenth_ipz10', 'f1tenth_ipz17', 'f1tenth_ipz19'),
+    *(f'f1tenth_ipz20/run_{run}' for run in range(1, 8)),
+    *(f'f1tenth_ipz8/run_{run}' for run in range(1, 8)),
+    *('f1tenth_frictionmaps_ds1', 'f1tenth_frictionmaps_ds2', 'ridge_car'),
+)
+
+LONG = ('tram', 'agv', 'car', 'car_5hz')
+
+MARKS = 11
+"""Crossings of the line that are given: ten laps."""
+
+
+def healthy(days: int) -> Iterator[tuple[str, Recording]]:
+    for name in REAL:
+        if (RECORDINGS / name).exists():
+            yield name, read_recording(RECORDINGS / name)
+    for world in WORLDS:
+        laps = 5 if world.name in LONG else 12
+        for day in range(days):
+            yield f'{world.name} {day}', drive(world, day=day, laps=laps, seed=day).recording
+
+
+def without_a_loop(days: int) -> Iterator[tuple[str, Recording]]:
+    for day in range(days):
+        for world in WORLDS:
+            whole = drive(world, day=day, laps=2, seed=day).recording
+            last = float(whole.imu.stamps[-1] - whole.imu.first_stamp) * 1e-9
+            yield f'{world.name} one lap {day}', whole.between(0.1 * last, 0.58 * last)
+        kart = drive(world_named('kart'), day=day, laps=6, seed=day).recording
+        yield f'noise {day}', _noise(kart, day, 0.0)
+        yield f'slow noise {day}', _noise(kart, day, 0.99)
+        yield f'shuffled kart {day}', _shuffled(kart, day)
+        yield f'standing {day}', _noise(kart, day, 0.9, 1e-3)
+        yield f'errands {day}', _errands(day)
+
+
+def other_loops(days: int) -> Iterator[tuple[str, Recording]]:
+    """Drive to and fro: the loop is there and back."""
+    for day in range(days):
+        yield f'shuttle {day}', shuttle(16, day=day, seed=day).recording
+        yield f'shuttle turns {day}', shuttle(16, Line(turns=True), day=day, seed=day).recording
+
+
+def _noise(kart: Recording, seed: int, memory: float, scale: float = 1.0) -> Recording:
+    random = np.random.default_rng(seed)
+    samples = random.standard_normal(kart.imu.samples.shape)
+    for i in range(1, len(samples)):
+        samples[i] += memory * samples[i - 1]
+    return replace(kart, imu=replace(kart.imu, samples=scale * samples), positions=None)
+
+
+def _shuffled(kart: Recording, seed: int) -> Recording:
+    """Return five-second pieces in an order that does not repeat."""
+    rate = len(kart.imu.stamps) / (float(kart.imu.stamps[-1] - kart.imu.stamps[0]) * 1e-9)
+    pieces = np.array_split(np.arange(len(kart.imu.stamps)), int(len(kart.imu.stamps) / rate / 5))
+    order = np.random.default_rng(seed).permutation(len(pieces))
+    rows = np.concatenate([pieces[each] for each in order])
+    return replace(kart, imu=replace(kart.imu, samples=kart.imu.samples[rows]), positions=None)
+
+
+def _errands(seed: int) -> Recording:
+    """Return random bends, stops and straights, smooth as a vehicle drives them."""
+    random = np.random.default_rng(seed)
+    base = drive(world_named('kart'), laps=6, seed=seed).recording
+    count = len(base.imu.stamps)
+    samples = 0.05 * random.standard_normal((count, 6))
+    at = 0
+    while at < count:
+        length = int(random.uniform(1.0, 8.0) * 100)
+        turn, thrust = random.choice([0.0, 0.0, 0.5, -0.5, 1.0, -1.0], 1)[0], random.normal()
+        bump = np.sin(np.linspace(0.0, np.pi, length))[: count - at]
+        samples[at : at + length, 5] += turn * bump
+        samples[at : at + length, 1] += 6.0 * turn * bump
+        samples[at : at + length, 0] += thrust * bump
+        at += length
+    return replace(base, imu=replace(base.imu, samples=samples), positions=None)
+
+
+def true_phases(recording: Recording, stamps: Ints) -> tuple[Floats, Floats]:
+    """Return the phase of each of (T,) stamps by positions, laps, and the crossings (L,), s."""
+    assert recording.positions is not None
+    both = put_together(recording.positions, recording.imu)
+    if both is None:
+        return np.full(len(stamps), np.nan), np.empty(0)
+    spans = lap_spans(both.motion)
+    if len(spans) < 2:
+        return np.full(len(stamps), np.nan), np.empty(0)
+    seconds = (stamps - recording.imu.first_stamp) * 1e-9
+    places = positions_at(recording.positions, stamps)
+    # The places of a usual lap, and when they are passed in each: the nearest tick, in order.
+    lasted = spans[:, 1] - spans[:, 0]
+    usual = spans[np.argmin(np.abs(lasted - np.median(lasted)))]
+    count = 400
+    track = np.stack(
+        [np.interp(np.linspace(*usual, count, endpoint=False), seconds, each)
+         for each in places.T], axis=1,
+    )  # fmt: skip
+    own, shares = np.full(len(stamps), np.nan), []
+    for begin, end in spans.tolist():
+        inside = np.flatnonzero((seconds >= begin) & (seconds < end))
+        inside = inside[np.isfinite(places[inside]).all(axis=1)]
+        if len(inside) < 10 or end - begin > 3.0 * np.median(lasted):
+            continue
+        nodes = _in_order(places[inside], track)
+        own[inside] = nodes / count
+        if abs((end - begin) / np.median(lasted) - 1.0) < 0.25:
+            rising = nodes + 1e-6 * np.arange(len(nodes))
+            share = (seconds[inside] - begin) / (end - begin)
+            shares.append(np.interp(np.arange(count), rising, share))
+    table = np.mean(shares, axis=0) if shares else np.linspace(0.0, 1.0, count, endpoint=False)
+    found = np.interp(own * count, np.arange(count + 1), np.append(table, 1.0))
+    crossed = np.unique(np.concatenate([spans[:, 0], spans[:, 1]]).round(3))
+    return found, crossed
+
+
+def _in_order(places: Floats, track: Floats) -> Floats:
+    """Return the node of the track at each place (n,), which rises: the cheapest monotone way."""
+    apart = np.square(places[:, None] - track).sum(axis=2)
+    count, most = len(track), max(3, 4 * len(track) // len(places))
+    score, back = apart[0] + 1e-3 * np.arange(count), np.zeros(apart.shape, dtype=np.int64)
+    for t in range(1, len(places)):
+        choices = np.full((most + 1, count), np.inf)
+        for step in range(most + 1):
+            choices[step, step:] = score[: count - step]
+        back[t] = choices.argmin(axis=0)
+        score = choices.min(axis=0) + apart[t]
+    nodes = np.zeros(len(places))
+    at = int(score.argmin())
+    for t in range(len(places) - 1, -1, -1):
+        nodes[t] = at
+        at -= back[t, at]
+    return nodes
+
+
+def phase_error(found: Floats, truth: Floats) -> float:
+    """Return the median distance of phases around the lap after the best shift, per cent."""
+    known = np.isfinite(found) & np.isfinite(truth)
+    if not known.any():
+        return float('nan')
+    away = (found - truth)[known]
+    middle = np.angle(np.exp(2j * np.pi * away).mean()) / (2.0 * np.pi)
+    rest = (away - middle + 0.5) % 1.0 - 0.5
+    rest -= np.median(rest)
+    return float(100.0 * np.median(np.abs(rest)))
+
+
+def judge(name: str, recording: Recording) -> str:
+    positions = recording.positions
+    both = put_together(positions, recording.imu) if positions else None
+    laps = count_laps(both.motion) if both else None
+    row = f'{name:26s} {laps.count if laps else 0.0:6.2f} {laps.time_s if laps else 0.0:8.2f}'
+    began = time.perf_counter()
+    try:
+        loop = find_loop(replace(recording, positions=None))
+    except InputError as error:
+        row += f'  refused: {str(error).split(": ", 1)[1][:70]}'
+    else:
+        truth, _ = true_phases(recording, loop.stamps) if laps else (np.full(1, np.nan), None)
+        wrong = 100.0 * (loop.lap_s / laps.time_s - 1.0) if laps else float('nan')
+        phase = phase_error(loop.phases, truth) if laps else float('nan')
+        row += f' {loop.laps:7.2f} {loop.lap_s:8.2f} {wrong:7.2f} {phase:6.2f}'
+        row += f' {loop.confidence:5.2f}'
+    row += f' {time.perf_counter() - began:5.1f}s'
+    if laps:
+        row += marks_row(recording)
+    return row
+
+
+def marks_row(recording: Recording) -> str:
+    """Judge phases from ten laps of marks."""
+    series = drive_series(recording)
+    truth, crossed = true_phases(recording, series.stamps)
+    seconds = (series.stamps - recording.imu.first_stamp) * 1e-9
+    if len(crossed) < 3:
+        return '  marks: too few laps'
+    usual = np.median(np.diff(crossed))
+    # Marks in a row, without a lap between them that was not seen.
+    runs = np.split(crossed, np.flatnonzero(np.diff(crossed) > 1.6 * usual) + 1)
+    crossed = max(runs, key=len)[:MARKS]
+    if len(crossed) < 3:
+        return '  marks: too few laps'
+    marks = np.interp(crossed, seconds, np.arange(len(seconds)))
+    inside = (seconds >= crossed[0]) & (seconds <= crossed[-1])
+    known = np.where(inside, truth, np.nan)
+    error = phase_error(align_marks(series, marks), known)
+    linear = phase_error(np.interp(seconds, crossed, np.arange(len(crossed))), known)
+    return f'  marks {len(crossed):2d}: {error:5.2f} (linear {linear:5.2f})'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('names', nargs='*', metavar='NAME', help='beginnings of names of drives')
+    parser.add_argument('--days', type=int, default=1, help='days of each world')
+    args = parser.parse_args()
+    print(f'{"drive":26s}   laps    lap s   found    lap s  wrong% phase% confid.')
+    for part in (healthy, other_loops, without_a_loop):
+        print(f'-- {part.__name__.replace("_", " ")}')
+        for name, recording in part(args.days):
+            if not args.names or name.startswith(tuple(args.names)):
+                print(judge(name, recording), flush=True)
+
+
+if __name__ == '__main__':
+    main()

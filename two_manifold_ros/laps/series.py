@@ -1,0 +1,111 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The IMU of a drive as one even series of standardised observations, without positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+FASTEST_HZ = 20.0
+"""Ticks per second where the IMU is faster, as in training; bends of small tracks take ten."""
+
+LONGEST_HOLE_S = 600.0
+"""What counts of a gap, so that a clock that was set makes no series of years."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """
+    Even ticks from the first to the last sample.
+
+    Parameters
+    ----------
+    stamps : (T,) int64
+        Ends of the ticks, ns.
+    values : (T, d)
+        Standardised observations, NaN in gaps.
+    period_s
+        Length of a tick.
+
+    """
+
+    stamps: Ints
+    values: Floats
+    period_s: float
+
+    def averaged(self, ticks: float) -> tuple[Floats, Floats]:
+        """
+        Average over steps of so many ticks, at least one.
+
+        Returns
+        -------
+        middles : (n,)
+            Of the steps, in ticks.
+        values : (n, d)
+            With mean 0 and variance 1; NaN where less than half of a step is known.
+
+        """
+        count = max(int(len(self.values) / ticks), 1)
+        edges = np.arange(count + 1) * ticks
+        known = np.isfinite(self.values).all(axis=1)
+        filled = np.where(known[:, None], self.values, 0.0)
+        sums = np.column_stack([filled, known]).cumsum(axis=0)
+        sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
+        at = np.arange(len(sums))
+        steps = np.diff(np.stack([np.interp(edges, at, each) for each in sums.T], axis=1), axis=0)
+        enough = steps[:, -1] >= 0.5 * ticks
+        means = np.full((count, self.values.shape[1]), np.nan)
+        means[enough] = steps[enough, :-1] / steps[enough, -1:]
+        spread = np.nanstd(means, axis=0) if enough.any() else np.ones(means.shape[1])
+        means = (means - np.nanmean(means, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+        return edges[:-1] + 0.5 * ticks, means
+
+
+def drive_series(recording: Recording) -> Series:
+    """
+    Return the ticks of a recording, of which positions are not looked at.
+
+    Raises
+    ------
+    InputError
+        If there are too few samples, or no channel varies.
+
+    """
+    imu = recording.imu
+    interval = median_interval_ns(imu.stamps)
+    if not interval:
+        msg = (
+            f'{recording.name}: topic {imu.topic} has no two IMU samples with increasing stamps; '
+            'check the driver, or use receive times'
+        )
+        raise InputError(msg)
+    period = max(round(1e9 / FASTEST_HZ), interval)
+    gap = max(200_000_000, 3 * interval, 2 * period)
+    largest = largest_believable([imu.samples])
+    segments, _ = cut_segments(recording, period, gap, largest)
+    if not segments:
+        msg = f'{recording.name}: topic {imu.topic} has no tick without a gap; record longer'
+        raise InputError(msg)
+    channels = fit_channels(segments, largest, imu.names)
+    stamps = [segments[0].stamps]
+    values = [channels.standardise(segments[0].values)]
+    for before, after in itertools.pairwise(segments):
+        silent = int(after.stamps[0] - before.stamps[-1]) // period - 1
+        # Where the clock was set back the time that passed is unknown: one tick.
+        silent = int(np.clip(silent, 1, round(LONGEST_HOLE_S * 1e9 / period)))
+        stamps += [before.stamps[-1] + period * np.arange(1, silent + 1), after.stamps]
+        seen = channels.standardise(after.values)
+        values += [np.full((silent, seen.shape[1]), np.nan), seen]
+    return Series(np.concatenate(stamps), np.concatenate(values), period * 1e-9)

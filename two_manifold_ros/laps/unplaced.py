@@ -1,0 +1,207 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings to train from where no positions are known: laps by marks, or by the IMU alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.alignment import align_marks
+from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.laps.ring import on_ring, on_route
+from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.recordings.reading import read_stamps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.recording import ImuStream, Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+APART_NS = 10_000_000_000
+"""Time put between recordings that are searched for one loop: a gap, as where nothing was seen."""
+
+UNIX_S = 1e8
+"""Seconds from which on a time is one since 1970, and none since a recording began."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """
+    Recordings with positions by their laps.
+
+    Parameters
+    ----------
+    recordings
+        With positions on a ring, or on a line through their fixes.
+    lap_s
+        Usual time of a lap, s.
+    laps
+        Laps in all of them.
+    confidence
+        From 0 to 1, see `Loop`; 1 where marks are known.
+
+    """
+
+    recordings: tuple[Recording, ...]
+    lap_s: float
+    laps: float
+    confidence: float
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for whoever trains."""
+        if self.confidence == 1.0:
+            return f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
+        return (
+            f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
+            f'{self.confidence:.0%} of what it reads'
+        )
+
+
+def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
+    """Place drives by marks, as `read_marks` takes them, or by the IMU alone."""
+    if marks is None:
+        return place_by_imu(recordings)
+    return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
+
+
+def place_by_imu(recordings: Sequence[Recording]) -> Placed:
+    """
+    Find the loop in the IMU of drives of one route, and place them along it.
+
+    Raises
+    ------
+    InputError
+        If nothing repeats, or there are a few fixes, but too few for a route.
+
+    """
+    joined, shifts = _joined(recordings)
+    loop = find_loop(joined)
+    parts = []
+    for recording, shift in zip(recordings, shifts, strict=True):
+        stamps = loop.stamps - shift
+        inside = (stamps >= recording.imu.first_stamp) & (stamps <= recording.imu.last_stamp)
+        parts.append((recording, stamps[inside], loop.phases[inside]))
+    return Placed(_placed(parts, loop.lap_s), loop.lap_s, loop.laps, loop.confidence)
+
+
+def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
+    """
+    Place drives along their laps, of which marks (L + 1,), ns, say when each begins.
+
+    Raises
+    ------
+    InputError
+        If a recording has fewer than three marks, or few fixes, as in `place_by_imu`.
+
+    """
+    parts, times, laps = [], [], 0.0
+    for recording, own in zip(recordings, marks, strict=True):
+        series = drive_series(recording)
+        ticks = np.arange(len(series.stamps))
+        at = np.interp(
+            (own - series.stamps[0]).astype(np.float64),
+            (series.stamps - series.stamps[0]).astype(np.float64),
+            ticks,
+        )
+        inside = (own >= series.stamps[0]) & (own <= series.stamps[-1])
+        # Two laps, of which one repeats the other.
+        if inside.sum() < 3:
+            msg = (
+                f'{recording.name}: {inside.sum()} marks fall into the time of the IMU; give '
+                'three or more, by the same clock'
+            )
+            raise InputError(msg)
+        own_ticks = at[inside]
+        phases = align_marks(series, own_ticks)
+        # At each mark a lap begins, to the tick.
+        late = np.arange(len(own_ticks)) - np.interp(own_ticks, ticks, phases)
+        phases += np.interp(ticks, own_ticks, late)
+        phases[(ticks < own_ticks[0]) | (ticks > own_ticks[-1])] = np.nan
+        parts.append((recording, series.stamps, phases))
+        times.append(np.diff(own[inside]) * 1e-9)
+        laps += len(own_ticks) - 1
+    lap_s = float(np.median(np.concatenate(times)))
+    return Placed(_placed(parts, lap_s), lap_s, laps, 1.0)
+
+
+def read_marks(source: str, recording: Recording) -> Ints:
+    """
+    Return the times, ns, at which a vehicle passed the line: sorted.
+
+    Parameters
+    ----------
+    source
+        A topic of the recording with a message at each passage, of any type: the stamp counts
+        where it has one, else when it was received. Or a file with a time in each line: seconds
+        since the first stamp of the IMU, or since 1970.
+    recording
+        That was read from a bag.
+
+    Raises
+    ------
+    InputError
+        If there is neither, or a line holds no number.
+
+    """
+    imu = recording.imu
+    path = Path(source)
+    if not path.is_file():
+        return np.sort(read_stamps(recording.name, source, imu))
+    times = []
+    for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), start=1):
+        text = line.partition('#')[0].strip().rstrip(',')
+        if not text:
+            continue
+        try:
+            times.append(float(text))
+        except ValueError as error:
+            msg = (
+                f'{source}, line {number}: {text[:40]!r} is no time; write seconds since the '
+                'first stamp of the IMU, or since 1970, one in each line'
+            )
+            raise InputError(msg) from error
+    return np.sort(_as_stamps(np.array(times), imu))
+
+
+def _as_stamps(seconds: Floats, imu: ImuStream) -> Ints:
+    origin = 0 if len(seconds) and seconds.min() >= UNIX_S else imu.first_stamp
+    stamps: Ints = origin + np.rint(1e9 * seconds).astype(np.int64)
+    return stamps
+
+
+def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
+    """Return one recording of all IMUs, and by how much later each is in it, ns."""
+    first = recordings[0]
+    if len(recordings) == 1:
+        return first, [0]
+    shifts, end = [0], first.imu.last_stamp
+    for each in recordings[1:]:
+        shifts.append(end + APART_NS - each.imu.first_stamp)
+        end = each.imu.last_stamp + shifts[-1]
+    streams = [each.imu for each in recordings]
+    stamps = [imu.stamps + shift for imu, shift in zip(streams, shifts, strict=True)]
+    imu = replace(
+        first.imu,
+        stamps=np.concatenate(stamps),
+        samples=np.concatenate([each.samples for each in streams]),
+        receive_stamps=np.concatenate([each.receive_stamps for each in streams]),
+    )
+    names = ', '.join(each.name for each in recordings)
+    return replace(first, name=names, imu=imu, positions=None), shifts
+
+
+def _placed(
+    parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float
+) -> tuple[Recording, ...]:
+    """Return recordings on a ring, or where they have fixes on a route."""
+    with_fixes = [each for each, _, _ in parts if each.positions is not None]
+    if with_fixes:
+        return tuple(on_route(*each) for each in parts if each[0].positions is not None)
+    return tuple(on_ring(*each, lap_s) for each in parts)
