@@ -63,5 +63,8 @@ COMMAND_FIELDS: dict[str, tuple[str, ...]] = {
 ANY_COMMAND = 'auto'
 """Stands for the only topic with commands."""
 
+MARKS = 'marks'
+"""Topic of positions on a ring whose first place is a mark, where laps begin."""
+
 LAP_FRAME = 'lap'
 """Frame of positions on a ring: a lap around it is as long as a lap takes, in seconds."""

@@ -347,7 +347,10 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     recordings = in_step(recordings, args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
-    reports = _inspect(recordings, args.rate, say)
+    # Of positions that laps make there is nothing to warn.
+    unsaid: list[str] = []
+    by_laps = args.marks or args.imu_alone
+    reports = _inspect(recordings, args.rate, unsaid.append if by_laps else say)
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
     settings = with_readout(held, settings)

@@ -31,9 +31,11 @@ HARMONICS = 40
 """Bends of a lap, at most, that fixes may show; with half as many hairpins are cut."""
 
 
-def on_ring(recording: Recording, stamps: Ints, phases: Floats, lap_s: float) -> Recording:
+def on_ring(
+    recording: Recording, stamps: Ints, phases: Floats, lap_s: float, topic: str = ''
+) -> Recording:
     """
-    Return a recording with positions on a ring, clockwise none: from (radius, 0) to the left.
+    Return a recording with positions on a ring, of which phase 0 lies at (radius, 0).
 
     Parameters
     ----------
@@ -43,13 +45,15 @@ def on_ring(recording: Recording, stamps: Ints, phases: Floats, lap_s: float) ->
         When the phase is known, ns, and in laps, NaN where it is not.
     lap_s
         Usual time of a lap, the circumference.
+    topic
+        ``MARKS`` where phase 0 is a mark.
 
     """
     known = np.isfinite(phases)
     angles = 2.0 * np.pi * phases[known]
     radius = lap_s / (2.0 * math.pi)
     around = radius * np.column_stack([np.cos(angles), np.sin(angles)])
-    stream = PositionStream('', LAP_FRAME, '', stamps[known], around)
+    stream = PositionStream(topic, LAP_FRAME, '', stamps[known], around)
     return replace(recording, positions=stream)
 
 

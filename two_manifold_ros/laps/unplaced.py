@@ -15,6 +15,7 @@ from two_manifold_ros.laps.alignment import align_marks
 from two_manifold_ros.laps.loop import find_loop
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         times.append(np.diff(own[inside]) * 1e-9)
         laps += len(own_ticks) - 1
     lap_s = float(np.median(np.concatenate(times)))
-    return Placed(_placed(parts, lap_s), lap_s, laps, 1.0)
+    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, 1.0)
 
 
 def read_marks(source: str, recording: Recording) -> Ints:
@@ -198,10 +199,10 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
 
 
 def _placed(
-    parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float
+    parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
 ) -> tuple[Recording, ...]:
     """Return recordings on a ring, or where they have fixes on a route."""
     with_fixes = [each for each, _, _ in parts if each.positions is not None]
     if with_fixes:
         return tuple(on_route(*each) for each in parts if each[0].positions is not None)
-    return tuple(on_ring(*each, lap_s) for each in parts)
+    return tuple(on_ring(*each, lap_s, topic) for each in parts)

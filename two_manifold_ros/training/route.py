@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.circuit import (
     calibrated,
@@ -169,11 +170,13 @@ def train_route(
         highest=high,
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stuck(each.T) for each in observations),
-        circuit=_circuit(drives, followed),
+        circuit=_circuit(drives, followed, recordings),
     )
 
 
-def _circuit(drives: Drives, followed: Followed | None) -> Circuit | None:
+def _circuit(
+    drives: Drives, followed: Followed | None, recordings: Sequence[Recording]
+) -> Circuit | None:
     """Return the lap of the drives, timed by the parts that were followed; None if none is."""
     places, dataset = drives.passes.places, drives.dataset
     period_s = dataset.period_s
@@ -189,6 +192,10 @@ def _circuit(drives: Drives, followed: Followed | None) -> Circuit | None:
             runs.append((estimated[:, 0], estimated[:, -1], covariances, truths[:, 0],
                          truths[:, -1]))  # fmt: skip
     circuit = calibrated(circuit, runs)
+    stream = recordings[0].positions
+    if stream is not None and stream.topic == MARKS:
+        mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
+        circuit = circuit.starting_at(mark.metres)
     laps = [
         laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
         for track in dataset.tracks
