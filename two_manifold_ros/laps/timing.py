@@ -267,7 +267,7 @@ class LapTimer:
         step = (seen.way_m - last.way_m) % length
         step += length * round((usual - step) / length)
         now = seen._replace(way_m=last.way_m + step)
-        # Many ticks on a line show jitter beyond any few deviations, and a bend farther is no loss.
+        # Many ticks on a line show jitter beyond any few deviations, and nobody is lost in a bend.
         unsure = max(UNSURE * math.hypot(last.deviation_m, seen.deviation_m), NEARBY * length)
         if not -unsure <= step <= LIMITS.fastest * self._top_mps * elapsed + unsure:
             # It was not where it was thought to be.
