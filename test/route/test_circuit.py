@@ -3,6 +3,7 @@
 """One lap as a closed line: where a vehicle is on it, its times, and how it is found."""
 
 from dataclasses import replace
+import itertools
 import math
 
 from hypothesis import given, settings
@@ -83,7 +84,7 @@ def naive_metres(circuit: Circuit, position: np.ndarray, direction: np.ndarray) 
     """Return the way to the nearest point of all segments that go in a direction."""
     closed = np.vstack([circuit.points, circuit.points[:1]])
     best, found = math.inf, math.nan
-    for k, (begin, end) in enumerate(zip(closed[:-1], closed[1:], strict=True)):
+    for k, (begin, end) in enumerate(itertools.pairwise(closed)):
         side = end - begin
         if side @ direction < 0.5 * np.linalg.norm(side) * np.linalg.norm(direction):
             continue
@@ -123,7 +124,7 @@ def test_the_crossing_of_an_eight_shows_which_way_by_the_direction():
 def test_a_lane_back_beside_the_way_out_is_another_place():
     """To and fro: the same positions twice a lap, in opposite directions."""
     out = np.column_stack([np.linspace(0.0, 50.0, 101), np.zeros(101)])
-    circuit = circuit_along(np.concatenate([out, out[::-1] + [0.0, 0.1]]))
+    circuit = circuit_along(np.concatenate([out, out[::-1] + np.array([0.0, 0.1])]))
     there = circuit.locate(np.array([20.0, 0.05]), np.array([3.0, 0.0])).metres
     back = circuit.locate(np.array([20.0, 0.05]), np.array([-3.0, 0.0])).metres
     assert there == pytest.approx(20.0, abs=1.0)
