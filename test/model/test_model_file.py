@@ -224,3 +224,42 @@ def test_texts_of_a_summary_can_be_shown(changed):
     written = {'notes': ['a\x1b[2J', 'b'], '\x07': {'c': 'd\ne'}, 'f': 1.5}
     model = model_from('m.npz', *changed('spectral', 'summary', written))
     assert model.summary == {'notes': ['a\\x1b[2J', 'b'], '\\x07': {'c': 'd\\ne'}, 'f': 1.5}
+
+
+def test_a_route_of_version_17_has_no_circuit_and_loads(contents):
+    header, arrays = contents['route']
+    older = {name: value for name, value in header.items() if name != 'circuit'}
+    kept = {name: array for name, array in arrays.items() if not name.startswith('circuit.')}
+    assert len(kept) < len(arrays)
+    model = model_from('m.npz', older | {'version': 17}, kept)
+    assert model.circuit is None
+    assert model.route.places == model_from('m.npz', header, arrays).route.places
+
+
+def test_a_circuit_is_loaded_as_it_was_saved(slot_car_model, tmp_path):
+    save_model(slot_car_model, tmp_path / 'model')
+    loaded = load_model(tmp_path / 'model').circuit
+    for name in ('points', 'headings', 'seconds', 'deviations', 'spreads'):
+        assert np.array_equal(getattr(loaded, name), getattr(slot_car_model.circuit, name))
+    for name in ('sureness', 'repeated', 'length_m', 'reach_m'):
+        assert getattr(loaded, name) == getattr(slot_car_model.circuit, name)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'words'),
+    [
+        ('circuit.points', lambda each: each[:-1], 'circuit.'),
+        ('circuit.headings', lambda each: each.T.copy(), 'circuit.headings'),
+        ('circuit.seconds', lambda each: each + 1.0, 'do not increase from 0'),
+        ('circuit.seconds', lambda each: each * (np.arange(len(each)) != 5), 'do not increase'),
+        ('circuit.seconds', lambda each: 0.0 * each, 'the time of a lap'),
+        ('circuit.deviations', lambda each: each - 100.0, 'circuit.deviations'),
+        ('circuit.spreads', lambda each: each - 100.0, 'circuit.spreads'),
+        ('circuit.repeated', 1.5, 'circuit.repeated'),
+        ('circuit.sureness', 0.0, 'circuit.sureness'),
+        ('circuit.length_m', 0.0, 'circuit.length_m'),
+        ('circuit.reach_m', -1.0, 'circuit.reach_m'),
+    ],
+)
+def test_a_damaged_circuit_is_refused(name, value, words, refusal):
+    assert words in refusal('route', name, value)

@@ -97,7 +97,7 @@ def circuit_of(model: ModelHead) -> Circuit:
 def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
     words = sectors.replace(';', ' ').split()
     shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
-    if sorted(set(shares)) != shares or not shares[0] > 0.0 or not shares[-1] < 1.0:
+    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
         msg = (
             f'sectors {sectors!r}: name where each sector after the first begins, in the order '
             'driven and none on the start line, such as 0.33 0.66'

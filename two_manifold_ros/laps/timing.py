@@ -10,7 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.circuit import predicted, UNSURE
+from two_manifold_ros.route.circuit import NEARBY, predicted, UNSURE
 from two_manifold_ros.route.route import LIMITS
 
 if TYPE_CHECKING:
@@ -267,7 +267,8 @@ class LapTimer:
         step = (seen.way_m - last.way_m) % length
         step += length * round((usual - step) / length)
         now = seen._replace(way_m=last.way_m + step)
-        unsure = UNSURE * math.hypot(last.deviation_m, seen.deviation_m)
+        # Many ticks on a line show jitter beyond any few deviations, and nobody is lost in a bend.
+        unsure = max(UNSURE * math.hypot(last.deviation_m, seen.deviation_m), NEARBY * length)
         if not -unsure <= step <= LIMITS.fastest * self._top_mps * elapsed + unsure:
             # It was not where it was thought to be.
             self._forget()

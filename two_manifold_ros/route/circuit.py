@@ -345,8 +345,9 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
         How long this lap took so far, and how long it usually takes to the same place, s.
 
     """
-    slower = np.sqrt(np.maximum(elapsed, 0.0) / np.maximum(passed, 1e-9))
-    # Just after the line nothing is known of this lap yet.
+    # Just after the line nothing is known of this lap yet: what is a moment off counts for little.
+    moment = NEARBY * course[-1]
+    slower = np.sqrt((np.maximum(elapsed, 0.0) + moment) / (passed + moment))
     slower = np.clip(slower, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
     lap: Floats | float = elapsed + (course[-1] - passed) * slower
     return lap

@@ -1,0 +1,81 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Start line and sectors as a user names them, on the circuit of a model of any kind."""
+
+from dataclasses import replace
+import re
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.lines import circuit_of, find_timer, make_timer
+from two_manifold_ros.laps.timing import THIRDS
+
+
+def test_the_usual_lines_are_the_models_own_and_thirds(slot_car_model):
+    timer = make_timer(slot_car_model)
+    assert timer.circuit is slot_car_model.circuit
+    assert timer.sectors == THIRDS
+    assert find_timer(slot_car_model).sectors == THIRDS
+
+
+def test_a_start_line_by_share_and_by_place_are_the_same(slot_car_model):
+    circuit = slot_car_model.circuit
+    point = circuit.points[len(circuit) // 4]
+    by_place = make_timer(slot_car_model, f' {point[0]}, {point[1]} ').circuit
+    by_share = make_timer(slot_car_model, str(len(circuit) // 4 / len(circuit))).circuit
+    for timed in (by_place, by_share):
+        assert timed.points[0] == pytest.approx(point)
+        assert timed.lap_s == pytest.approx(circuit.lap_s)
+
+
+def test_sectors_count_from_the_start_line_that_is_named(slot_car_model):
+    timer = make_timer(slot_car_model, '0.5', '0.25;0.5')
+    assert timer.sectors == pytest.approx((0.25, 0.5))
+    place = timer.circuit.points[round(0.25 * len(timer.circuit))]
+    named = make_timer(slot_car_model, '0.5', f'{place[0]},{place[1]} 0.5')
+    assert named.sectors == pytest.approx((0.25, 0.5), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ('start_line', 'sectors', 'words'),
+    [
+        ('here', '', "start line 'here': write X,Y in metres, or a share of a lap"),
+        ('1,2,3', '', "start line '1,2,3': write X,Y"),
+        ('nan', '', "start line 'nan': write X,Y"),
+        ('1.0', '', "start line '1.0': a share of a lap is at least 0 and below 1"),
+        ('-0.1', '', 'a share of a lap is at least 0 and below 1'),
+        ('900,900', '', 'm beside the route; name a place on it'),
+        ('', 'x', "sector 'x': write X,Y in metres"),
+        ('', '0.5 0.2', 'in the order driven'),
+        ('', '0.5 0.5', 'in the order driven'),
+        ('', '0 0.5', 'none on the start line'),
+        ('', '0.5 900,900', 'm beside the route'),
+        ('', ';', 'name where each sector after the first begins'),
+    ],
+)
+def test_a_line_that_is_none_is_refused_in_a_sentence(slot_car_model, start_line, sectors, words):
+    with pytest.raises(InputError, match=re.escape(words)) as caught:
+        make_timer(slot_car_model, start_line, sectors)
+    assert '\n' not in str(caught.value)
+
+
+def test_a_model_without_a_lap_has_no_timer(slot_car_model):
+    model = replace(slot_car_model, circuit=None)
+    assert find_timer(model) is None
+    with pytest.raises(InputError, match='never come back to where they were'):
+        make_timer(model)
+
+
+def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, spectral_model):
+    circuit = circuit_of(spectral_model)
+    assert circuit.length_m == pytest.approx(slot_car_model.circuit.length_m, rel=0.03)
+    assert circuit.lap_s == pytest.approx(slot_car_model.circuit.lap_s, rel=0.05)
+    assert np.diff(circuit.seconds).argmin() == 0
+
+
+def test_a_track_that_never_comes_back_has_no_lap(spectral_model):
+    part = spectral_model.track[: len(spectral_model.track) // 40]
+    with pytest.raises(InputError, match='train on whole laps'):
+        circuit_of(replace(spectral_model, track=part))

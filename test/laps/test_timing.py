@@ -1,0 +1,265 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Lap times are those of the way that a vehicle drove; what was not seen has no time."""
+
+from dataclasses import fields, replace
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, laps_at, oval, SECOND, shares_at, vehicle
+import pytest
+
+from two_manifold_ros.laps.timing import LapState, LapTimer, THIRDS, Timed
+
+LAPS = [12.0, 11.4, 12.9, 11.7]
+EXACT_S = 2e-3
+"""What the interpolation between ticks leaves of 0.1 s where the speed varies."""
+
+
+def times_of(timer: LapTimer) -> list[float]:
+    return [lap.time.seconds for lap in timer.laps]
+
+
+def same(one: LapState | None, other: LapState | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    ours, theirs = (np.array(list(each.numbers().values())) for each in (one, other))
+    return np.allclose(ours, theirs, rtol=1e-9, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize('period_s', [0.02, 0.1, 0.25])
+def test_laps_sectors_and_crossings_are_those_of_the_drive(period_s):
+    timer = LapTimer(oval())
+    driven(LAPS, period_s=period_s).push(timer)
+    assert times_of(timer) == pytest.approx(LAPS, abs=EXACT_S + 0.05 * period_s)
+    assert [lap.number for lap in timer.laps] == [1, 2, 3, 4]
+    begins = [(lap.begin_ns - BEGIN_NS) / SECOND for lap in timer.laps]
+    edges = 0.2 * LAPS[0] + np.cumsum([0.0, *LAPS[:-1]])
+    assert begins == pytest.approx(edges, abs=EXACT_S + 0.05 * period_s)
+    shares = np.diff(laps_at(np.array([0.0, *THIRDS, 1.0])))
+    for lap, lap_s in zip(timer.laps, LAPS, strict=True):
+        sectors = [each.seconds for each in lap.sectors]
+        assert sectors == pytest.approx(lap_s * shares, abs=EXACT_S + 0.05 * period_s)
+
+
+def test_a_state_says_where_the_vehicle_is_and_how_long_its_lap_took():
+    drive = driven(LAPS)
+    states = drive.push(LapTimer(oval()))
+    edges = 0.2 * LAPS[0] + np.cumsum([0.0, *LAPS])
+    for state, share, stamp in zip(states, drive.shares, drive.stamps, strict=True):
+        assert state is not None
+        assert state.stamp_ns == stamp
+        if min(share % 1.0, 1.0 - share % 1.0) < 1e-3:
+            continue
+        assert state.phase == pytest.approx(share % 1.0, abs=1e-3)
+        assert state.distance_m == pytest.approx(100.0 * (share % 1.0), abs=0.1)
+        assert state.sector == 1 + sum(share % 1.0 > each for each in THIRDS)
+        assert state.distance_deviation_m == pytest.approx(0.1)
+        assert state.lap == max(math.floor(share) + 1, 0)
+        if state.lap:
+            since = (stamp - BEGIN_NS) / SECOND - edges[state.lap - 1]
+            assert state.elapsed.seconds == pytest.approx(since, abs=EXACT_S)
+        else:
+            assert math.isnan(state.elapsed.seconds)
+            assert math.isnan(state.predicted.seconds)
+
+
+def test_deltas_are_differences_to_the_same_place_of_the_other_lap():
+    drive = driven(LAPS)
+    states = drive.push(LapTimer(oval()))
+    for state, share in zip(states, drive.shares, strict=True):
+        lap = math.floor(share)
+        if lap < 1 or share % 1.0 < 0.01 or share % 1.0 > 0.99 or lap >= len(LAPS):
+            continue
+        usual = float(laps_at(np.array(share % 1.0)))
+        to_last = usual * (LAPS[lap] - LAPS[lap - 1])
+        to_best = usual * (LAPS[lap] - min(LAPS[:lap]))
+        assert state.to_last.seconds == pytest.approx(to_last, abs=0.01)
+        assert state.to_best.seconds == pytest.approx(to_best, abs=0.01)
+        assert state.last.seconds == pytest.approx(LAPS[lap - 1], abs=EXACT_S)
+        assert state.best.seconds == pytest.approx(min(LAPS[:lap]), abs=EXACT_S)
+
+
+def test_the_predicted_time_ends_at_the_time_of_the_lap():
+    drive = driven(LAPS)
+    states = drive.push(LapTimer(oval(spreads=np.linspace(1.0, 0.0, 601))))
+    for lap, lap_s in enumerate(LAPS):
+        inside = [
+            state
+            for state, share in zip(states, drive.shares, strict=True)
+            if math.floor(share) == lap
+        ]
+        assert inside[-1].predicted.seconds == pytest.approx(lap_s, abs=0.02)
+        # All of the lap is in proportion, of which half is taken to last.
+        assert abs(inside[len(inside) // 2].predicted.seconds - lap_s) < 0.6
+        deviations = [state.predicted.deviation_s for state in inside[3:-1]]
+        assert deviations[0] > deviations[-1] > 0.0
+
+
+def test_a_usual_lap_is_predicted_from_its_first_tick():
+    states = driven([LAP_S, LAP_S, LAP_S]).push(LapTimer(oval()))
+    times = [each.predicted.seconds for each in states if not math.isnan(each.elapsed.seconds)]
+    assert times == pytest.approx([LAP_S] * len(times), abs=0.02)
+
+
+def test_noise_of_the_positions_makes_errors_as_large_as_the_deviation_says():
+    laps = [LAP_S] * 25
+    timer = LapTimer(oval())
+    drive = vehicle(driven(laps).shares, noise_m=0.1)
+    drive.push(timer)
+    errors = np.array(times_of(timer)) - LAP_S
+    assert len(errors) == len(laps)
+    said = np.sqrt(np.mean([lap.time.deviation_s**2 for lap in timer.laps]))
+    assert 0.4 < np.sqrt(np.mean(errors**2)) / said < 1.6
+
+
+def test_the_share_of_errors_that_repeats_is_in_no_lap_time():
+    timers = [LapTimer(oval(repeated=each)) for each in (1.0, 0.25)]
+    for timer in timers:
+        driven(LAPS).push(timer)
+    for whole, part in zip(timers[0].laps, timers[1].laps, strict=True):
+        assert part.time.deviation_s == pytest.approx(0.25 * whole.time.deviation_s)
+        assert part.sectors == whole.sectors
+
+
+@pytest.mark.parametrize('where', [0.0, 1 / 3])
+def test_a_vehicle_that_stands_on_a_line_passes_it_once(where):
+    to_line = np.arange(-0.2, 1.0 + where, 0.01)
+    on_line = np.full(200, 1.0 + where) + 0.001 * np.random.default_rng(1).normal(size=200)
+    on = np.arange(1.0 + where, 2.3, 0.01)
+    timer = LapTimer(oval())
+    states = vehicle(np.concatenate([to_line, on_line, on])).push(timer)
+    assert [lap.number for lap in timer.laps] == [1, 2]
+    assert all(math.isfinite(each) for each in times_of(timer))
+    whole = sum(each.seconds for each in timer.laps[1].sectors)
+    assert whole == pytest.approx(timer.laps[1].time.seconds)
+    numbers = [state.lap for state in states]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize('gap_s', [0.5, 2.0, 5.0, 7.0])
+def test_a_gap_shorter_than_a_lap_is_bridged_at_the_usual_speeds(gap_s):
+    drive = driven([LAP_S] * 4)
+    seconds = (drive.stamps - BEGIN_NS) / SECOND
+    # The gap is over the start line.
+    edge = 0.2 * LAP_S + 2.0 * LAP_S
+    keep = (seconds < edge - 0.4 * gap_s) | (seconds > edge + 0.6 * gap_s)
+    timer = LapTimer(oval())
+    drive.push(timer, keep)
+    assert times_of(timer) == pytest.approx([LAP_S] * 4, abs=0.02)
+
+
+def test_a_vehicle_that_is_found_elsewhere_has_no_lap_time():
+    """Half a lap on in one tick: nobody knows which passages were real."""
+    drive = driven([LAP_S] * 5)
+    half = np.flatnonzero(drive.shares > 1.7)[0]
+    jumped = vehicle(drive.shares + 0.5 * (np.arange(len(drive.shares)) >= half))
+    timer = LapTimer(oval())
+    jumped.push(timer)
+    known = [each for each in times_of(timer) if math.isfinite(each)]
+    assert known == pytest.approx([LAP_S] * len(known), abs=0.02)
+    # Between the second and the third passage is the jump.
+    assert len(known) == 3
+    for lap in timer.laps:
+        for timed in lap.sectors:
+            assert math.isnan(timed.seconds) or timed.seconds > 0.2 * LAP_S
+
+
+def test_an_estimate_off_the_circuit_has_no_state():
+    timer = LapTimer(oval())
+    assert timer.follow(0, np.zeros(2), np.ones(2), COVARIANCE) is None
+    assert timer.laps == []
+
+
+def test_a_stamp_that_jumps_back_forgets_the_lap_under_way():
+    drive = driven(LAPS)
+    stamps = drive.stamps.copy()
+    back = np.flatnonzero(drive.shares > 1.5)[0]
+    stamps[back:] -= 100 * SECOND
+    timer = LapTimer(oval())
+    states = replace(drive, stamps=stamps).push(timer)
+    assert math.isnan(states[back].elapsed.seconds)
+    known = [each for each in times_of(timer) if math.isfinite(each)]
+    assert known == pytest.approx([LAPS[0], *LAPS[2:]], abs=0.02)
+
+
+def test_rolling_back_over_the_line_and_on_counts_one_lap():
+    shares = np.concatenate(
+        [np.arange(-0.2, 1.02, 0.01), np.arange(1.02, 0.985, -0.0005), np.arange(0.985, 2.2, 0.01)]
+    )
+    timer = LapTimer(oval())
+    vehicle(shares).push(timer)
+    assert [lap.number for lap in timer.laps] == [1, 2]
+    crossings = [0.2, np.flatnonzero(shares >= 1.0)[0] / 100, (len(shares) - 20) / 100]
+    assert times_of(timer) == pytest.approx(10 * np.diff(crossings), abs=0.11)
+
+
+def test_numbers_are_in_the_order_of_the_fields_each_time_with_its_deviation():
+    state = driven(LAPS).push(LapTimer(oval()))[-1]
+    names = list(state.numbers())
+    assert names[:5] == ['lap', 'sector', 'phase', 'distance_m', 'distance_std_m']
+    timed = [
+        each.name for each in fields(LapState) if isinstance(getattr(state, each.name), Timed)
+    ]
+    assert names[5:] == [f'{name}{end}' for name in timed for end in ('_s', '_std_s')]
+    assert state.numbers()['best_s'] == state.best.seconds
+    assert state.numbers()['best_std_s'] == state.best.deviation_s
+
+
+def test_a_shift_of_all_stamps_changes_nothing():
+    drive = driven(LAPS)
+    shifted = replace(drive, stamps=drive.stamps + 1234 * SECOND + 5)
+    ours, theirs = drive.push(LapTimer(oval())), shifted.push(LapTimer(oval()))
+    assert all(same(*both) for both in zip(ours, theirs, strict=True))
+
+
+def test_another_start_line_and_other_sectors_move_the_lines():
+    timer = LapTimer(oval().starting_at(40.0), [0.5])
+    driven([LAP_S] * 4).push(timer)
+    assert times_of(timer) == pytest.approx([LAP_S] * 3, abs=0.02)
+    begin, middle, end = laps_at(np.array([0.4, 0.9, 1.4]))
+    want = [LAP_S * (middle - begin), LAP_S * (end - middle)]
+    for lap in timer.laps:
+        assert [each.seconds for each in lap.sectors] == pytest.approx(want, abs=0.02)
+
+
+rates = st.lists(st.floats(0.8, 1.25), min_size=2, max_size=6)
+
+
+@settings(max_examples=25)
+@given(rates, st.floats(-0.9, -0.05), st.sampled_from([0.05, 0.1, 0.3]))
+def test_lap_times_sum_to_the_time_between_passages_and_sectors_to_the_lap(
+    ratios, begin, period_s
+):
+    laps = [LAP_S * each for each in ratios]
+    timer = LapTimer(oval(300))
+    driven(laps, begin, period_s).push(timer)
+    assert len(timer.laps) == len(laps)
+    for lap, after in zip(timer.laps, timer.laps[1:], strict=False):
+        between = (after.begin_ns - lap.begin_ns) / SECOND
+        assert lap.time.seconds == pytest.approx(between, abs=1e-8)
+    for lap in timer.laps:
+        whole = sum(each.seconds for each in lap.sectors)
+        assert whole == pytest.approx(lap.time.seconds, abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(0.0, 0.02), min_size=50, max_size=200), st.floats(0.0, 1.0))
+def test_any_forward_drive_counts_laps_by_its_way(steps, begin):
+    """Also one that stands in between, at any speed up to the fastest."""
+    shares = begin + np.concatenate([[0.0], np.cumsum(steps)])
+    timer = LapTimer(oval(300))
+    states = vehicle(shares).push(timer)
+    edge = np.abs(shares[[0, -1]] - np.round(shares[[0, -1]])).min()
+    if edge > 1e-3:
+        assert timer.number == math.floor(shares[-1]) - math.floor(shares[0])
+    assert all(state is not None for state in states)
+    assert all(each > 0.0 for each in times_of(timer))
+
+
+def test_shares_and_their_inverse_agree():
+    """The ruler of these tests."""
+    shares = np.linspace(0.0, 3.0, 40)
+    assert shares_at(laps_at(shares)) == pytest.approx(shares, abs=1e-6)

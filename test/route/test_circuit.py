@@ -1,0 +1,360 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One lap as a closed line: where a vehicle is on it, its times, and how it is found."""
+
+from dataclasses import replace
+import itertools
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.route.circuit import (
+    calibrated,
+    Circuit,
+    find_circuit,
+    laps_along,
+    predicted,
+    way_along,
+    with_spreads,
+)
+from two_manifold_ros.route.merging import merge_passes
+
+PERIOD_S = 0.1
+LAP_TICKS = 150
+RADIUS_M = 20.0
+
+
+def circle(shares: np.ndarray) -> np.ndarray:
+    angle = 2.0 * np.pi * shares
+    return RADIUS_M * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def eight(shares: np.ndarray) -> np.ndarray:
+    """Return a figure of eight, which crosses itself at a right angle."""
+    angle = 2.0 * np.pi * shares
+    return RADIUS_M * np.stack([np.sin(angle), np.sin(2.0 * angle) / 2.0], axis=-1)
+
+
+def bay(shares: np.ndarray) -> np.ndarray:
+    angle = 2.0 * np.pi * shares
+    reach = RADIUS_M + 3.0 * np.cos(3.0 * angle)
+    return reach[..., None] * np.stack([1.5 * np.cos(angle), np.sin(angle)], axis=-1)
+
+
+SHAPES = {'circle': circle, 'eight': eight, 'bay': bay}
+shapes = pytest.mark.parametrize('shape', SHAPES.values(), ids=SHAPES)
+
+
+def circuit_along(points: np.ndarray, steps: np.ndarray | None = None) -> Circuit:
+    """Return a circuit of points at even distances, so many seconds (n,) from each to the next."""
+    count = len(points)
+    ahead = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    step = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
+    steps = np.full(count, 15.0 / count) if steps is None else steps
+    return Circuit(
+        points=points,
+        headings=ahead / np.linalg.norm(ahead, axis=1, keepdims=True),
+        seconds=np.concatenate([[0.0], np.cumsum(steps)]),
+        deviations=np.zeros(count),
+        spreads=np.zeros(count + 1),
+        sureness=1.0,
+        repeated=1.0,
+        length_m=float(step.sum()),
+        reach_m=2.0,
+    )
+
+
+def even(shape, count: int = 400) -> np.ndarray:
+    """Return points of a shape at even distances."""
+    fine = shape(np.linspace(0.0, 1.0, 20_001))
+    metres = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
+    at = np.linspace(0.0, metres[-1], count + 1)[:-1]
+    return np.column_stack([np.interp(at, metres, axis) for axis in fine.T])
+
+
+def varied(shape, seed: int = 0) -> Circuit:
+    rng = np.random.default_rng(seed)
+    return circuit_along(even(shape), rng.uniform(0.02, 0.06, 400))
+
+
+def naive_metres(circuit: Circuit, position: np.ndarray, direction: np.ndarray) -> float:
+    """Return the way to the nearest point of all segments that go in a direction."""
+    closed = np.vstack([circuit.points, circuit.points[:1]])
+    best, found = math.inf, math.nan
+    for k, (begin, end) in enumerate(itertools.pairwise(closed)):
+        side = end - begin
+        if side @ direction < 0.5 * np.linalg.norm(side) * np.linalg.norm(direction):
+            continue
+        share = min(max((position - begin) @ side / (side @ side), 0.0), 1.0)
+        apart = float(np.linalg.norm(position - begin - share * side))
+        if apart < best:
+            best, found = apart, (k + share) / len(circuit) * circuit.length_m
+    return found % circuit.length_m if best <= circuit.reach_m else math.nan
+
+
+def apart(one: float, other: float, length: float) -> float:
+    return abs((one - other + 0.5 * length) % length - 0.5 * length)
+
+
+@shapes
+def test_a_place_is_that_of_the_nearest_segment_in_its_direction(shape):
+    circuit = circuit_along(even(shape))
+    rng = np.random.default_rng(1)
+    step = circuit.length_m / len(circuit)
+    for share in rng.random(150):
+        k = int(share * len(circuit))
+        position = circuit.points[k] + rng.uniform(-1.2, 1.2, 2)
+        direction = circuit.headings[k] * rng.uniform(0.1, 20.0)
+        spot = circuit.locate(position, direction)
+        naive = naive_metres(circuit, position, direction)
+        assert apart(spot.metres, naive, circuit.length_m) < 0.25 * step
+        assert 0.0 <= spot.metres < circuit.length_m
+
+
+def test_the_crossing_of_an_eight_shows_which_way_by_the_direction():
+    circuit = circuit_along(even(eight))
+    crossing = np.zeros(2)
+    ways = [circuit.locate(crossing, np.array(each)).metres for each in ([1.0, 1.0], [-1.0, 1.0])]
+    assert apart(*ways, circuit.length_m) == pytest.approx(0.5 * circuit.length_m, rel=0.01)
+
+
+def test_a_lane_back_beside_the_way_out_is_another_place():
+    """To and fro: the same positions twice a lap, in opposite directions."""
+    out = np.column_stack([np.linspace(0.0, 50.0, 101), np.zeros(101)])
+    circuit = circuit_along(np.concatenate([out, out[::-1] + np.array([0.0, 0.1])]))
+    there = circuit.locate(np.array([20.0, 0.05]), np.array([3.0, 0.0])).metres
+    back = circuit.locate(np.array([20.0, 0.05]), np.array([-3.0, 0.0])).metres
+    assert there == pytest.approx(20.0, abs=1.0)
+    assert back == pytest.approx(80.0, abs=1.5)
+    # Who stands shows no direction, but has come from somewhere.
+    still = circuit.locate(np.array([20.0, 0.05]), np.zeros(2), between=(75.0, 85.0)).metres
+    assert still == pytest.approx(back, abs=0.5)
+
+
+@shapes
+def test_beyond_the_reach_there_is_no_place_unless_the_covariance_is_wide(shape):
+    circuit = circuit_along(even(shape))
+    far = 5.0 * np.array([1.0, 1.0]) * RADIUS_M
+    spot = circuit.locate(far, np.zeros(2))
+    assert math.isnan(spot.metres)
+    assert spot.aside_m > circuit.reach_m
+    outside = circuit.points[0] + 2.5 * np.array([circuit.headings[0][1], -circuit.headings[0][0]])
+    assert math.isnan(circuit.locate(outside, circuit.headings[0]).metres)
+
+
+@given(st.floats(0.0, 6.0), st.floats(-1e3, 1e3), st.floats(0.1, 10.0), st.integers(0, 399))
+@settings(max_examples=50)
+def test_turning_moving_and_scaling_the_plane_changes_no_phase(angle, moved, scale, k):
+    circuit = circuit_along(even(bay))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    other = circuit_along(scale * circuit.points @ turn.T + moved)
+    other = replace(other, reach_m=scale * circuit.reach_m)
+    position = circuit.points[k] + [0.3, -0.2]
+    covariance = np.array([[0.3, 0.1], [0.1, 0.2]])
+    here = circuit.locate(position, circuit.headings[k], covariance)
+    there = other.locate(
+        scale * turn @ position + moved,
+        turn @ circuit.headings[k],
+        scale**2 * turn @ covariance @ turn.T,
+    )
+    assert apart(there.metres / scale, here.metres, circuit.length_m) < 1e-6
+    assert there.deviation_m == pytest.approx(scale * here.deviation_m, rel=1e-6)
+
+
+@pytest.mark.parametrize('metres', [0.0, 13.0, 70.0, 125.0, 1000.0])
+def test_another_start_line_moves_every_place_and_time_by_the_same(metres):
+    circuit = varied(circle)
+    other = circuit.starting_at(metres)
+    step = circuit.length_m / len(circuit)
+    moved = round(metres / step) * step
+    assert other.lap_s == pytest.approx(circuit.lap_s)
+    assert other.length_m == circuit.length_m
+    for k in range(0, 400, 37):
+        here = circuit.locate(circuit.points[k], circuit.headings[k]).metres
+        there = other.locate(circuit.points[k], circuit.headings[k]).metres
+        assert apart(there + moved, here, circuit.length_m) < 1e-6
+        began = circuit.seconds_at(moved % circuit.length_m)
+        took = (circuit.seconds_at(here) - began) % circuit.lap_s
+        assert apart(other.seconds_at(there), took, circuit.lap_s) < 1e-6
+
+
+def test_places_and_times_are_inverse_and_sum_to_laps():
+    circuit = varied(bay)
+    ways = np.linspace(-2.5, 3.5, 97) * circuit.length_m
+    times = np.array([circuit.seconds_at(way) for way in ways])
+    assert np.array([circuit.metres_at(each) for each in times]) == pytest.approx(ways, abs=1e-6)
+    assert (np.diff(times) > 0.0).all()
+    later = np.array([circuit.seconds_at(way + circuit.length_m) for way in ways])
+    assert later - times == pytest.approx(np.full(97, circuit.lap_s))
+
+
+def test_a_deviation_is_worth_the_time_that_it_takes_there():
+    circuit = replace(varied(circle), sureness=2.0)
+    ahead, behind = circuit.seconds_at(31.0), circuit.seconds_at(29.0)
+    assert circuit.deviation_at(30.0, 1.0) == pytest.approx(ahead - behind)
+
+
+def tracks_of(laps: int, shape=circle, seed: int = 0, begin: float = 0.0) -> np.ndarray:
+    """Return laps of 150 ticks, with noise of a tenth of a step."""
+    shares = begin + np.arange(round(laps * LAP_TICKS)) / LAP_TICKS
+    step = 2.0 * np.pi * RADIUS_M / LAP_TICKS
+    return shape(shares) + 0.05 * step * np.random.default_rng(seed).normal(size=(len(shares), 2))
+
+
+def found(*tracks: np.ndarray) -> Circuit | None:
+    places = merge_passes(tracks, PERIOD_S)
+    assert places is not None
+    return find_circuit(places, tracks, PERIOD_S)
+
+
+def length_of(shape) -> float:
+    fine = shape(np.linspace(0.0, 1.0, 5001))
+    return float(np.linalg.norm(np.diff(fine, axis=0), axis=1).sum())
+
+
+@shapes
+def test_laps_give_a_circuit_of_their_length_and_time(shape):
+    circuit = found(tracks_of(6, shape))
+    assert circuit is not None
+    assert circuit.length_m == pytest.approx(length_of(shape), rel=0.03)
+    assert circuit.lap_s == pytest.approx(LAP_TICKS * PERIOD_S, rel=0.02)
+    steps = np.linalg.norm(np.diff(circuit.points, axis=0), axis=1)
+    assert steps == pytest.approx(circuit.length_m / len(circuit), rel=0.1)
+
+
+def test_a_way_that_never_comes_back_has_no_circuit():
+    straight = np.column_stack([np.arange(600.0), 0.01 * np.arange(600.0)])
+    assert found(straight) is None
+
+
+def test_out_and_in_laps_of_a_pit_lane_are_no_laps():
+    """From a garage beside the line onto it, laps, and back: the lap stays that of the circle."""
+    lane = np.linspace(1.4 * RADIUS_M, RADIUS_M, 60)[:, None]
+    outward = lane * circle(np.linspace(-0.15, 0.0, 60)) / RADIUS_M
+    laps = tracks_of(5)
+    inward = lane[::-1] * circle(np.linspace(0.0, 0.15, 60)) / RADIUS_M
+    drive = np.concatenate([outward, laps, inward])
+    circuit = found(drive, drive + 0.02)
+    assert circuit is not None
+    assert circuit.length_m == pytest.approx(length_of(circle), rel=0.03)
+    assert circuit.lap_s == pytest.approx(LAP_TICKS * PERIOD_S, rel=0.03)
+
+
+def test_spins_beside_the_line_are_no_laps():
+    """Small circles that come back to a place in a tenth of a lap, more of them than laps."""
+    spin = circle(np.zeros(1)) + 2.5 * np.column_stack(
+        [np.cos(np.linspace(0.0, 2 * np.pi, 15)) - 1.0, np.sin(np.linspace(0.0, 2 * np.pi, 15))]
+    )
+    lap = tracks_of(1)
+    drive = np.concatenate([lap, spin, spin, lap, spin, lap, lap, spin, lap, lap, lap])
+    circuit = found(drive)
+    assert circuit is not None
+    assert circuit.length_m == pytest.approx(length_of(circle), rel=0.05)
+
+
+def test_tracks_chopped_into_more_than_a_lap_each_give_the_same_circuit():
+    whole = tracks_of(8, bay)
+    chopped = [whole[begin : begin + 220] for begin in range(0, 980, 200)]
+    ours, theirs = found(whole), found(*chopped)
+    assert ours is not None
+    assert theirs is not None
+    assert theirs.length_m == pytest.approx(ours.length_m, rel=0.02)
+    assert theirs.lap_s == pytest.approx(ours.lap_s, rel=0.02)
+
+
+def test_ways_and_laps_along_a_circuit_are_those_that_were_driven():
+    circuit = circuit_along(even(circle))
+    track = tracks_of(4, begin=-0.1, seed=3)
+    ways = way_along(circuit, track, np.gradient(track, axis=0))
+    want = (np.arange(len(track)) / LAP_TICKS - 0.1) * circuit.length_m
+    assert ways - ways[0] == pytest.approx(want - want[0], abs=0.5)
+    laps = laps_along(circuit, ways, PERIOD_S)
+    assert laps.shape == (3, len(circuit) + 1)
+    assert laps[:, -1] == pytest.approx([15.0] * 3, abs=0.05)
+    assert (np.diff(laps, axis=1) >= 0.0).all()
+    gap = ways.copy()
+    gap[200:220] = np.nan
+    assert len(laps_along(circuit, gap, PERIOD_S)) == 2
+
+
+def held_out(circuit: Circuit, errors_m: np.ndarray, deviation_m: float) -> tuple:
+    """Return laps that are estimated with errors (laps, n) along the way, metres."""
+    positions, truths, headings = [], [], []
+    for lap in errors_m:
+        for k, error in enumerate(lap):
+            position = circuit.points[k]
+            truths.append(position)
+            headings.append(circuit.headings[k])
+            positions.append(position + error * circuit.headings[k])
+    covariances = np.tile(deviation_m**2 * np.eye(2), (len(truths), 1, 1))
+    headings = np.array(headings)
+    return np.array(positions), headings, covariances, np.array(truths), headings
+
+
+def test_the_start_line_is_where_held_out_drives_were_timed_best():
+    circuit = circuit_along(even(circle))
+    rng = np.random.default_rng(4)
+    sizes = np.where(np.abs(np.arange(400) - 250) < 30, 0.02, 0.4)
+    errors = sizes * rng.normal(size=(12, 400))
+    timed = calibrated(circuit, [held_out(circuit, errors, 0.4)])
+    start = circuit.locate(timed.points[0], timed.headings[0]).metres
+    assert apart(start, 250 / 400 * circuit.length_m, circuit.length_m) < 0.05 * circuit.length_m
+    assert timed.deviations[0] == timed.deviations.min()
+    speed = circuit.length_m / circuit.lap_s
+    assert timed.deviations[200] == pytest.approx(0.4 / speed, rel=0.2)
+
+
+@pytest.mark.parametrize('factor', [0.5, 1.0, 3.0])
+def test_the_sureness_is_the_ratio_of_errors_to_what_the_filter_says(factor):
+    circuit = circuit_along(even(circle))
+    errors = 0.2 * factor * np.random.default_rng(2).normal(size=(10, 400))
+    timed = calibrated(circuit, [held_out(circuit, errors, 0.2)])
+    naive = np.sqrt(np.mean(errors**2)) / 0.2
+    assert timed.sureness == pytest.approx(naive, rel=0.05)
+
+
+@pytest.mark.parametrize('own', [0.05, 0.2, 1.0])
+def test_the_repeated_share_is_what_differs_between_laps(own):
+    """Errors that are the same on all laps, and a part of its own on each; over whole bends."""
+    circuit = circuit_along(even(circle))
+    rng = np.random.default_rng(6)
+    common = np.repeat(rng.normal(size=50), 8) * math.sqrt(1.0 - own**2)
+    alone = np.repeat(rng.normal(size=(20, 50)), 8, axis=1) * own
+    timed = calibrated(circuit, [held_out(circuit, 0.3 * (common + alone), 0.3)])
+    assert timed.repeated == pytest.approx(own, abs=0.05, rel=0.15)
+
+
+def test_without_held_out_drives_the_start_line_is_where_driving_is_fastest():
+    circuit = varied(circle)
+    timed = calibrated(circuit, [])
+    assert timed.seconds[1] == pytest.approx(np.diff(circuit.seconds).min())
+    assert not timed.deviations.any()
+
+
+def test_a_predicted_lap_begins_as_usual_and_ends_as_it_was():
+    course = varied(bay).seconds
+    assert predicted(course, 0.0, 0.0) == pytest.approx(course[-1])
+    for took in (0.8, 1.0, 1.3):
+        assert predicted(course, took * course[-1], course[-1]) == pytest.approx(took * course[-1])
+    assert predicted(course, course, course) == pytest.approx(np.full(len(course), course[-1]))
+    slower = predicted(course, 1.1 * course[200], course[200])
+    assert course[-1] + 0.1 * course[200] < slower < 1.1 * course[-1]
+
+
+def test_spreads_are_the_errors_of_predicted_laps_of_the_training():
+    circuit = varied(circle)
+    laps = np.array([1.0, 1.1, 0.95])[:, None] * circuit.seconds
+    spread = with_spreads(circuit, laps).spreads
+    errors = [
+        predicted(circuit.seconds, float(laps[each, 120]), float(circuit.seconds[120]))
+        - laps[each, -1]
+        for each in range(3)
+    ]
+    assert spread[120] == pytest.approx(math.sqrt(np.mean(np.square(errors))))
+    assert spread[-1] == pytest.approx(0.0, abs=1e-9)
+    unknown = with_spreads(circuit, np.empty((0, 401))).spreads
+    assert unknown[0] == pytest.approx(0.25 * circuit.lap_s)
+    assert unknown[-1] == pytest.approx(0.0, abs=1e-9)
