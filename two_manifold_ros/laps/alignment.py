@@ -11,7 +11,7 @@ of what was seen at each of its bins, and its bins are even in the time of the m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -21,16 +21,38 @@ from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from two_manifold_ros.laps.series import Series
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
-STEPS = 100
-"""Steps of a mean lap at which it is followed; phases between them are interpolated."""
+class Grid(NamedTuple):
+    """
+    How finely a lap is followed.
 
-BINS_A_STEP = 8
-"""Bins of the template that the usual speed passes in a step: speed is known to an eighth."""
+    Parameters
+    ----------
+    steps
+        Of a mean lap; phases between them are interpolated.
+    bins_a_step
+        Bins of the template that the usual speed passes in a step.
+    gears : (S,)
+        Bins passed in a step, from standing to twice the usual speed.
 
-GEARS = np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16])
-"""Bins passed in a step, from standing to twice the usual speed."""
+    """
+
+    steps: int
+    bins_a_step: int
+    gears: Ints
+
+    @property
+    def bins(self) -> int:
+        """Bins of the template."""
+        return self.steps * self.bins_a_step
+
+
+COARSE = Grid(60, 4, np.array([0, 1, 2, 3, 4, 5, 6, 8]))
+"""To find the loop, in a tenth of the time of the fine one; half as many bends get lost."""
+
+FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
+"""For phases: a bin is an eighth of the per cent that is aimed at."""
 
 CHANGE, HALT, STANDING, UNUSUAL = 0.7, 6.0, 0.3, 1.5
 """
@@ -140,66 +162,59 @@ class Template:
     variances: Floats
 
 
-@dataclass(frozen=True)
-class Aligned:
+def find_path(
+    seen: Floats, template: Template, grid: Grid, low: Ints | None = None, width: int = 0
+) -> Floats:
     """
-    A drive aligned with itself.
+    Return the bin of each step, unwrapped.
 
-    Parameters
-    ----------
-    template
-        Mean lap.
-    path : (T,) int64
-        Bin of each step, unwrapped.
-    step_ticks
-        Ticks in a step.
-
+    ``width`` bins from ``low`` (T,) on are allowed, without it all.
     """
-
-    template: Template
-    path: Ints
-    step_ticks: float
-
-    @property
-    def phases(self) -> Floats:
-        """Laps since the origin at each step (T,)."""
-        phases: Floats = self.path / len(self.template.means)
-        return phases
-
-
-def find_path(seen: Floats, template: Template, low: Ints, width: int) -> Ints:
-    """Return the bin of each step, unwrapped, for allowed bins from ``low`` (T,) on."""
-    bins, number = len(template.means), len(GEARS)
+    bins, number = grid.bins, len(grid.gears)
+    if low is None:
+        low, width = np.zeros(len(seen), dtype=np.int64), bins
     path = np.zeros(len(seen), dtype=np.int64)
     weights = 0.5 * TEMPER / template.variances
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     follow(
         np.ascontiguousarray(seen), np.ascontiguousarray(template.means), weights, low,
-        min(width, bins), GEARS, float(BINS_A_STEP), CHANGE, HALT, STANDING, UNUSUAL, unlike,
+        min(width, bins), grid.gears, float(grid.bins_a_step), CHANGE, HALT, STANDING, UNUSUAL, unlike,
         np.empty((bins, number)), np.empty((bins, number)),
         np.zeros((len(seen), bins, number), dtype=np.uint8), path,
     )  # fmt: skip
-    return path
+    return path.astype(np.float64)
 
 
-def mean_lap(seen: Floats, path: Floats, bins: int, left_out: Bools | None = None) -> Template:
-    """Return the mean of what is seen at each bin; steps left out (T,) do not count."""
-    known = np.isfinite(seen).all(axis=1)
-    if left_out is not None:
-        known &= ~left_out
-    places, rows = path[known] % bins, seen[known]
+def sums_at(rows: Floats, path: Floats, grid: Grid) -> Floats:
+    """Return the sums of rows (n, d) around each bin, and of their weights: (M, d + 1)."""
+    places = path % grid.bins
     below = np.floor(places).astype(np.int64)
     share = places - below
-    sums = np.zeros((bins, seen.shape[1] + 1))
+    indices = np.concatenate([below, below + 1]) % grid.bins
+    weights = np.concatenate([1.0 - share, share])
     full = np.column_stack([rows, np.ones(len(rows))])
-    np.add.at(sums, below % bins, (1.0 - share)[:, None] * full)
-    np.add.at(sums, (below + 1) % bins, share[:, None] * full)
+    sums = np.stack(
+        [np.bincount(indices, weights * np.tile(c, 2), grid.bins) for c in full.T], axis=1
+    )
     # As wide as a step, between whose middles nothing is known.
-    sums = gaussian_filter1d(sums, 0.5 * BINS_A_STEP, axis=0, mode='wrap')
-    few = 0.02 / BINS_A_STEP  # a fiftieth of one pass, below which the mean of all counts
-    means = sums[:, :-1] / (sums[:, -1:] + few)
-    away = np.square(rows - means[below % bins])
-    # Half of it, where no step is like its place, so that a bad lap does not count.
+    smooth: Floats = gaussian_filter1d(sums, 0.5 * grid.bins_a_step, axis=0, mode='wrap')
+    return smooth
+
+
+def means_of(sums: Floats, grid: Grid) -> Floats:
+    """Return the mean at each bin (M, d), that of all, zero, where nothing is known."""
+    few = 0.02 / grid.bins_a_step  # a fiftieth of one pass
+    means: Floats = sums[:, :-1] / (np.maximum(sums[:, -1:], 0.0) + few)
+    return means
+
+
+def mean_lap(seen: Floats, path: Floats, grid: Grid) -> Template:
+    """Return the mean of what is seen at each bin, of steps (T, d) of which some are NaN."""
+    known = np.isfinite(seen).all(axis=1)
+    rows, path = seen[known], path[known]
+    means = means_of(sums_at(rows, path, grid), grid)
+    away = np.square(rows - means[np.floor(path).astype(np.int64) % grid.bins])
+    # A channel without noise would be followed into every wobble.
     variances = np.clip(away.mean(axis=0), 0.03, None) if len(rows) else np.ones(seen.shape[1])
     return Template(means, variances)
 
@@ -218,36 +233,36 @@ def even_in_time(path: Floats, bins: int) -> Floats:
     times = np.interp(edges, rising, np.arange(len(path)))
     laps = np.stack([times[k * bins : (k + 1) * bins + 1] for k in range(last - first)])
     lasted = laps[:, -1] - laps[:, 0]
-    usual = np.abs(lasted / np.median(lasted) - 1.0) <= LIKE_USUAL
+    middle = np.sort(lasted)[len(lasted) // 2]
+    usual = np.abs(lasted / middle - 1.0) <= LIKE_USUAL
     shares = ((laps - laps[:, :1]) / lasted[:, None])[usual].mean(axis=0)
     lap, inside = np.divmod(path, bins)
     even: Floats = bins * (lap + np.interp(inside, np.arange(bins + 1), shares))
     return even
 
 
-def align_steps(seen: Floats, rough: Floats, slack: Floats, rounds: int = ROUNDS) -> Aligned:
+def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS) -> Floats:
     """
-    Align steps (T, d) that know their laps roughly.
+    Return the phases (T,) of steps that know them roughly.
 
     Parameters
     ----------
-    seen
-        What is seen in each step, NaN where unknown; a mean lap has ``STEPS`` of them.
+    seen : (T, d)
+        What is seen in each step, NaN where unknown; a mean lap has those of ``FINE``.
     rough : (T,)
         Laps since the origin, unwrapped and rising.
-    slack : (T,)
+    slack
         By how much they may be wrong, laps.
 
     """
-    bins = STEPS * BINS_A_STEP
+    bins = FINE.bins
     path = rough * bins
-    width = int(np.ceil(2.0 * slack.max() * bins)) + 1
+    width = int(np.ceil(2.0 * slack * bins)) + 1
+    low = np.floor((rough - slack) * bins).astype(np.int64)
     for _ in range(rounds):
-        template = mean_lap(seen, path, bins)
-        low = np.floor((rough - slack.max()) * bins).astype(np.int64)
-        found = find_path(seen, template, low, width).astype(np.float64)
+        found = find_path(seen, mean_lap(seen, path, FINE), FINE, low, width)
         path = even_in_time(found, bins)
-    return Aligned(mean_lap(seen, path, bins), path, 1.0)
+    return path / bins
 
 
 def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
@@ -273,11 +288,10 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
         msg = f'{len(marks)} marks are no laps: give three or more, with increasing times'
         raise InputError(msg)
     usual = float(np.median(np.diff(marks)))
-    middles, seen = series.averaged(usual / STEPS)
+    middles, seen = series.averaged(usual / FINE.steps)
     numbers = np.arange(len(marks), dtype=np.float64)
     rough = extended(middles, marks, numbers, usual)
-    aligned = align_steps(seen, rough, np.full(len(rough), slack))
-    phases = aligned.phases
+    phases = align_steps(seen, rough, slack)
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
     return extended(np.arange(len(series.stamps)) + 0.5, middles, phases - offset, usual)

@@ -20,13 +20,14 @@ from scipy.spatial.distance import cdist
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import (
     align_steps,
-    Aligned,
-    BINS_A_STEP,
+    COARSE,
     even_in_time,
     extended,
+    FINE,
     find_path,
     mean_lap,
-    STEPS,
+    means_of,
+    sums_at,
     Template,
 )
 from two_manifold_ros.laps.series import drive_series, Series
@@ -35,11 +36,24 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
-POINTS = 2_000
+POINTS = 1_200
 """Steps whose windows are compared with each other at once."""
 
 LEAST_LAPS = 1.8
 """Laps below which nothing has been driven twice, but for a rest."""
+
+
+MOST_STEPS = 30 * COARSE.steps
+"""Steps of a drive that candidates are judged by: thirty laps, so that short ones take no hours."""
+
+STARTS = 3
+"""Stretches of the drive that the mean lap is begun with: one of them may be no usual lap."""
+
+SHIFTS = 8
+"""Wrong phases that a prediction is compared with, evenly around the lap."""
+
+SLACK = 0.08
+"""Laps by which the fine path may leave the coarse one: twice what that is ever off."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +85,25 @@ class Loop:
 
 
 class Candidate(NamedTuple):
-    """A loop that was tried: gains (b,) of each left-out block, in shares of what is seen."""
+    """
+    A loop that was tried.
+
+    Parameters
+    ----------
+    ticks, step_ticks
+        Of a lap, and of a step of the template.
+    template
+        Mean lap.
+    gains : (b,), explained
+        Of blocks that were left out, in shares of what is seen, and their mean.
+
+    """
 
     ticks: float
-    aligned: Aligned
-    middles: Floats
+    step_ticks: float
+    template: Template
     gains: Floats
     explained: float
-    blocks: Floats
 
 
 def lag_strengths(series: Series) -> tuple[Floats, Floats]:
@@ -150,9 +175,9 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
 def candidate_lags(series: Series, most: int = 8) -> list[float]:
     """Return the lags, ticks, that are tried: the strongest, and their halves and thirds."""
     grid, strengths = lag_strengths(series)
-    peaks = (
-        np.flatnonzero((strengths[1:-1] > strengths[:-2]) & (strengths[1:-1] >= strengths[2:])) + 1
-    )
+    peaks = np.flatnonzero(
+        (strengths[1:-1] > strengths[:-2]) & (strengths[1:-1] >= strengths[2:])
+    ) + 1
     order = peaks[np.argsort(strengths[peaks])[::-1]]
     found = [float(grid[each]) for each in order[:most]]
     found += [each / share for each in found[:2] for share in (2.0, 3.0)]
@@ -168,24 +193,21 @@ def candidate_lags(series: Series, most: int = 8) -> list[float]:
 
 def try_lag(series: Series, ticks: float) -> Candidate:
     """Align a drive with itself at a lag of so many ticks, and measure what that explains."""
-    bins = STEPS * BINS_A_STEP
     for _ in range(2):
-        middles, seen = series.averaged(ticks / STEPS)
-        zeros = np.zeros(len(seen), dtype=np.int64)
-        path = min(
-            (_from_start(seen, start) for start in np.linspace(0, len(seen) - STEPS, 4)[:3]),
-            key=lambda each: _misfit(seen, each),
-        )
+        middles, seen = series.averaged(ticks / COARSE.steps)
+        middles, seen = middles[: MOST_STEPS], seen[: MOST_STEPS]
+        starts = np.linspace(0, len(seen) - COARSE.steps, STARTS + 1)[:-1]
+        path = min((_from_start(seen, at) for at in starts), key=lambda each: _misfit(seen, each))
         for _ in range(3):
-            template = mean_lap(seen, path, bins)
-            path = even_in_time(find_path(seen, template, zeros, bins).astype(np.float64), bins)
-        lasted = usual_lap(middles, path / bins)
-        if abs(np.log(lasted / ticks)) < 0.01:
+            found = find_path(seen, mean_lap(seen, path, COARSE), COARSE)
+            path = even_in_time(found, COARSE.bins)
+        lasted = usual_lap(middles, path / COARSE.bins)
+        if abs(np.log(lasted / ticks)) < 0.02:
             break
         ticks = lasted
-    aligned = Aligned(mean_lap(seen, path, bins), path, ticks / STEPS)
-    gains, explained, blocks = _held_out(seen, aligned)
-    return Candidate(lasted, aligned, middles, gains, explained, blocks)
+    template = mean_lap(seen, path, COARSE)
+    gains = _held_out(seen, path, template)
+    return Candidate(lasted, ticks / COARSE.steps, template, gains, float(gains.mean()))
 
 
 def usual_lap(times: Floats, phases: Floats) -> float:
@@ -199,53 +221,48 @@ def usual_lap(times: Floats, phases: Floats) -> float:
 
 def _from_start(seen: Floats, start: float) -> Floats:
     """Return the path around a template that is one stretch of the drive."""
-    bins, first = STEPS * BINS_A_STEP, int(start)
-    own = (np.arange(len(seen)) - first) * float(BINS_A_STEP)
-    outside = (own < 0) | (own >= bins)
-    template = mean_lap(seen, own, bins, outside)
-    template = Template(template.means, np.full(seen.shape[1], 0.5))
-    low = np.zeros(len(seen), dtype=np.int64)
-    return find_path(seen, template, low, bins).astype(np.float64)
+    first = int(start)
+    own = seen[first : first + COARSE.steps]
+    path = np.arange(len(own)) * float(COARSE.bins_a_step)
+    means = mean_lap(own, path, COARSE).means
+    return find_path(seen, Template(means, np.full(seen.shape[1], 0.5)), COARSE)
 
 
 def _misfit(seen: Floats, path: Floats) -> float:
-    bins = STEPS * BINS_A_STEP
-    return float(np.log(mean_lap(seen, path, bins).variances).sum())
+    return float(np.log(mean_lap(seen, path, COARSE).variances).sum())
 
 
-def _held_out(seen: Floats, aligned: Aligned) -> tuple[Floats, float, Floats]:
+def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     """
-    Return how much better blocks (b,) are predicted than by the mean, the share, and their times.
+    Return by how much blocks (b,) are predicted better than by shifted laps, in shares of the usual.
 
     Every other block is left out of what the path follows, which passes it at an even speed, and
     the mean lap is that of all other laps.
     """
-    bins, block = STEPS * BINS_A_STEP, STEPS // 6
-    low = np.zeros(len(seen), dtype=np.int64)
-    numbers = np.arange(len(seen)) // block
-    weights = np.clip(1.0 - aligned.template.variances, 0.0, None)
-    laps = np.floor(aligned.phases - aligned.phases[0]).astype(np.int64)
-    # A lap's own steps, and those around it, which are correlated with them.
-    others = {
-        lap: mean_lap(seen, aligned.path, bins, np.abs(laps - lap) < 1)
-        for lap in set(laps.tolist())
-    }
-    base, error = np.zeros(len(seen)), np.zeros(len(seen))
+    numbers = np.arange(len(seen)) // (COARSE.steps // 6)
+    weights = np.clip(1.0 - template.variances, 0.0, None)
+    known = np.isfinite(seen).all(axis=1)
+    laps = np.floor((path - path[0]) / COARSE.bins).astype(np.int64)
+    every = sums_at(seen[known], path[known], COARSE)
+    passed = np.zeros(len(seen), dtype=np.int64)
     for part in range(2):
         hidden = numbers % 2 == part
         masked = np.where(hidden[:, None], np.nan, seen)
-        path = find_path(masked, aligned.template, low, bins)
-        for t in np.flatnonzero(hidden & np.isfinite(seen).all(axis=1)).tolist():
-            away = seen[t] - others[int(laps[t])].means[path[t] % bins]
-            base[t], error[t] = weights @ np.square(seen[t]), weights @ np.square(away)
-    total = base.sum()
-    gains = np.bincount(numbers, base - error)
-    usual = np.bincount(numbers, base).mean() or 1.0
-    return (
-        gains / usual,
-        float(1.0 - error.sum() / total) if total else 0.0,
-        np.bincount(numbers, base),
-    )
+        found = find_path(masked, template, COARSE).astype(np.int64) % COARSE.bins
+        passed[hidden] = found[hidden]
+    usual = float(np.square(seen[known]).mean(axis=0) @ weights) or 1.0
+    errors = np.zeros((SHIFTS + 1, len(seen)))
+    shifts = np.round(np.linspace(0.0, 1.0, SHIFTS + 1, endpoint=False) * COARSE.bins)
+    for lap in np.unique(laps[known]).tolist():
+        own = np.flatnonzero((laps == lap) & known)
+        means = means_of(every - sums_at(seen[own], path[own], COARSE), COARSE)
+        for k, shift in enumerate(shifts.astype(np.int64).tolist()):
+            away = np.square(seen[own] - means[(passed[own] + shift) % COARSE.bins]) @ weights
+            # Bounded, so that one crash decides nothing.
+            errors[k, own] = away / (usual + away)
+    chance = errors[1:].mean(axis=0)
+    gains: Floats = np.bincount(numbers, chance - errors[0])
+    return gains / max(float(np.bincount(numbers, chance).mean()), 1e-9)
 
 
 LEAST_EXPLAINED = 0.2
@@ -304,30 +321,41 @@ def find_loop(recording: Recording) -> Loop:
 
 def _loop_of(series: Series, chosen: Candidate) -> Loop:
     """Put the line where times of laps differ least."""
-    own = chosen.aligned.phases
+    middles, seen = series.averaged(chosen.step_ticks)
+    rough = find_path(seen, chosen.template, COARSE) / COARSE.bins
+    middles, rough, seen = _finely(series, chosen, middles, rough)
+    own = align_steps(seen, rough, SLACK)
     rising = own + 1e-9 * np.arange(len(own))
     spreads = []
     offsets = np.arange(0.0, 1.0, 0.05)
     for offset in offsets:
         laps = np.arange(np.ceil(own[0] - offset), np.floor(own[-1] - offset) + 1.0) + offset
-        times = np.diff(np.interp(laps, rising, chosen.middles))
+        times = np.diff(np.interp(laps, rising, middles))
         spreads.append(np.median(np.abs(times - np.median(times))) if len(times) > 1 else np.inf)
     line = offsets[int(np.argmin(spreads))]
     first = np.ceil(own[0] - line) + line
     phases = extended(
-        np.arange(len(series.stamps)) + 0.5, chosen.middles, own - first, chosen.ticks
+        np.arange(len(series.stamps)) + 0.5, middles, own - first, chosen.ticks
     )
     crossed = np.arange(0.0, np.floor(phases[-1]) + 1.0)
     at = np.interp(crossed, phases + 1e-9 * np.arange(len(phases)), np.arange(len(phases)))
     boundaries = np.interp(at, np.arange(len(phases)), (series.stamps - series.stamps[0]))
     return Loop(
-        lap_s=chosen.ticks * series.period_s,
+        lap_s=usual_lap(middles, own) * series.period_s,
         laps=float(phases[-1] - phases[0]),
         boundaries=boundaries.round().astype(np.int64) + series.stamps[0],
         confidence=float(np.clip(chosen.explained, 0.0, 1.0)),
         stamps=series.stamps,
         phases=phases,
     )
+
+
+def _finely(
+    series: Series, chosen: Candidate, middles: Floats, rough: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return middles (n,) and rough phases (n,) of fine steps, and what is seen there."""
+    fine, seen = series.averaged(chosen.ticks / FINE.steps)
+    return fine, extended(fine, middles, rough, chosen.ticks), seen
 
 
 def phases(recording: Recording) -> tuple[Ints, Floats]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 FASTEST_HZ = 20.0
 """Ticks per second where the IMU is faster, as in training; bends of small tracks take ten."""
 
+LARGEST = 3.5
+"""Spreads of a channel beyond which a step counts as one there, as in a crash."""
+
 LONGEST_HOLE_S = 600.0
 """What counts of a gap, so that a clock that was set makes no series of years."""
 
@@ -68,8 +71,13 @@ class Series:
         enough = steps[:, -1] >= 0.5 * ticks
         means = np.full((count, self.values.shape[1]), np.nan)
         means[enough] = steps[enough, :-1] / steps[enough, -1:]
-        spread = np.nanstd(means, axis=0) if enough.any() else np.ones(means.shape[1])
-        means = (means - np.nanmean(means, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+        if not enough.any():
+            return edges[:-1] + 0.5 * ticks, means
+        # A crash is not to set the scale, nor to count for more than a bend.
+        usual = np.clip(means, *np.nanquantile(means, [0.01, 0.99], axis=0))
+        spread = np.nanstd(usual, axis=0)
+        means = (means - np.nanmean(usual, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+        means = np.clip(means, -LARGEST, LARGEST)
         return edges[:-1] + 0.5 * ticks, means
 
 
