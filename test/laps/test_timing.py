@@ -204,6 +204,10 @@ def test_numbers_are_in_the_order_of_the_fields_each_time_with_its_deviation():
         each.name for each in fields(LapState) if isinstance(getattr(state, each.name), Timed)
     ]
     assert names[5:] == [f'{name}{end}' for name in timed for end in ('_s', '_std_s')]
+    assert [name for name in names if name.endswith('_s') and 'std' not in name] == [
+        'elapsed_s', 'to_best_s', 'to_last_s', 'predicted_s', 'last_s', 'best_s', 'last_sector_s'
+    ]  # fmt: skip
+    assert names[6] == 'elapsed_std_s'
     assert state.numbers()['best_s'] == state.best.seconds
     assert state.numbers()['best_std_s'] == state.best.deviation_s
 

@@ -6,6 +6,7 @@ complete -c two-manifold -n __fish_use_subcommand -a simulate -d 'drive a simula
 complete -c two-manifold -n __fish_use_subcommand -a inspect -d 'look at recordings before training on them'
 complete -c two-manifold -n __fish_use_subcommand -a train -d 'learn a model from recordings'
 complete -c two-manifold -n __fish_use_subcommand -a evaluate -d 'run a model over recordings and score it'
+complete -c two-manifold -n __fish_use_subcommand -a laps -d 'time the laps of recordings by a model'
 complete -c two-manifold -n __fish_use_subcommand -a compare -d 'set every method side by side on the same recordings'
 complete -c two-manifold -n __fish_use_subcommand -a replay -d 'run a model over a bag and write the filter node’s topics'
 complete -c two-manifold -n __fish_use_subcommand -a reproduce -d 'run experiments of the papers again'
@@ -83,6 +84,21 @@ complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l report -r 
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -F
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -s h -l help -d 'show this help message and exit'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l start-line -x -d 'X,Y in metres, or a share of a lap after the usual start'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l sectors -x -d 'where the sectors after the first begin, apart by blanks,'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l imu-topic -x -d 'topic of sensor_msgs/Imu'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l position-topic -x -d 'topic with positions'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l use-receive-time -d 'take the bag’s receive times instead of the stamps in the'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l salvage -d 'use what can be read of damaged MCAP files, and report what'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l command-topic -x -d 'topic with commands of the vehicle, actions of method tpsr'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l from -x -d 'start S seconds after the first IMU stamp'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l until -x -d 'end S seconds after the first IMU stamp'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l csv -r -F -d 'write the laps into a table'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l course -r -F -d 'write all numbers of each tick into a table'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l json -d 'print one JSON object instead'
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -F
+complete -c two-manifold -n '__fish_seen_subcommand_from laps' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -s h -l help -d 'show this help message and exit'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -s o -l output -x -a '(__fish_complete_directories)' -d 'write table.txt, comparison.json and figures'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l methods -x -d 'only some of the methods mean, previous, imu-only, kalman,'
