@@ -178,7 +178,8 @@ def _row(kind: str, case: Case, training: list[Recording], placed: RouteModel) -
     if kind == 'marks':
         marks = marks_of(placed, training)
         extra['marked_laps'] = sum(len(each) - 1 for each in marks)
-        model = train_model(place_by_marks(training, marks).recordings, TrainingSettings())
+        bare = [_bare(each) for each in training]
+        model = train_model(place_by_marks(bare, marks).recordings, TrainingSettings())
     elif kind == 'IMU alone':
         bare = [_bare(each) for each in training]
         found = place_by_imu(bare)

@@ -38,6 +38,9 @@ COMMANDS = {
 }
 
 
+TOGETHER = {'laps': 'running', 'replay': 'running'}
+"""Modules of cli/ that hold several commands, each under its name in capitals."""
+
 # The way through the commands: headings, and examples with what each is for.
 WAY = (
     (
@@ -160,10 +163,11 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if arguments[:1] == [name]:
-            module: Any = import_module(f'two_manifold_ros.cli.{name}')
-            command.description = module.HELP
-            module.add_arguments(command)
-            command.set_defaults(run=module.run, parser=command)
+            module: Any = import_module(f'two_manifold_ros.cli.{TOGETHER.get(name, name)}')
+            offered = getattr(module, name.upper()) if name in TOGETHER else module
+            command.description = offered.HELP
+            offered.add_arguments(command)
+            command.set_defaults(run=offered.run, parser=command)
     return parser
 
 

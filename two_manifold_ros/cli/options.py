@@ -12,7 +12,7 @@ import shutil
 import sys
 from tempfile import TemporaryFile
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+
+
+class Command(NamedTuple):
+    """A command of a module that holds several: as a module of its own would offer it."""
+
+    HELP: str
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
 
 
 # Wide enough for our tables where the width of the terminal is unknown.

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Time the laps of recordings by a model."""
+"""Run a model over recordings: time their laps, or write what the node would publish."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from two_manifold_ros.cli.options import (
     add_json,
     add_part,
     add_topics,
+    Command,
     name_commands,
     on_stderr,
     part_of,
@@ -26,11 +27,14 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
+from two_manifold_ros.recordings.bag_writer import BagWriter
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -40,15 +44,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.timing import Timed
     from two_manifold_ros.recordings.recording import Recording
 
-HELP = (
+LAPS_HELP = (
     'Run the filter of the node over recordings, each from a cold start, and time laps and '
     'sectors from the IMU alone. A line is passed between two ticks. Behind each time is its '
     'standard deviation; where a recording has positions, the times by these stand beside.'
 )
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of this command."""
+def add_laps(parser: ArgumentParser) -> None:
+    """Add the arguments of laps."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
     add_bags(parser)
     parser.add_argument(
@@ -75,7 +79,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(args: Namespace) -> int:
+def run_laps(args: Namespace) -> int:
     """Time laps and report; return 0."""
     model = load_model(args.model)
     # Lines are checked before anything is read.
@@ -203,3 +207,44 @@ def _write(path: str, header: list[str], rows: Iterable[list[object]]) -> None:
     except OSError as error:
         msg = f'{path}: cannot be written ({error.strerror}); name another file'
         raise InputError(msg) from error
+
+
+REPLAY_HELP = (
+    'Run the filter over the IMU of a bag and write what the filter node would publish into a '
+    'rosbag2 that "ros2 bag play", rviz and Foxglove open.'
+)
+
+
+def add_replay(parser: ArgumentParser) -> None:
+    """Add the arguments of replay."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
+    parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
+    add_topics(parser)
+    add_command_topic(parser, 'that of the training')
+    add_json(parser)
+
+
+def run_replay(args: Namespace) -> int:
+    """Write the bag and report; return 0."""
+    model = load_model(args.model)
+    name_commands(args, model)
+    (recording,) = recordings_of(args, need_positions=False, find_positions=False)
+    latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
+    with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
+        written = replay(model, recording.with_commands_held(), bag, progress)
+    if Topics.POSITION.name not in written:
+        on_stderr(
+            f'two-manifold: warning: no position would have been published; /diagnostics in '
+            f'{args.output} has state, cause and cure of each second'
+        )
+    if args.json:
+        print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
+        return 0
+    rows = [[f'/{name}', PUBLISHED[name].msgtype, str(count)] for name, count in written.items()]
+    print_table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
+    return 0
+
+
+LAPS = Command(LAPS_HELP, add_laps, run_laps)
+REPLAY = Command(REPLAY_HELP, add_replay, run_replay)
