@@ -33,7 +33,7 @@ from two_manifold_ros.nodes.live_input import (
     LiveRecording,
     ReferenceInput,
 )
-from two_manifold_ros.recordings.commands import CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north

@@ -8,10 +8,10 @@ import json
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
-    add_command_topic,
+    add_further_topics,
     add_json,
     add_topics,
-    name_commands,
+    name_channels,
     on_stderr,
     print_table,
     recordings_of,
@@ -38,14 +38,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
     add_topics(parser)
-    add_command_topic(parser, 'that of the training')
+    add_further_topics(parser, 'that of the training', 'those of the training')
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
-    name_commands(args, model)
+    name_channels(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:

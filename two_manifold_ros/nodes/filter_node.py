@@ -35,7 +35,7 @@ from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import LiveCommands, LiveOdometry
 from two_manifold_ros.nodes.running import declare, read
-from two_manifold_ros.recordings.commands import CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

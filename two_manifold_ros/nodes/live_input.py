@@ -27,7 +27,7 @@ from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
 from two_manifold_ros.nodes.callbacks import SensorTopic
-from two_manifold_ros.recordings.commands import command_decoder, CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic, fields_decoder
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
@@ -208,7 +208,7 @@ class LiveCommands:
         self._live.close()
 
     def _start(self, msgtype: str) -> None:
-        self._decode = command_decoder(deserialise, self._name, msgtype, self._fields)
+        self._decode = fields_decoder(deserialise, self._name, msgtype, self._fields)
 
     def _take(self, raw: bytes) -> None:
         try:

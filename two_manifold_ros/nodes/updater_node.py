@@ -52,7 +52,7 @@ from two_manifold_ros.nodes.live_input import (
     ReferenceInput,
 )
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.commands import CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 from two_manifold_ros.recordings.ros_messages import to_message
 

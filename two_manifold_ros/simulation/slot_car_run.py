@@ -13,11 +13,13 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.commands import CommandStream
+from two_manifold_ros.recordings.further_channels import CommandStream, HeldStream
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
+from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
@@ -141,8 +143,20 @@ def samples_per_reference(rate_hz: float) -> int:
     return math.ceil(rate_hz / 50.0)
 
 
-def run_to_recording(run: SlotCarRun) -> Recording:
-    """Return what reading the bag of `write_run` gives, with its throttle as commands."""
+def sensor_readings(run: SlotCarRun, name: str) -> Floats:
+    """Return the readings (n, m) of one of `SENSORS`, as often as there are references."""
+    every = samples_per_reference(run.settings.rate_hz)
+    return SENSORS[name].readings(
+        run.settings, run.positions[::every], run.quaternions[::every], run.speeds[::every]
+    )
+
+
+def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
+    """
+    Return what reading the bag of `write_run` gives, with its throttle as commands.
+
+    ``sensors`` are names of `SENSORS`.
+    """
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -152,6 +166,9 @@ def run_to_recording(run: SlotCarRun) -> Recording:
         positions=PositionStream(REFERENCE_TOPIC, TRACK_FRAME, REFERENCE_TYPE, stamps, positions),
         commands=CommandStream(
             THROTTLE_TOPIC, THROTTLE_TYPE, ('data',), stamps, run.commands[::every, None]
+        ),
+        sensors=tuple(
+            HeldStream(*SENSORS[name][:3], stamps, sensor_readings(run, name)) for name in sensors
         ),
     )
 

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.route.sensors import learn_sensor
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
@@ -149,7 +152,10 @@ def train_route(
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
-    return RouteModel(
+    sensors = learn_sensors(recordings, drives, tuning)
+    if sensors:
+        fields['sensors'] = sensors
+    return (SensedRouteModel if sensors else RouteModel)(
         **fields,
         summary=summary | {'places': route.places},
         series=embeddings.series,
@@ -160,6 +166,24 @@ def train_route(
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stuck(each.T) for each in observations),
     )
+
+
+def learn_sensors(
+    recordings: Sequence[Recording], drives: Drives, tuning: Tuning
+) -> tuple[Sensor, ...]:
+    """Learn what the sensors beside the IMU read that all recordings have, and that change."""
+    sensors, first = [], 0
+    for stream in recordings[0].sensors:
+        columns = slice(first, first + len(stream.fields))
+        first = columns.stop
+        readings = [
+            np.empty((len(each), 0)) if each.further is None else each.further[:, columns]
+            for each in drives.dataset.segments
+        ]
+        sensor = learn_sensor(drives.passes, readings, stream, tuning)
+        if sensor is not None:
+            sensors.append(sensor)
+    return tuple(sensors)
 
 
 def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:

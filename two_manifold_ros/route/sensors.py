@@ -1,0 +1,348 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Sensors beside the IMU: what they read at each place, and a belief that uses those in order.
+
+Each sensor is a factor of its own in the likelihood, conditional on place and speed ratio: without
+it there is left, to the bit, the belief of a map that never had it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.compilation import compiled
+from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.route.arrays import Cells, Features, Placeless, plain, Reach, Scratch, Usual
+from two_manifold_ros.route.belief import features_of, placeless_of, RouteBelief, usual_of
+from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
+from two_manifold_ros.route.learning import learn_features, learn_likelihood
+from two_manifold_ros.route.route import LIMITS, RouteLikelihood, ROWS
+from two_manifold_ros.route.steps import measure
+from two_manifold_ros.route.transitions import main_ways, ways_of
+from two_manifold_ros.route.updating import log_placeless, mean_state, take_features, whiten
+from two_manifold_ros.route.visits import MEMORIES, observe, SETTLED, VisitSums
+from two_manifold_ros.ticks.rest import longest_stuck
+from two_manifold_ros.ticks.segments import (
+    Channels,
+    largest_believable,
+    measure_channels,
+    NO_LIMIT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.further_channels import HeldStream
+    from two_manifold_ros.route.arrays import Buffers
+    from two_manifold_ros.route.learning import Tuning
+    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.typing import Bools, Floats
+
+
+class Traits(NamedTuple):
+    """
+    What is known of a kind of sensor before any training.
+
+    Parameters
+    ----------
+    shift, relative_shift
+        What it is off from one day to another: a standard deviation, in its unit, and as a share
+        of its mean.
+    exponent
+        Power of the speed with which it grows from zero; 0 where it does not.
+
+    """
+
+    shift: float = 0.0
+    relative_shift: float = 0.0
+    exponent: float = 0.0
+
+
+SPEED = Traits(relative_shift=0.03, exponent=1.0)
+TRAITS = {
+    'sensor_msgs/msg/MagneticField': Traits(shift=1e-6),
+    'sensor_msgs/msg/FluidPressure': Traits(shift=500.0),
+    'nav_msgs/msg/Odometry': SPEED,
+    'geometry_msgs/msg/TwistStamped': SPEED,
+    'sensor_msgs/msg/JointState': SPEED,
+}
+"""
+By type of message.
+
+Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
+by 3 %, and what is carried near a magnetometer its reading by a microtesla.
+"""
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """
+    A sensor beside the IMU, as a map knows it.
+
+    Parameters
+    ----------
+    topic
+        Where it was heard in the training.
+    channels
+        Named as the fields of its messages; samples beyond their range count as missing.
+    likelihood
+        What it reads at each place and at none.
+    most_still
+        Most ticks in a row of the training in which it did not change.
+
+    """
+
+    topic: str
+    channels: Channels
+    likelihood: RouteLikelihood
+    most_still: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its channels among those of all sensors, as those of a `HeldStream`."""
+        return tuple(f'{self.topic}:{field}' for field in self.channels.names)
+
+
+def learn_sensor(
+    passes: Passes, readings: Sequence[Floats], stream: HeldStream, tuning: Tuning
+) -> Sensor | None:
+    """
+    Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
+
+    They are NaN where unknown; ``stream`` is that of any recording. Nothing is returned where it
+    never changes. A reading that is held for several ticks counts once.
+    """
+    every = np.concatenate(readings)
+    known = every[np.isfinite(every).all(axis=1)]
+    if not len(known):
+        return None
+    # Some are tiny in their unit, as teslas are: what counts as a change is relative to them.
+    unit = max(float(np.abs(known).max()), np.finfo(np.float64).tiny)
+    channels = measure_channels(known / unit, largest_believable([known / unit]), stream.fields)
+    if not channels.live.any():
+        return None
+    channels = replace(
+        channels,
+        mean=channels.mean * unit,
+        scale=channels.scale * unit,
+        limit=np.minimum(channels.limit, NO_LIMIT / max(unit, 1.0)) * unit,
+    )
+    live = channels.live
+    mean, scale = channels.mean[live], channels.scale[live]
+    traits = TRAITS.get(stream.msgtype, Traits())
+    observations = [channels.standardise(each) for each in readings]
+    missing = [np.isnan(each.sum(axis=1)) for each in observations]
+    filled = [
+        np.where(gone[:, None], 0.0, each)
+        for each, gone in zip(observations, missing, strict=True)
+    ]
+    longest_s = MEMORIES[-1] * passes.memory_s
+    seen = observe(passes.places, filled, passes.gains, longest_s, passes.period_s)
+    times = passes.places.times
+    gaps = np.zeros(len(times), dtype=np.bool_)
+    for index, gone in enumerate(missing):
+        mine = passes.places.segments == index
+        gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
+    moving = traits.exponent > 0.0
+    shift = np.hypot(traits.shift, traits.relative_shift * np.abs(mean)) / scale
+    own = replace(
+        passes,
+        features=seen.features,
+        settled=seen.settled & ~gaps,
+        rest=seen.rest,
+        series=seen.series,
+        channels=len(mean),
+        at_rest=-mean / scale if moving else np.zeros(len(mean)),
+        shifts=shift,
+        exponents=np.full(len(mean), traits.exponent),
+    )
+    kept: Bools = np.ones(len(times), dtype=np.bool_)
+    visits = VisitSums(own, kept, main_ways(ways_of(own.places, kept), len(own.places)))
+    each_s = median_interval_ns(stream.stamps) * 1e-9
+    sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
+    tuning = replace(tuning, sharpness=sharpness)
+    likelihood = learn_likelihood(
+        own, kept, learn_features(visits, own.settled, shift, tuning), tuning
+    )
+    if not moving:
+        likelihood = _as_anywhere(own, likelihood)
+    still = max(longest_stuck(each.T) for each in filled)
+    return Sensor(stream.topic, channels, likelihood, still)
+
+
+def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood:
+    """Return the likelihood of a sensor that reads at rest what it reads while driving there."""
+    hidden = likelihood.means.shape[1] - likelihood.channels
+    own = likelihood.whitening[hidden:, hidden:]
+    newest = passes.series[:, hidden:]
+    apart = newest - np.median(newest, axis=0)
+    spread = 2.0 * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(len(own))
+    spread += shared(passes.shifts, 1)
+    alone = density(np.zeros((len(own), 0)), np.median(newest, axis=0), spread, own, OTHER_TAIL)
+    return replace(
+        likelihood,
+        rest=likelihood.other,
+        rest_alone=alone,
+        rest_means=likelihood.other_means,
+        slow=likelihood.other,
+    )
+
+
+@compiled
+def weigh_sensor(
+    observation: Floats, first: bool, buffers: Buffers, placeless: Placeless, usual: Usual,
+    stream: Features, states: Floats, spread: float, weight: float, elsewhere: float, count: int,
+) -> tuple[float, float]:  # fmt: skip
+    """
+    Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
+
+    If it is not, its reading is that of any road, whatever the place. Returns the probability that
+    it is in order, and that of being elsewhere.
+    """
+    cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
+    totals, state = buffers[4:]
+    usual, stream = Usual(*usual), Features(*stream)
+    chances, ratios, spreads = cells
+    before, active = scratch.moved, reach.active
+    take_features(observation, stream.gains, stream.means, stream.features, first)
+    means = stream.features[: len(stream.features) - len(observation)]
+    stands, anything, lasting, _ = log_placeless(
+        Placeless(*placeless), observation, means, usual.persistence, usual.sharpness, first
+    )
+    offset = lasting + usual.new_level
+    whiten(stream.whitening, stream.features, stream.whitened)
+    whiten(stream.new_whitening, observation, stream.newest)
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            before[i, h, 0] = chances[i, h]
+            before[i, h, 1] = ratios[i, h]
+            before[i, h, 2] = spreads[i, h]
+    shift = measure(
+        cells, active, usual, stream.whitened, stream.newest, scratch.logs, offset, spread,
+        stands, anything, count,
+    )  # fmt: skip
+    broken = math.exp(anything - shift)
+    sound = elsewhere * broken
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            if chances[i, h] > 0.0:
+                chances[i, h] *= math.exp(scratch.logs[a, h] - shift)
+                sound += chances[i, h]
+    whole = weight * sound + (1.0 - weight) * broken
+    totals[:] = 0.0
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            good = weight * chances[i, h] / whole
+            chance = good + (1.0 - weight) * broken * before[i, h, 0] / whole
+            chances[i, h] = chance
+            totals[h] += chance
+            if not chance > 0.0:
+                continue
+            share = good / chance
+            ratio = share * ratios[i, h] + (1.0 - share) * before[i, h, 1]
+            new, old = ratios[i, h] - ratio, before[i, h, 1] - ratio
+            spreads[i, h] = share * (spreads[i, h] + new * new) + (1.0 - share) * (
+                before[i, h, 2] + old * old
+            )
+            ratios[i, h] = ratio
+    totals[ROWS] = elsewhere * broken / whole
+    mean_state(chances, active[:count], states, state)
+    return weight * sound / whole, totals[ROWS]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """
+    How far sensors are trusted.
+
+    Parameters
+    ----------
+    start
+        Probability that one is in order at a start.
+    break_s, heal_s
+        Mean time until one that is in order breaks, and until one that is not is in order again.
+
+    """
+
+    start: float = 0.9
+    break_s: float = 600.0
+    heal_s: float = 60.0
+
+
+class _Heard:
+    """A sensor while a belief listens to it."""
+
+    def __init__(self, route: Route, sensor: Sensor, period_s: float, trust: Trust) -> None:
+        likelihood = sensor.likelihood
+        starts = route.switching.beginnings.sum(axis=1)
+        self.placeless: Placeless = plain(placeless_of(likelihood, starts))
+        # Its readings measure no acceleration.
+        self.usual: Usual = plain(usual_of(likelihood, route.motion, 1.0))
+        self.features: Features = plain(features_of(likelihood))
+        channels = sensor.channels
+        self.live = np.flatnonzero(channels.live)
+        self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]
+        self.limit = channels.limit[self.live]
+        self.breaks = -math.expm1(-period_s / trust.break_s)
+        self.heals = -math.expm1(-period_s / trust.heal_s)
+        # As long a standstill as in training is no sign of a sensor that broke.
+        self.warm = math.ceil(SETTLED / float(likelihood.gains.min()))
+        self.most_still = 2 * sensor.most_still + math.ceil(1.0 / period_s)
+        self.weight = trust.start
+        self.age = self.still = 0
+        self.last = np.full(len(self.live), np.nan)
+
+    def take(self, reading: Floats) -> Floats | None:
+        """Return the standardised reading (d,), or ``None`` if it is missing or frozen."""
+        values = reading[self.live]
+        self.still = self.still + 1 if np.array_equal(values, self.last) else 0
+        self.last[:] = values
+        # One that is not a number is not within the limit.
+        if self.still > self.most_still or not (np.abs(values - self.mean) <= self.limit).all():
+            self.age = 0
+            return None
+        self.age += 1
+        observation: Floats = (values - self.mean) / self.scale
+        return observation
+
+
+class SensedBelief(RouteBelief):
+    """A `RouteBelief` that also takes sensors."""
+
+    def __init__(
+        self, route: Route, sensors: Sequence[Sensor], period_s: float, trust: Trust = Trust()
+    ) -> None:
+        self._heard = [_Heard(route, each, period_s, trust) for each in sensors]
+        super().__init__(route)
+
+    @property
+    def trusts(self) -> tuple[float, ...]:
+        """Probability that each sensor is in order."""
+        return tuple(each.weight for each in self._heard)
+
+    def sense(self, readings: Sequence[Floats]) -> None:
+        """Update with the newest reading (m,) of each sensor, NaN where there is none."""
+        for heard, reading in zip(self._heard, readings, strict=True):
+            observation = heard.take(reading)
+            if observation is None:
+                continue
+            if heard.age <= min(heard.warm, self._age - 1):
+                # It is back: its slow means are not yet those of the road behind.
+                gains, means, features = heard.features[:3]
+                take_features(observation, gains, means, features, heard.age == 1)
+                continue
+            weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
+            heard.weight, self.elsewhere = weigh_sensor(
+                observation, self._age <= 1, self._buffers, heard.placeless,
+                heard.usual, heard.features, self._route.readout.states,
+                self._route.motion.ratio_spread, weight, self.elsewhere, self._count,
+            )  # fmt: skip
