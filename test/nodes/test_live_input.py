@@ -5,6 +5,7 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,7 @@ from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveCommands,
+    LiveChannels,
     LiveOdometry,
     LiveRecording,
     ReferenceInput,
@@ -239,7 +240,8 @@ class Commands:
             subscribe=lambda _, take: setattr(self, 'take', take),
         )
         topic = CommandTopic('pedal', ('data',))
-        self.live = LiveCommands(node, self.session, topic, lambda: self.now_s)
+        hold = partial(setattr, self.session, 'commands')
+        self.live = LiveChannels(node, topic, hold, lambda: self.now_s)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s

@@ -81,6 +81,10 @@ class UpdaterSession:
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
 
+    def hold(self, commands: tuple[float, ...]) -> None:
+        """Hold the newest commands of the vehicle."""
+        self.commands = commands
+
     @property
     def head(self) -> ModelHead:
         """Head of the stream, with the frames that the first messages named."""

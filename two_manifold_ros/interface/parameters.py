@@ -198,6 +198,11 @@ class FilterParameters(FilteringParameters):
         'fields, such as /cmd_vel; empty means that of the training.',
         '',
     )
+    sensor_topics: list[str] = parameter(
+        'Topics of the sensors beside the IMU, for a model that takes some, one for each in the '
+        'order of the model, such as /magnetometer; empty means those of the training.',
+        [''],
+    )
     managed: bool = parameter(
         'Wait for a lifecycle manager instead of configuring and activating itself.',
         False,

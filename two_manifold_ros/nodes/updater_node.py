@@ -47,7 +47,7 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveCommands,
+    LiveChannels,
     LiveReference,
     ReferenceInput,
 )
@@ -121,10 +121,10 @@ class UpdaterNode(GuardedNode):
         self._reference = LiveReference(
             self, chosen.reference_type, self._positions.start, self._positions.take
         )
-        self._commands: LiveCommands | None = None
+        self._commands: LiveChannels | None = None
         if chosen.command_topic:
             commands = CommandTopic.parse(self._session.head.summary['command_topic'])
-            self._commands = LiveCommands(self, self._session, commands)
+            self._commands = LiveChannels(self, commands, self._session.hold)
         self._complaints: dict[str, str] = {}
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)

@@ -54,6 +54,8 @@ class FurtherTopic:
 
     word: ClassVar[str]
     """What its messages are."""
+    plural: ClassVar[str] = ''
+    """Ending of the name of the parameter that names its topics, if there are several."""
     types: ClassVar[Mapping[str, tuple[str, ...]]]
     """Types of messages, and their usual fields."""
     any_topic: ClassVar[str] = ''
@@ -188,6 +190,7 @@ class SensorTopic(FurtherTopic):
     """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
 
     word = 'sensor'
+    plural = 's'
     types = SENSOR_FIELDS
     example = '/magnetometer:magnetic_field.x'
 
