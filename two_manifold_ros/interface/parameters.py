@@ -427,6 +427,9 @@ class SlotCarParameters(NodeParameters):
         'steady',
         choices=DRIVERS,
     )
+    sensors: list[str] = parameter(
+        'Sensors beside the IMU that the car has: magnetometer, wheel, barometer.', ['']
+    )
     speed: float = parameter(
         'How many times faster than the clock the car drives; stamps run ahead of the clock '
         'accordingly.',

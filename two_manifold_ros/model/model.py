@@ -290,7 +290,7 @@ class SensedRouteModel(RouteModel):
     @property
     def further_means(self) -> Floats:
         """Means of the channels of the sensors."""
-        return np.concatenate([sensor.channels.mean for sensor in self.sensors])
+        return np.concatenate([np.zeros(0), *(each.channels.mean for each in self.sensors)])
 
     def validate(self) -> None:
         """Check also what the sensors read."""

@@ -155,30 +155,9 @@ def read_recording(
             decoders[command_choice] = fields_decoder(
                 bag.decode, command_choice.name, command_choice.msgtype, fields
             )
-        sensors: list[tuple[Topic, tuple[str, ...]]] = []
-        for text in options.sensor_topics:
-            topic = SensorTopic.parse(text)
-            try:
-                choice = choose_topic(bag.path, bag.topics, SENSOR, topic.name)
-            except InputError as error:
-                if options.need_sensors:
-                    raise
-                notes = [*notes, f'{error} The model goes on without this sensor.']
-                continue
-            if choice in decoders:
-                msg = (
-                    f'{choice.name} in {bag.path} is read for something else already, and no '
-                    'sensor beside that; leave out that --sensor-topic'
-                )
-                raise InputError(msg)
-            sensors.append((choice, topic.fields_of(choice.msgtype)))
-            decoders[choice] = fields_decoder(
-                bag.decode, choice.name, choice.msgtype, sensors[-1][1]
-            )
         collected = collect(bag, decoders, progress, salvage=options.salvage)
-        notes = [*bag.notes, *notes]
-    others = len(collected) - len(sensors)
-    collected, heard = collected[:others], collected[others:]
+        sensors, more = _read_sensors(bag, options, progress)
+        notes = [*bag.notes, *notes, *more]
     commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
@@ -196,11 +175,32 @@ def read_recording(
         positions,
         tuple(notes),
         held,
-        tuple(
-            _held_stream(HeldStream, each, imu, own)
-            for each, (_, own) in zip(heard, sensors, strict=True)
-        ),
+        tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors),
     )
+
+
+def _read_sensors(
+    bag: OpenBag, options: ReadingOptions, progress: Callable[[float], None]
+) -> tuple[list[tuple[MessageColumns, tuple[str, ...]]], list[str]]:
+    """Return messages and fields of each sensor, and notes on those that are not there."""
+    decoders: dict[Topic, Decode] = {}
+    fields, notes = [], []
+    for topic in map(SensorTopic.parse, options.sensor_topics):
+        try:
+            choice = choose_topic(bag.path, bag.topics, SENSOR, topic.name)
+        except InputError as error:
+            if options.need_sensors:
+                raise
+            notes.append(f'{error} The model goes on without this sensor.')
+            continue
+        if choice in decoders:
+            msg = f'{choice.name} is named as a sensor twice: name it once, with all its fields'
+            raise InputError(msg)
+        fields.append(topic.fields_of(choice.msgtype))
+        decoders[choice] = fields_decoder(bag.decode, choice.name, choice.msgtype, fields[-1])
+    # In a pass of their own: an odometry may have the positions too.
+    heard = collect(bag, decoders, progress, salvage=options.salvage) if decoders else []
+    return list(zip(heard, fields, strict=True)), notes
 
 
 def read_recordings(

@@ -129,6 +129,15 @@ def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> di
     }
 
 
+def sensor_message(
+    name: str, stamp_ns: int, values: Floats
+) -> tuple[str, str, int, dict[str, Any]]:
+    """Return topic, type, stamp and message of a reading (m,) of one of `SENSORS`."""
+    sensor = SENSORS[name]
+    message = sensor.message(_header(stamp_ns, IMU_FRAME), values)
+    return sensor.topic, sensor.msgtype, stamp_ns, message
+
+
 def _header(stamp_ns: int, frame: str) -> dict[str, Any]:
     sec, nanosec = divmod(stamp_ns, 1_000_000_000)
     return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame}
@@ -146,9 +155,8 @@ def samples_per_reference(rate_hz: float) -> int:
 def sensor_readings(run: SlotCarRun, name: str) -> Floats:
     """Return the readings (n, m) of one of `SENSORS`, as often as there are references."""
     every = samples_per_reference(run.settings.rate_hz)
-    return SENSORS[name].readings(
-        run.settings, run.positions[::every], run.quaternions[::every], run.speeds[::every]
-    )
+    read = SENSORS[name].reader(run.settings)
+    return read(run.positions[::every], run.quaternions[::every], run.speeds[::every])
 
 
 def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
@@ -173,9 +181,9 @@ def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
     )
 
 
-def write_run(run: SlotCarRun, path: str | Path) -> None:
+def write_run(run: SlotCarRun, path: str | Path, sensors: Sequence[str] = ()) -> None:
     """
-    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and ``/throttle``.
+    Write a new rosbag2 (mcap) with ``/imu``, ``/reference``, ``/throttle`` and some of `SENSORS`.
 
     Raises
     ------
@@ -184,11 +192,17 @@ def write_run(run: SlotCarRun, path: str | Path) -> None:
 
     """
     with BagWriter(path) as bag:
-        write_messages(run, bag)
+        write_messages(run, bag, sensors=sensors)
 
 
-def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None) -> None:
+def write_messages(
+    run: SlotCarRun,
+    bag: BagWriter,
+    report: Report | None = None,
+    sensors: Sequence[str] = (),
+) -> None:
     """Write all messages of a run into an open bag; ``report`` receives the progress."""
+    readings = {name: sensor_readings(run, name) for name in sensors}
     every = samples_per_reference(run.settings.rate_hz)
     seen = Camera(run.settings).see(run.positions[::every])
     variances = ImuNoise(run.settings).variances()
@@ -199,5 +213,7 @@ def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
             throttle = {'data': float(run.commands[index])}
             bag.write(THROTTLE_TOPIC, THROTTLE_TYPE, stamp, throttle)
+            for name, values in readings.items():
+                bag.write(*sensor_message(name, stamp, values[index // every]))
         if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -38,36 +38,51 @@ def room_field(positions: Floats) -> Floats:
     return field
 
 
-def _magnetometer(
-    random: np.random.Generator, positions: Floats, quaternions: Floats, speeds: Floats
-) -> Floats:
-    """Return the field in the axes of the car: white noise, and what is near the sensor."""
-    del speeds
-    field = room_field(positions)
-    body = Rotation.from_quat(quaternions).inv().apply(field)
+Read: TypeAlias = 'Callable[[Floats, Floats, Floats], Floats]'
+"""
+From positions (n, 3), quaternions (n, 4) and speeds (n,) to readings (n, m).
+
+One call or many give the same.
+"""
+
+
+def _magnetometer(random: np.random.Generator) -> Read:
+    """Return the field in the axes of the car, that of what is near the sensor and noise."""
     bias = 1e-6 * random.standard_normal(3)
-    return np.asarray(body + bias + 0.5e-6 * random.standard_normal(body.shape))
+
+    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
+        del speeds
+        body = Rotation.from_quat(quaternions).inv().apply(room_field(positions))
+        return np.asarray(body + bias + 0.5e-6 * random.standard_normal(body.shape))
+
+    return read
 
 
-def _wheel(
-    random: np.random.Generator, positions: Floats, quaternions: Floats, speeds: Floats
-) -> Floats:
+def _wheel(random: np.random.Generator) -> Read:
     """Return the speed that a wheel measures, m/s: its radius is known to 2 %, and it slips."""
-    del positions, quaternions
     factor = 1.0 + 0.02 * random.standard_normal()
-    return np.asarray(factor * speeds * (1.0 + 0.02 * random.standard_normal(len(speeds))))
+
+    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
+        del positions, quaternions
+        slip = 0.02 * random.standard_normal(len(speeds))
+        return np.asarray(factor * speeds * (1.0 + slip))[:, None]
+
+    return read
 
 
-def _barometer(
-    random: np.random.Generator, positions: Floats, quaternions: Floats, speeds: Floats
-) -> Floats:
+def _barometer(random: np.random.Generator) -> Read:
     """Return the pressure, pascal: that of the weather, which changes, less 12 Pa a metre."""
-    del quaternions, speeds
-    weather = 101_325.0 + 800.0 * random.standard_normal(1)
-    weather = weather + 0.05 * np.cumsum(random.standard_normal(len(positions)))
-    return np.asarray(
-        weather - 12.0 * positions[:, 2] + 1.0 * random.standard_normal(len(positions))
-    )
+    weather = [101_325.0 + 800.0 * random.standard_normal()]
+
+    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
+        del quaternions, speeds
+        steps, noise = random.standard_normal((len(positions), 2)).T
+        # At 50 Hz a third of a pascal in a second.
+        along = weather[0] + 0.05 * np.cumsum(steps)
+        weather[0] = float(along[-1])
+        return np.asarray(along - 12.0 * positions[:, 2] + noise)[:, None]
+
+    return read
 
 
 class FurtherSensor(NamedTuple):
@@ -78,23 +93,19 @@ class FurtherSensor(NamedTuple):
     ----------
     topic, msgtype, fields
         Of its messages.
-    read
-        From a random generator, positions (n, 3), quaternions (n, 4) and speeds (n,) to readings.
+    begin
+        Returns what reads it in one run, from a random generator.
 
     """
 
     topic: str
     msgtype: str
     fields: tuple[str, ...]
-    read: Callable[[np.random.Generator, Floats, Floats, Floats], Floats]
+    begin: Callable[[np.random.Generator], Read]
 
-    def readings(
-        self, settings: SlotCarSettings, positions: Floats, quaternions: Floats, speeds: Floats
-    ) -> Floats:
-        """Return its (n, m) readings of a run; the same settings give the same."""
-        random = settings.generator(self.topic)
-        values = self.read(random, positions, quaternions, speeds)
-        return values.reshape(len(positions), -1)
+    def reader(self, settings: SlotCarSettings) -> Read:
+        """Return what reads it in a run; the same settings give the same readings."""
+        return self.begin(settings.generator(self.topic))
 
     def message(self, header: dict[str, Any], values: Floats) -> dict[str, Any]:
         """Return a message with a reading (m,)."""

@@ -118,6 +118,12 @@ def train_route(
     everything = np.ones(len(places.visited), dtype=np.bool_)
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
+    sensors = learn_sensors(recordings, drives, tuning)
+    silent = {each.topic for each in recordings[0].sensors} - {each.topic for each in sensors}
+    notes = (
+        *embeddings.notes,
+        *(f'{each} never changes and is left out' for each in sorted(silent)),
+    )
     likelihood: dict[str, float | None]
     learned = route.likelihood
     likelihood = {'sharpness': learned.sharpness, 'persistence': learned.persistence}
@@ -139,7 +145,7 @@ def train_route(
         recordings,
         dataset,
         settings,
-        embeddings.notes,
+        notes,
         len(embeddings.training.ticks),
         directions.singular_values,
         chosen,
@@ -152,7 +158,6 @@ def train_route(
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
-    sensors = learn_sensors(recordings, drives, tuning)
     if sensors:
         fields['sensors'] = sensors
     return (SensedRouteModel if sensors else RouteModel)(
