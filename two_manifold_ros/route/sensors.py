@@ -116,13 +116,18 @@ class Sensor:
 
 
 def learn_sensor(
-    passes: Passes, readings: Sequence[Floats], stream: HeldStream, tuning: Tuning
+    passes: Passes,
+    kept: Bools,
+    readings: Sequence[Floats],
+    stream: HeldStream,
+    tuning: Tuning,
 ) -> Sensor | None:
     """
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
-    They are NaN where unknown; ``stream`` is that of any recording. Nothing is returned where it
-    never changes. A reading that is held for several ticks counts once.
+    They are NaN where unknown; ``stream`` is that of any recording, and ``kept`` (V,) are the
+    visits that count. Nothing is returned where it never changes. A reading that is held for
+    several ticks counts once.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -168,7 +173,6 @@ def learn_sensor(
         shifts=shift,
         exponents=np.full(len(mean), traits.exponent),
     )
-    kept: Bools = np.ones(len(times), dtype=np.bool_)
     visits = VisitSums(own, kept, main_ways(ways_of(own.places, kept), len(own.places)))
     each_s = median_interval_ns(stream.stamps) * 1e-9
     sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
