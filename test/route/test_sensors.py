@@ -17,9 +17,10 @@ from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
-from two_manifold_ros.route.sensors import learn_sensor, SensedBelief, Sensor, Trust
+from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Channels
+from two_manifold_ros.training.route import learn_sensor
 
 PERIOD_S = 0.1
 TRUST = Trust()

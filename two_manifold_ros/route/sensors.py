@@ -16,7 +16,6 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.arrays import Cells, Features, Placeless, plain, Reach, Scratch, Usual
 from two_manifold_ros.route.belief import (
     features_of,
@@ -25,65 +24,17 @@ from two_manifold_ros.route.belief import (
     SensorOffsets,
     usual_of,
 )
-from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
-from two_manifold_ros.route.learning import learn_features, learn_likelihood
-from two_manifold_ros.route.route import LIMITS, RouteLikelihood, ROWS
+from two_manifold_ros.route.route import RouteLikelihood, ROWS, SETTLED
 from two_manifold_ros.route.steps import measure
-from two_manifold_ros.route.transitions import main_ways, ways_of
 from two_manifold_ros.route.updating import log_placeless, mean_state, take_features, whiten
-from two_manifold_ros.route.visits import MEMORIES, observe, SETTLED, VisitSums
-from two_manifold_ros.ticks.rest import longest_stuck
-from two_manifold_ros.ticks.segments import (
-    Channels,
-    largest_believable,
-    measure_channels,
-    NO_LIMIT,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.route.arrays import Buffers
-    from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.typing import Bools, Floats
-
-
-class Traits(NamedTuple):
-    """
-    What is known of a kind of sensor before any training.
-
-    Parameters
-    ----------
-    shift, relative_shift
-        What it is off from one day to another: a standard deviation, in its unit, and as a share
-        of its mean.
-    exponent
-        Power of the speed with which it grows from zero; 0 where it does not.
-
-    """
-
-    shift: float = 0.0
-    relative_shift: float = 0.0
-    exponent: float = 0.0
-
-
-SPEED = Traits(relative_shift=0.03, exponent=1.0)
-TRAITS = {
-    'sensor_msgs/msg/MagneticField': Traits(shift=1e-6),
-    'sensor_msgs/msg/FluidPressure': Traits(shift=500.0),
-    'nav_msgs/msg/Odometry': SPEED,
-    'geometry_msgs/msg/TwistStamped': SPEED,
-    'sensor_msgs/msg/JointState': SPEED,
-}
-"""
-By type of message.
-
-Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
-by 3 %, and what is carried near a magnetometer its reading by a microtesla.
-"""
+    from two_manifold_ros.ticks.segments import Channels
+    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -113,95 +64,6 @@ class Sensor:
     def names(self) -> tuple[str, ...]:
         """Names of its channels among those of all sensors, as those of a `HeldStream`."""
         return tuple(f'{self.topic}:{field}' for field in self.channels.names)
-
-
-def learn_sensor(
-    passes: Passes,
-    kept: Bools,
-    readings: Sequence[Floats],
-    stream: HeldStream,
-    tuning: Tuning,
-) -> Sensor | None:
-    """
-    Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
-
-    They are NaN where unknown; ``stream`` is that of any recording, and ``kept`` (V,) are the
-    visits that count. Nothing is returned where it never changes. A reading that is held for
-    several ticks counts once.
-    """
-    every = np.concatenate(readings)
-    known = every[np.isfinite(every).all(axis=1)]
-    if not len(known):
-        return None
-    # Some are tiny in their unit, as teslas are: what counts as a change is relative to them.
-    unit = max(float(np.abs(known).max()), np.finfo(np.float64).tiny)
-    channels = measure_channels(known / unit, largest_believable([known / unit]), stream.fields)
-    if not channels.live.any():
-        return None
-    channels = replace(
-        channels,
-        mean=channels.mean * unit,
-        scale=channels.scale * unit,
-        limit=np.minimum(channels.limit, NO_LIMIT / max(unit, 1.0)) * unit,
-    )
-    live = channels.live
-    mean, scale = channels.mean[live], channels.scale[live]
-    traits = TRAITS.get(stream.msgtype, Traits())
-    observations = [channels.standardise(each) for each in readings]
-    missing = [np.isnan(each.sum(axis=1)) for each in observations]
-    filled = [
-        np.where(gone[:, None], 0.0, each)
-        for each, gone in zip(observations, missing, strict=True)
-    ]
-    longest_s = MEMORIES[-1] * passes.memory_s
-    seen = observe(passes.places, filled, passes.gains, longest_s, passes.period_s)
-    times = passes.places.times
-    gaps = np.zeros(len(times), dtype=np.bool_)
-    for index, gone in enumerate(missing):
-        mine = passes.places.segments == index
-        gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
-    moving = traits.exponent > 0.0
-    shift = np.hypot(traits.shift, traits.relative_shift * np.abs(mean)) / scale
-    own = replace(
-        passes,
-        features=seen.features,
-        settled=seen.settled & ~gaps,
-        rest=seen.rest,
-        series=seen.series,
-        channels=len(mean),
-        at_rest=-mean / scale if moving else np.zeros(len(mean)),
-        shifts=shift,
-        exponents=np.full(len(mean), traits.exponent),
-    )
-    visits = VisitSums(own, kept, main_ways(ways_of(own.places, kept), len(own.places)))
-    each_s = median_interval_ns(stream.stamps) * 1e-9
-    sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
-    tuning = replace(tuning, sharpness=sharpness)
-    likelihood = learn_likelihood(
-        own, kept, learn_features(visits, own.settled, shift, tuning), tuning
-    )
-    if not moving:
-        likelihood = _as_anywhere(own, likelihood)
-    still = max(longest_stuck(each.T) for each in filled)
-    return Sensor(stream.topic, channels, likelihood, still)
-
-
-def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood:
-    """Return the likelihood of a sensor that reads at rest what it reads while driving there."""
-    hidden = likelihood.means.shape[1] - likelihood.channels
-    own = likelihood.whitening[hidden:, hidden:]
-    newest = passes.series[:, hidden:]
-    apart = newest - np.median(newest, axis=0)
-    spread = 2.0 * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(len(own))
-    spread += shared(passes.shifts, 1)
-    alone = density(np.zeros((len(own), 0)), np.median(newest, axis=0), spread, own, OTHER_TAIL)
-    return replace(
-        likelihood,
-        rest=likelihood.other,
-        rest_alone=alone,
-        rest_means=likelihood.other_means,
-        slow=likelihood.other,
-    )
 
 
 @compiled

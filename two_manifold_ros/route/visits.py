@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.merging import merge_passes, SAME_WAY
+from two_manifold_ros.route.route import SETTLED
 from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
 
@@ -30,9 +31,6 @@ Time constants of the slow means, in memories of the observations, see `memory_o
 
 The shorter predicts the next observation, the longer carries what is off on this lap.
 """
-
-SETTLED = 2.0
-"""Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
 
 PLACES_ALONG = 4
 """Places before and behind over which usual speeds are averaged: a short step is noisy."""

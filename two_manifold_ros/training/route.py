@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -16,9 +16,14 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.route.learning import learn_route
-from two_manifold_ros.route.sensors import learn_sensor
+from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
+from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
+from two_manifold_ros.route.route import LIMITS
+from two_manifold_ros.route.sensors import Sensor
+from two_manifold_ros.route.transitions import main_ways, ways_of
+from two_manifold_ros.route.visits import MEMORIES, observe, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
+from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.embeddings import embed, impute_dataset
@@ -54,12 +59,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
+    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.sensors import Sensor
+    from two_manifold_ros.route.route import RouteLikelihood
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 MOST_TICKS = 3_000
@@ -69,6 +76,40 @@ Ticks that a model of a route keeps, and whose windows are embedded, however lon
 Of a window above a sixth of them six windows, of which some have to be whole.
 """
 
+
+class Traits(NamedTuple):
+    """
+    What is known of a kind of sensor before any training.
+
+    Parameters
+    ----------
+    shift, relative_shift
+        What it is off from one day to another: a standard deviation, in its unit, and as a share
+        of its mean.
+    exponent
+        Power of the speed with which it grows from zero; 0 where it does not.
+
+    """
+
+    shift: float = 0.0
+    relative_shift: float = 0.0
+    exponent: float = 0.0
+
+
+SPEED = Traits(relative_shift=0.03, exponent=1.0)
+TRAITS = {
+    'sensor_msgs/msg/MagneticField': Traits(shift=1e-6),
+    'sensor_msgs/msg/FluidPressure': Traits(shift=500.0),
+    'nav_msgs/msg/Odometry': SPEED,
+    'geometry_msgs/msg/TwistStamped': SPEED,
+    'sensor_msgs/msg/JointState': SPEED,
+}
+"""
+By type of message.
+
+Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
+by 3 %, and what is carried near a magnetometer its reading by a microtesla.
+"""
 
 BETTER = 0.02
 """
@@ -254,6 +295,95 @@ def _scores_with(
                 found.append(squared_distances(errors[:, :2])[:, 0])
     alone, with_it = (np.concatenate(found) for found in squares)
     return capped_mean(alone, lost_m), capped_mean(with_it, lost_m)
+
+
+def learn_sensor(
+    passes: Passes,
+    kept: Bools,
+    readings: Sequence[Floats],
+    stream: HeldStream,
+    tuning: Tuning,
+) -> Sensor | None:
+    """
+    Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
+
+    They are NaN where unknown; ``stream`` is that of any recording, and ``kept`` (V,) are the
+    visits that count. Nothing is returned where it never changes. A reading that is held for
+    several ticks counts once.
+    """
+    every = np.concatenate(readings)
+    known = every[np.isfinite(every).all(axis=1)]
+    if not len(known):
+        return None
+    # Some are tiny in their unit, as teslas are: what counts as a change is relative to them.
+    unit = max(float(np.abs(known).max()), np.finfo(np.float64).tiny)
+    channels = measure_channels(known / unit, largest_believable([known / unit]), stream.fields)
+    if not channels.live.any():
+        return None
+    channels = replace(
+        channels,
+        mean=channels.mean * unit,
+        scale=channels.scale * unit,
+        limit=np.minimum(channels.limit, NO_LIMIT / max(unit, 1.0)) * unit,
+    )
+    live = channels.live
+    mean, scale = channels.mean[live], channels.scale[live]
+    traits = TRAITS.get(stream.msgtype, Traits())
+    observations = [channels.standardise(each) for each in readings]
+    missing = [np.isnan(each.sum(axis=1)) for each in observations]
+    filled = [
+        np.where(gone[:, None], 0.0, each)
+        for each, gone in zip(observations, missing, strict=True)
+    ]
+    longest_s = MEMORIES[-1] * passes.memory_s
+    seen = observe(passes.places, filled, passes.gains, longest_s, passes.period_s)
+    times = passes.places.times
+    gaps = np.zeros(len(times), dtype=np.bool_)
+    for index, gone in enumerate(missing):
+        mine = passes.places.segments == index
+        gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
+    moving = traits.exponent > 0.0
+    shift = np.hypot(traits.shift, traits.relative_shift * np.abs(mean)) / scale
+    own = replace(
+        passes,
+        features=seen.features,
+        settled=seen.settled & ~gaps,
+        rest=seen.rest,
+        series=seen.series,
+        channels=len(mean),
+        at_rest=-mean / scale if moving else np.zeros(len(mean)),
+        shifts=shift,
+        exponents=np.full(len(mean), traits.exponent),
+    )
+    visits = VisitSums(own, kept, main_ways(ways_of(own.places, kept), len(own.places)))
+    each_s = median_interval_ns(stream.stamps) * 1e-9
+    sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
+    tuning = replace(tuning, sharpness=sharpness)
+    likelihood = learn_likelihood(
+        own, kept, learn_features(visits, own.settled, shift, tuning), tuning
+    )
+    if not moving:
+        likelihood = _as_anywhere(own, likelihood)
+    still = max(longest_stuck(each.T) for each in filled)
+    return Sensor(stream.topic, channels, likelihood, still)
+
+
+def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood:
+    """Return the likelihood of a sensor that reads at rest what it reads while driving there."""
+    hidden = likelihood.means.shape[1] - likelihood.channels
+    own = likelihood.whitening[hidden:, hidden:]
+    newest = passes.series[:, hidden:]
+    apart = newest - np.median(newest, axis=0)
+    spread = 2.0 * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(len(own))
+    spread += shared(passes.shifts, 1)
+    alone = density(np.zeros((len(own), 0)), np.median(newest, axis=0), spread, own, OTHER_TAIL)
+    return replace(
+        likelihood,
+        rest=likelihood.other,
+        rest_alone=alone,
+        rest_means=likelihood.other_means,
+        slow=likelihood.other,
+    )
 
 
 def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:
