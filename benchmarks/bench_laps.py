@@ -33,8 +33,8 @@ from two_manifold_ros.evaluation.lap_times import laps_by_positions
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.laps.unplaced import place_by_imu, place_by_marks
+from two_manifold_ros.model.circuit import way_along
 from two_manifold_ros.recordings.recording import PositionStream
-from two_manifold_ros.route.circuit import way_along
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from gauntlet_drives import Case, Drive
 
     from two_manifold_ros.laps.timing import LapState
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.circuit import Circuit
     from two_manifold_ros.typing import Floats, Ints
 
 FULL_SIZE = ('ridge_car', 'car', 'car_5hz', 'tram')

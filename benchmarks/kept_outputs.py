@@ -46,6 +46,7 @@ VARIES = {
     'training': ALL,
     'features': r'; train .*',
     'commands': NOTHING,
+    'sensors': NOTHING,
     'node': ALL,
     'online': ALL,
     'robots': ALL,

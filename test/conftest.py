@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
 from two_manifold_ros.threads import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
@@ -91,6 +91,23 @@ def slot_car_laps() -> tuple[Recording, Recording]:
 def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> RouteModel:
     """Return a model of the slot car: 10 Hz, windows of 20 ticks, horizons 0, 5 and 20."""
     return train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
+
+
+@pytest.fixture(scope='session')
+def sensed_laps() -> tuple[Recording, Recording]:
+    """Return the laps of `slot_car_laps` with a magnetometer and the speed of a wheel."""
+    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20)
+    seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
+    recording = run_to_recording(run, ('magnetometer', 'wheel'))
+    return recording.between(None, seconds), recording.between(seconds, None)
+
+
+@pytest.fixture(scope='session')
+def sensed_model(sensed_laps: tuple[Recording, Recording]) -> SensedRouteModel:
+    """Return the model `slot_car_model` with sensors."""
+    model = train_model([sensed_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    assert isinstance(model, SensedRouteModel)
+    return model
 
 
 @pytest.fixture(scope='session')

@@ -5,7 +5,7 @@
 import numpy as np
 from scipy.stats import norm, truncnorm
 
-from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.route import Density, Route, RouteLikelihood
 
 Array = np.ndarray
 
@@ -249,23 +249,7 @@ class NaiveBelief:
         forward = self.motion.forward @ observation + self.motion.forward_offset
         self.move(forward)
         self.go_over(forward)
-        stands, moves, lasting = self.placeless()
-        anything = max(stands, moves)
-        if len(self.seen) == 1:
-            parts = np.exp(self.likelihood.sharpness * np.array([moves, stands]))
-            anything = (
-                np.log(self.switching.beginnings.sum(axis=1) @ parts) / self.likelihood.sharpness
-            )
-        logs = {}
-        for (row, place), cell in self.cells.items():
-            if row in {'free motion', 'stands'}:
-                logs[row, place] = self.likelihood.sharpness * (
-                    anything if row == 'free motion' else stands
-                )
-            elif row == 'slow':
-                logs[row, place], self.cells[row, place] = self.seen_slow(place, cell, lasting)
-            else:
-                logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
+        logs, self.cells, (stands, moves, anything) = self.weighed()
         joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
         elsewhere = self.elsewhere * np.exp(self.likelihood.sharpness * anything)
         total = sum(joint.values()) + elsewhere
@@ -283,6 +267,54 @@ class NaiveBelief:
         self.unfound *= (1.0 - found) ** self.likelihood.persistence
         self.looks_still = 1.0 / (1.0 + np.exp(moves + self.switching.mistakable - stands))
         return float(np.log(total))
+
+    def weighed(self) -> tuple[dict, dict[tuple[str, int], Cell], tuple[float, float, float]]:
+        """Return log-likelihoods and updated cells, and log densities at no place."""
+        stands, moves, lasting = self.placeless()
+        anything = max(stands, moves)
+        if len(self.seen) == 1:
+            parts = np.exp(self.likelihood.sharpness * np.array([moves, stands]))
+            anything = (
+                np.log(self.switching.beginnings.sum(axis=1) @ parts) / self.likelihood.sharpness
+            )
+        logs, cells = {}, dict(self.cells)
+        for (row, place), cell in self.cells.items():
+            if row in {'free motion', 'stands'}:
+                logs[row, place] = self.likelihood.sharpness * (
+                    anything if row == 'free motion' else stands
+                )
+            elif row == 'slow':
+                logs[row, place], cells[row, place] = self.seen_slow(place, cell, lasting)
+            else:
+                logs[row, place], cells[row, place] = self.seen_at(row, place, cell, lasting)
+        return logs, cells, (stands, moves, anything)
+
+    def sense(self, readings: list[Array], likelihood: RouteLikelihood, weight: float) -> float:
+        """
+        Mix the belief given the last reading of a sensor with the one without it.
+
+        Each weighs as much as its share of the density of that reading, which is that of any road
+        where the sensor is broken. Returns the probability that it is not.
+        """
+        own = self.likelihood, self.seen
+        self.likelihood, self.seen = likelihood, readings
+        logs, cells, (*_, anything) = self.weighed()
+        self.likelihood, self.seen = own
+        broken = np.exp(likelihood.sharpness * anything)
+        joint = {key: cells[key][0] * np.exp(log) for key, log in logs.items()}
+        sound = sum(joint.values()) + self.elsewhere * broken
+        total = weight * sound + (1.0 - weight) * broken
+        self.cells = {
+            key: merged(
+                [
+                    (weight * joint[key] / total, *cells[key][1:]),
+                    ((1.0 - weight) * broken * before[0] / total, *before[1:]),
+                ]
+            )
+            for key, before in self.cells.items()
+        }
+        self.elsewhere *= broken / total
+        return float(weight * sound / total)
 
     def placeless(self) -> tuple[float, float, float]:
         """Log densities of who stands and of who moves, and of the slow means of any road."""

@@ -60,6 +60,17 @@ COMMAND_FIELDS: dict[str, tuple[str, ...]] = {
 }
 """Types of messages with commands, and their usual fields; those of a joystick must be named."""
 
+SENSOR_FIELDS: dict[str, tuple[str, ...]] = {
+    'sensor_msgs/msg/MagneticField': ('magnetic_field.x', 'magnetic_field.y', 'magnetic_field.z'),
+    'sensor_msgs/msg/FluidPressure': ('fluid_pressure',),
+    'nav_msgs/msg/Odometry': ('twist.twist.linear.x',),
+    'geometry_msgs/msg/TwistStamped': ('twist.linear.x',),
+    'sensor_msgs/msg/JointState': ('velocity.0',),
+    'std_msgs/msg/Float64': ('data',),
+    'std_msgs/msg/Float32': ('data',),
+}
+"""Types of messages of sensors beside the IMU, and their usual fields."""
+
 ANY_COMMAND = 'auto'
 """Stands for the only topic with commands."""
 

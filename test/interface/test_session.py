@@ -57,7 +57,7 @@ def test_the_newest_command_is_a_channel_of_the_samples_after_it(commanded_path,
         if index >= 20:
             # Nothing but the samples that come after a command is used.
             command = float(drive.commands[index])
-            session.commands = (command,)
+            session.further = (command,)
             wanted += alone.push(stamp, [*sample, command])
         session.take(raw_imu(stamp, sample))
     found = session.latest
@@ -66,7 +66,7 @@ def test_the_newest_command_is_a_channel_of_the_samples_after_it(commanded_path,
     np.testing.assert_array_equal(found.positions, wanted[-1].positions)
     session.filter.reset('to see that the command matters')
     for index in range(20, 400):
-        session.commands = (0.1,)
+        session.further = (0.1,)
         session.take(raw_imu(int(drive.stamps_ns[index]), drive.imu[index]))
     session.counts()
     assert np.abs(session.latest.state - wanted[-1].state).max() > 1e-3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from two_manifold_ros.laps.timing import LapState, LapTimer
-from two_manifold_ros.route.circuit import Circuit
+from two_manifold_ros.model.circuit import Circuit
 
 LAP_S = 12.0
 SECOND = 1_000_000_000

@@ -41,3 +41,14 @@ def commanded_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) 
     recording = run_to_recording(drive).with_commands_held()
     save_model(train_model([recording], settings), path)
     return path
+
+
+@pytest.fixture(scope='session')
+def sensed_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model with a magnetometer."""
+    settings = TrainingSettings(
+        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
+    )
+    path = tmp_path_factory.mktemp('model') / 'sensed.npz'
+    save_model(train_model([run_to_recording(drive, ('magnetometer',))], settings), path)
+    return path

@@ -11,12 +11,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from ros_talk import Board, Health, numbers_of, stamp_of
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, MagneticField
 from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -24,6 +24,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
+from two_manifold_ros.simulation.slot_car_run import sensor_readings
 
 SAMPLE_S = 0.02
 
@@ -80,6 +81,42 @@ def test_a_model_with_actions_waits_for_commands_and_takes_them(
     talk.meanwhile = step
     health.until('no command of the vehicle came on /pedal for')
     assert health.values['cause'] == 'command_gone'
+
+
+def test_a_sensor_is_used_when_it_comes_and_gone_on_without(talk, start, drive, sensed_path):
+    start(
+        'filter_node',
+        model=sensed_path,
+        sensor_topics='["compass"]',
+        input_timeout_s=60.0,
+        status_rate_hz=50.0,
+    )
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    feed = Feed(talk, drive, connect(talk, health))
+    odometry = talk.listen(Odometry, 'odometry')
+    feed.go_on(SAMPLE_S)
+    health.until('nothing came from the sensor on /compass yet, and the filter goes on without it')
+    talk.until(lambda: odometry, 'odometry')
+    compass = talk.publisher(MagneticField, 'compass')
+    readings = sensor_readings(drive, 'magnetometer')
+    step = talk.meanwhile
+
+    def read() -> None:
+        x, y, z = readings[feed.sent].tolist()
+        compass.publish(MagneticField(magnetic_field=Vector3(x=x, y=y, z=z)))
+        step()
+
+    talk.meanwhile = read
+    talk.until(lambda: 'compass' not in health.why, 'no complaint')
+    talk.meanwhile = step
+    health.until('nothing came from the sensor on /compass for')
+    assert health.values['cause'] == 'sensor_gone'
+
+
+def test_topics_that_the_model_does_not_take_are_refused(talk, start, model_path):
+    start('filter_node', model=model_path, sensor_topics='["compass"]')
+    Health(talk).until('sensor_topics names 1 topics, but the model takes 0')
 
 
 def test_a_model_without_actions_takes_no_topic_of_commands(talk, start, model_path):

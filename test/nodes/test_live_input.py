@@ -5,6 +5,7 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,12 +29,16 @@ from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveCommands,
+    LiveChannels,
     LiveOdometry,
     LiveRecording,
     ReferenceInput,
 )
-from two_manifold_ros.recordings.commands import CommandTopic
+from two_manifold_ros.recordings.further_channels import (
+    CommandTopic,
+    FurtherTopic,
+    SensorTopic,
+)
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
@@ -228,7 +233,7 @@ FLOAT = 'std_msgs/msg/Float64'
 class Commands:
     """Live commands with a stand-in for their node."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[FurtherTopic] = CommandTopic) -> None:
         self.now_s = 10.0
         self.publishers = [SimpleNamespace(topic_type=FLOAT)]
         self.session: Any = SimpleNamespace(commands=(np.nan,))
@@ -238,8 +243,9 @@ class Commands:
             resolve_topic_name='/{}'.format,
             subscribe=lambda _, take: setattr(self, 'take', take),
         )
-        topic = CommandTopic('pedal', ('data',))
-        self.live = LiveCommands(node, self.session, topic, lambda: self.now_s)
+        topic = kind('pedal', ('data',))
+        hold = partial(setattr, self.session, 'commands')
+        self.live = LiveChannels(node, topic, hold, lambda: self.now_s)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s
@@ -269,6 +275,18 @@ def test_commands_that_come_no_more_are_reported_after_twice_their_longest_step_
     other.publishers = []
     assert other.causes(9.1) == []
     assert other.causes(9.3) == ['command_gone']
+
+
+def test_a_sensor_that_comes_no_more_is_reported_and_gone_on_without():
+    sensor = Commands(SensorTopic)
+    assert sensor.causes(11.0) == ['no_sensor']
+    assert 'set sensor_topics to its topic' in str(sensor.live.complaints)
+    sensor.hear(0.5, 12.0)
+    sensor.hear(0.6, 12.5)
+    assert sensor.causes(14.4) == []
+    assert sensor.causes(14.6) == ['sensor_gone']
+    assert 'the filter goes on without it' in str(sensor.live.complaints)
+    assert sensor.session.commands == (0.6,)
 
 
 class Reference:

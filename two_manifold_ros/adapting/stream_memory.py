@@ -17,7 +17,7 @@ import numpy as np
 from two_manifold_ros.filtering.tracker import UpdateResult
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.names import ANY_COMMAND
-from two_manifold_ros.recordings.commands import CommandStream, CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandStream, CommandTopic
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
     ImuStream,

@@ -24,7 +24,7 @@ from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
-from two_manifold_ros.recordings.commands import CommandTopic, PREFIX
+from two_manifold_ros.recordings.further_channels import CommandTopic, PREFIX
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -80,6 +80,10 @@ class UpdaterSession:
         # Called with stamp, x and y of every reference position that is used.
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
+
+    def hold(self, commands: tuple[float, ...]) -> None:
+        """Hold the newest commands of the vehicle."""
+        self.commands = commands
 
     @property
     def head(self) -> ModelHead:

@@ -13,7 +13,7 @@ import statistics
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
-    add_command_topic,
+    add_further_topics,
     add_json,
     add_part,
     add_position_lag,
@@ -22,7 +22,7 @@ from two_manifold_ros.cli.options import (
     check_report,
     in_step,
     metres,
-    name_commands,
+    name_channels,
     on_stderr,
     part_of,
     percent,
@@ -107,6 +107,9 @@ def run_online(args: Namespace) -> int:
         raise InputError(msg)
     if args.command_topic is not None:
         msg = '--command-topic is that of a model; leave it out, learners with --online take none'
+        raise InputError(msg)
+    if args.sensor_topic:
+        msg = '--sensor-topic is that of a model; leave it out, learners with --online take none'
         raise InputError(msg)
     _check_figure(args)
     whole = recordings_of(args)
@@ -200,7 +203,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
     )
     add_topics(parser)
-    add_command_topic(parser, 'that of the training')
+    add_further_topics(parser, 'that of the training', 'those of the training')
     parser.add_argument(
         '--online',
         action='store_true',
@@ -244,7 +247,7 @@ def run(args: Namespace) -> int:
     _check_figure(args)
     check_report(args)
     model = load_model(args.model)
-    name_commands(args, model)
+    name_channels(args, model)
     whole = recordings_of(args, origin=model.origin)
     parts = [part_of(each, args.start, args.until) for each in whole]
     recordings = in_step(parts, args, _trained_lag(model))

@@ -12,6 +12,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ def _head(model: ModelHead) -> list[list[str]]:
         ['frame', model.frame_id or '(not named)'],
         ['channels', ', '.join(few)],
     ]
+    if model.further_names:
+        sensors = SensorTopic.of_names(model.further_names)
+        rows.append(['sensors', ', '.join(each.written for each in sensors)])
     if model.origin is not None:
         origin = model.origin
         rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])

@@ -198,30 +198,43 @@ def add_topics(parser: ArgumentParser) -> None:
     )
 
 
-def add_command_topic(parser: ArgumentParser, usual: str) -> None:
-    """Add ``--command-topic``, as ``args.command_topic``, and name its default."""
+def add_further_topics(parser: ArgumentParser, commands: str, sensors: str) -> None:
+    """Add ``--command-topic`` and ``--sensor-topic``, and name their defaults."""
     parser.add_argument(
         '--command-topic',
         metavar='T[:FIELD,...]',
         help='topic with commands of the vehicle, actions of method tpsr: Twist, TwistStamped, '
         'AckermannDriveStamped, Float64, Float32, or Joy with fields such as /joy:axes.1; '
-        f'{ANY_COMMAND} for the only one in the bag (default: {usual})',
+        f'{ANY_COMMAND} for the only one in the bag (default: {commands})',
+    )
+    parser.add_argument(
+        '--sensor-topic',
+        metavar='T[:FIELD,...]',
+        action='append',
+        default=[],
+        help='topic of a sensor beside the IMU, of method route: MagneticField, FluidPressure, '
+        'the speed in Odometry or TwistStamped, JointState, Float64 or Float32; once for each '
+        f'sensor (default: {sensors})',
     )
 
 
-def name_commands(args: Namespace, model: ModelHead) -> None:
+def name_channels(args: Namespace, model: ModelHead) -> None:
     """
-    Set ``args.command_topic`` to what a model takes, by default the topic of its training.
+    Set ``command_topic`` and ``sensor_topic`` to what a model takes, by default as in training.
+
+    ``args.trained_sensors`` are the topics of the training, in the order of those that are read;
+    a sensor that is not named may be missing.
 
     Raises
     ------
     InputError
-        If it takes none and one is named, or the named one has other fields.
+        If it takes none and one is named, or the named ones are not as many, or of other fields.
 
     """
-    from two_manifold_ros.recordings.commands import (  # noqa: PLC0415 - NumPy is slow
+    from two_manifold_ros.recordings.further_channels import (  # noqa: PLC0415 - NumPy is slow
         CommandTopic,
         fields_held,
+        SensorTopic,
     )
 
     topic = CommandTopic.of_model(
@@ -231,6 +244,13 @@ def name_commands(args: Namespace, model: ModelHead) -> None:
         '--command-topic',
     )
     args.command_topic = None if topic is None else topic.written
+    args.need_sensors = bool(args.sensor_topic)
+    trained = SensorTopic.of_names(model.further_names)
+    chosen = SensorTopic.of_model(args.sensor_topic, trained, '--sensor-topic')
+    args.sensor_topic = [each.written for each in chosen]
+    args.trained_sensors = {
+        str(each.name): str(known.name) for each, known in zip(chosen, trained, strict=True)
+    }
 
 
 def add_position_lag(
@@ -421,6 +441,8 @@ def recordings_of(
         imu_topic=args.imu_topic,
         position_topic=args.position_topic,
         command_topic=getattr(args, 'command_topic', None),
+        sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
+        need_sensors=getattr(args, 'need_sensors', True),
         need_positions=need_positions,
         find_positions=find_positions,
         use_receive_time=args.use_receive_time,
@@ -434,7 +456,8 @@ def recordings_of(
         )
     for recording in recordings:
         _say_notes(recording.notes, say)
-    return recordings
+    trained = getattr(args, 'trained_sensors', {})
+    return [each.with_sensors_named(trained) for each in recordings]
 
 
 def _say_notes(notes: Sequence[str], say: Callable[[str], None]) -> None:

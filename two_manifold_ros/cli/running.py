@@ -14,12 +14,12 @@ import numpy as np
 
 from two_manifold_ros.cli.options import (
     add_bags,
-    add_command_topic,
+    add_further_topics,
     add_json,
     add_part,
     add_topics,
     Command,
-    name_commands,
+    name_channels,
     on_stderr,
     part_of,
     print_table,
@@ -70,7 +70,7 @@ def add_laps(parser: ArgumentParser) -> None:
         '(default: thirds of a lap)',
     )
     add_topics(parser)
-    add_command_topic(parser, 'that of the training')
+    add_further_topics(parser, 'that of the training', 'those of the training')
     add_part(parser)
     parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
     parser.add_argument(
@@ -84,7 +84,7 @@ def run_laps(args: Namespace) -> int:
     model = load_model(args.model)
     # Lines are checked before anything is read.
     make_timer(model, args.start_line, args.sectors)
-    name_commands(args, model)
+    name_channels(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
     whole = recordings_of(args, need_positions=False, find_positions=placed, origin=model.origin)
@@ -221,14 +221,14 @@ def add_replay(parser: ArgumentParser) -> None:
     parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
     add_topics(parser)
-    add_command_topic(parser, 'that of the training')
+    add_further_topics(parser, 'that of the training', 'those of the training')
     add_json(parser)
 
 
 def run_replay(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
-    name_commands(args, model)
+    name_channels(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:

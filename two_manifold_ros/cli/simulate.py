@@ -23,6 +23,7 @@ from two_manifold_ros.simulation.slot_car_run import (
     THROTTLE_TYPE,
     write_messages,
 )
+from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -69,6 +70,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='who drives: steady holds one throttle; timid, bold and random choose between two '
         '(default: steady)',
     )
+    parser.add_argument(
+        '--sensors',
+        nargs='+',
+        choices=tuple(SENSORS),
+        default=[],
+        help='sensors beside the IMU: a magnetometer in the field of a room with steel in it, the '
+        'speed of a wheel, the pressure of the air (default: none)',
+    )
     add_json(parser)
 
 
@@ -77,7 +86,7 @@ def run(args: Namespace) -> int:
     settings = SlotCarSettings(args.seed, args.rate, args.noise, args.speed_wander, args.driver)
     with BagWriter(args.output) as bag, Progress('simulating') as progress:
         driven = simulate(settings, laps=args.laps, report=progress)
-        write_messages(driven, bag, progress)
+        write_messages(driven, bag, progress, args.sensors)
     summary = _summary(args, driven)
     if args.json:
         print(json.dumps(summary, indent=2))
@@ -107,6 +116,7 @@ def _summary(args: Namespace, driven: SlotCarRun) -> dict[str, Any]:
                 for topic, msgtype in (
                     (REFERENCE_TOPIC, REFERENCE_TYPE),
                     (THROTTLE_TOPIC, THROTTLE_TYPE),
+                    *(SENSORS[name][:2] for name in args.sensors),
                 )
             ),
         ],

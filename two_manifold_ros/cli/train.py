@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_bags,
-    add_command_topic,
+    add_further_topics,
     add_json,
     add_position_lag,
     add_report,
@@ -211,7 +211,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='write the model even if it is of no use, and warn, as --method paper always does',
     )
     add_topics(parser)
-    add_command_topic(parser, 'none: without actions')
+    add_further_topics(parser, 'none: without actions', 'none')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     add_position_lag(parser)
     laps = parser.add_mutually_exclusive_group()
@@ -433,6 +433,12 @@ def _check_method(args: Namespace) -> None:
         msg = (
             f'--command-topic: method {args.method} has no actions; leave it out, or use --method '
             'tpsr'
+        )
+        raise InputError(msg)
+    if args.sensor_topic and args.method != 'route':
+        msg = (
+            f'--sensor-topic: method {args.method} takes the IMU alone; leave it out, or use '
+            '--method route'
         )
         raise InputError(msg)
     settled = {

@@ -17,10 +17,10 @@ import webbrowser
 import numpy as np
 
 from two_manifold_ros.cli.options import (
-    add_command_topic,
+    add_further_topics,
     add_part,
     add_topics,
-    name_commands,
+    name_channels,
     on_stderr,
     part_of,
     recordings_of,
@@ -82,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'ROS 2',
     )
     add_topics(parser)
-    add_command_topic(parser, 'that of the training')
+    add_further_topics(parser, 'that of the training', 'those of the training')
     add_part(parser)
     parser.add_argument(
         '--host',
@@ -127,7 +127,7 @@ def run(args: Namespace) -> int:
     if args.live is not None:
         return _view_live(args, model)
     if model is not None:
-        name_commands(args, model)
+        name_channels(args, model)
     scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
     if model is not None:
         scene.routes = DrawnTrack(model.track).runs

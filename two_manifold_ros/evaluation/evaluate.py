@@ -109,8 +109,8 @@ def estimates_along(
 ) -> Iterator[tuple[Estimate, float]]:
     """Yield every estimate of a filter fed with a recording, and the seconds it took."""
     imu = recording.imu
-    stamps = imu.stamps.tolist()
-    for index, (stamp, sample) in enumerate(zip(stamps, imu.samples, strict=True)):
+    stamps, samples = imu.stamps.tolist(), recording.samples_with(live.running.further_names)
+    for index, (stamp, sample) in enumerate(zip(stamps, samples, strict=True)):
         if index % 1000 == 0:
             progress(f'filtering {recording.name}', index / len(stamps))
         began = time.perf_counter()

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.laps.timing import Lap, LapState
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.route.circuit import Circuit
     from two_manifold_ros.typing import Floats, Ints
 
 STANDS = 0.1

@@ -111,7 +111,9 @@ class Filter:
         limits: EllipseLimits | None = None,
         reorder_ns: int = 0,
     ) -> None:
-        channels = len(model.channels.mean)
+        self._own = len(model.channels.mean)
+        self._further = len(model.further_names)
+        channels = self._own + self._further
         self._model = model
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
@@ -194,8 +196,9 @@ class Filter:
         A tick filter that was given is left alone: its maker can warm it up.
         """
         model = self._model
-        sample = np.array(model.channels.mean)
-        _find_fault(sample, model.channels.mean, model.channels.limit)
+        own = np.array(model.channels.mean)
+        sample = np.concatenate([own, model.further_means])
+        _find_fault(own, model.channels.mean, model.channels.limit)
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
@@ -204,7 +207,8 @@ class Filter:
         if self._watch is None:
             return
         # Unlike enough to the training to be looked at more closely than usual input.
-        swing = 2.0 * np.where(model.channels.live, model.channels.scale, 0.0)
+        swing = np.zeros(len(sample))
+        swing[: len(own)] = 2.0 * np.where(model.channels.live, model.channels.scale, 0.0)
         spare = Filter(model)
         last = 2 * model.window + math.ceil(model.rate_hz)
         for tick in range(1, last):
@@ -241,7 +245,8 @@ class Filter:
             Header stamp in nanoseconds.
         sample : (c,)
             In the order of the model's channels; of an IMU specific force in m/s^2, then angular
-            rate in rad/s, x y z each.
+            rate in rad/s, x y z each. Behind them may be those of further sensors, NaN where one
+            is missing.
 
         Returns
         -------
@@ -252,13 +257,17 @@ class Filter:
         counters, channels = self.counters, self._model.channels
         self.used = self.broke = False
         counters['received'] += 1
-        values = np.array(sample, dtype=np.float64)
-        fault = _FAULTS[_find_fault(values, channels.mean, channels.limit)]
+        values = own = np.array(sample, dtype=np.float64)
+        if self._further:
+            own = values[: self._own]
+            missing = np.full(self._own + self._further - len(values), np.nan)
+            values = np.concatenate([values, missing])
+        fault = _FAULTS[_find_fault(own, channels.mean, channels.limit)]
         if fault:
             counters[fault] += 1
             if fault == 'out_of_range' and self._watch is not None:
                 # It cannot be filtered, but may show what is wrong with all of them.
-                self._watch.sample_out_of_range(stamp_ns, values)
+                self._watch.sample_out_of_range(stamp_ns, own)
             return []
         estimates: list[Estimate] = []
         for judged in self._gate.push(stamp_ns, values):
@@ -275,7 +284,7 @@ class Filter:
         if starts:
             self._start_ticks(verdict, stamp_ns, sample)
         if self._watch is not None:
-            self._watch.sample(stamp_ns, sample)
+            self._watch.sample(stamp_ns, sample[: self._own] if self._further else sample)
         if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)

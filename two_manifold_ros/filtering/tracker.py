@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ from two_manifold_ros.filtering.forecast_scales import ForecastScales
 from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
+from two_manifold_ros.model.model import SensedRouteModel
 from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
 from two_manifold_ros.ticks.sliding import SlidingWindow
@@ -327,7 +330,15 @@ class RouteTracker:
         self._recent = np.zeros((model.window, len(self._live)))
         self._most_still = model.most_still + model.window
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
-        self.belief = RouteBelief(route)
+        self._columns: list[slice] = []
+        if isinstance(model, SensedRouteModel):
+            # Behind the channels of the IMU, sensor by sensor.
+            ends = np.cumsum([len(channels.names), *(len(each.names) for each in model.sensors)])
+            self._columns = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
+            self._sensed = SensedBelief(route, model.sensors, model.period_ns * 1e-9)
+            self.belief: RouteBelief = self._sensed
+        else:
+            self.belief = RouteBelief(route)
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
         self._read = self.belief.read()
         self.seen = 0
@@ -365,6 +376,8 @@ class RouteTracker:
         self._ticks += 1
         self._still = self._still + 1 if same else 0
         evidence = self.belief.update(self._now[0])
+        if self._columns:
+            self._sensed.sense([values[each] for each in self._columns])
         self.seen += 1
         self._read = self.belief.read()
         self._scales.follow(*self._read, self.belief.driving)

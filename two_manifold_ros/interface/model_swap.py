@@ -14,6 +14,8 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.names import ANY_COMMAND
+from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.successor import Make
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.further_channels import FurtherTopic
 
 
 FileVersion: TypeAlias = 'tuple[int, int, int, int]'
@@ -36,6 +39,27 @@ def file_version(path: str) -> FileVersion | None:
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def further_topics(model: ModelHead, chosen: FilterParameters) -> tuple[FurtherTopic, ...]:
+    """
+    Return the topics and fields of the channels behind those of the IMU that a model takes.
+
+    Raises
+    ------
+    InputError
+        If the parameters name other ones than it can take.
+
+    """
+    trained = str(model.summary.get('command_topic', ANY_COMMAND))
+    commands = CommandTopic.of_model(
+        chosen.command_topic, model.channels.command_fields, trained, 'command_topic'
+    )
+    if commands is not None:
+        name = commands.name or CommandTopic.parse(trained).name or 'command'
+        return (CommandTopic(name, commands.fields),)
+    given = [each for each in chosen.sensor_topics if each]
+    return SensorTopic.of_model(given, SensorTopic.of_names(model.further_names), 'sensor_topics')
 
 
 def check_input(model: ModelHead, path: str) -> None:
@@ -84,6 +108,12 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     if model.channels.command_fields != present.channels.command_fields:
         msg = (
             f'{path}: it takes other commands than the model in use; configure the node with it '
+            'instead'
+        )
+        raise InputError(msg)
+    if model.further_names != present.further_names:
+        msg = (
+            f'{path}: it takes other sensors than the model in use; configure the node with it '
             'instead'
         )
         raise InputError(msg)

@@ -198,6 +198,11 @@ class FilterParameters(FilteringParameters):
         'fields, such as /cmd_vel; empty means that of the training.',
         '',
     )
+    sensor_topics: list[str] = parameter(
+        'Topics of the sensors beside the IMU, for a model that takes some, one for each in the '
+        'order of the model, such as /magnetometer; empty means those of the training.',
+        [''],
+    )
     managed: bool = parameter(
         'Wait for a lifecycle manager instead of configuring and activating itself.',
         False,
@@ -431,6 +436,9 @@ class SlotCarParameters(NodeParameters):
         'by the bend ahead (timid, bold) or at random.',
         'steady',
         choices=DRIVERS,
+    )
+    sensors: list[str] = parameter(
+        'Sensors beside the IMU that the car has: magnetometer, wheel, barometer.', ['']
     )
     speed: float = parameter(
         'How many times faster than the clock the car drives; stamps run ahead of the clock '

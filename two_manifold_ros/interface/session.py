@@ -154,9 +154,9 @@ class Session:
         When messages came, and how long the node's callback took.
     successor
         Another filter, if there is one, that is fed as well, see `hand_over`.
-    commands
-        Newest commands of the vehicle, further channels of the samples that come from then on;
-        NaN, which no filter uses, before the first one.
+    further
+        Newest commands of the vehicle, or readings of sensors: further channels of the samples
+        that come from then on, NaN before the first one.
 
     """
 
@@ -175,7 +175,9 @@ class Session:
         self.durations = Durations()
         self.successor: Successor | None = None
         self.last_raw = b''
-        self.commands = (math.nan,) * len(model.channels.command_fields)
+        self.further = (math.nan,) * (
+            len(model.channels.command_fields) + len(model.further_names)
+        )
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
         # The status is published ten times a second, and samples wait no longer.
@@ -198,6 +200,10 @@ class Session:
         """True if the newest estimate may be published."""
         return self.latest is not None and self.latest.valid
 
+    def hold(self, first: int, values: tuple[float, ...]) -> None:
+        """Hold values of further channels, from the ``first`` of them on."""
+        self.further = self.further[:first] + values + self.further[first + len(values) :]
+
     def take(self, raw: bytes) -> list[Estimate] | None:
         """
         Take one serialised ``sensor_msgs/Imu``.
@@ -209,7 +215,7 @@ class Session:
 
         """
         self.last_raw = raw
-        self._waiting.append((raw, perf_counter_ns(), self.commands))
+        self._waiting.append((raw, perf_counter_ns(), self.further))
         if self._may_wait(raw):
             return None
         self._settle()
@@ -231,7 +237,7 @@ class Session:
             self._feed(*self._waiting.popleft())
         self._tick_ends = self.filter.tick_ends
 
-    def _feed(self, raw: bytes, arrived_ns: int, commands: tuple[float, ...]) -> None:
+    def _feed(self, raw: bytes, arrived_ns: int, further: tuple[float, ...]) -> None:
         self.counters['received'] += 1
         try:
             stamp_ns, frame_id, sample = decode_imu_cdr(raw)
@@ -240,7 +246,7 @@ class Session:
             self.counters['malformed'] += 1
             self.arrivals.refuse()
             return
-        sample += commands
+        sample += further
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         self._samples.append((stamp_ns, sample))

@@ -74,7 +74,7 @@ LIKE_USUAL = 0.25
 
 
 @compiled
-def follow(  # noqa: C901, PLR0912, PLR0913 - one loop for numba
+def follow(  # noqa: C901, PLR0912 - one loop for numba
     seen, template, weights, low, width, gears, usual, change, halt, standing, unusual, unlike,
     score, before, back, path,
 ):  # fmt: skip  # type: ignore[no-untyped-def]

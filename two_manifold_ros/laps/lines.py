@@ -11,14 +11,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.timing import LapTimer, THIRDS
+from two_manifold_ros.model.circuit import find_circuit, laps_along, way_along, with_spreads
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.route.circuit import find_circuit, laps_along, way_along, with_spreads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.route.circuit import Circuit
 
 NO_LAPS = (
     'the drives of the training never come back to where they were, so there are no laps to time; '

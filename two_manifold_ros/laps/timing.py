@@ -10,14 +10,14 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.circuit import NEARBY, predicted, UNSURE
+from two_manifold_ros.model.circuit import NEARBY, predicted, UNSURE
 from two_manifold_ros.route.route import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.route.circuit import Circuit
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.typing import Floats
 
 

@@ -150,6 +150,16 @@ class ModelHead(ABC):
         """Dimension of the state, k."""
 
     @property
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the channels of further sensors (m,), behind those of a sample."""
+        return ()
+
+    @property
+    def further_means(self) -> Floats:
+        """Means of the channels of further sensors (m,) in the training."""
+        return np.zeros(0)
+
+    @property
     def live_channels(self) -> tuple[str, ...]:
         """Names of the channels used."""
         return self.channels.live_names

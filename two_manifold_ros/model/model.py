@@ -31,12 +31,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
-    from two_manifold_ros.route.circuit import Circuit
-    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.model.circuit import Circuit
+    from two_manifold_ros.route.route import Route, RouteLikelihood
+    from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
     from two_manifold_ros.ticks.rest import RestRule
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
+
+
+FAST = 1e3
+"""Of speeds and accelerations: far beyond those of any vehicle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,6 +301,81 @@ def _check_circuit(circuit: Circuit) -> None:
     check_range('the time of a lap', circuit.lap_s, BOUNDS.least)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SensedRouteModel(RouteModel):
+    """
+    A route model that also takes sensors beside the IMU.
+
+    Parameters
+    ----------
+    sensors
+        In the order in which their channels follow those of a sample.
+
+    """
+
+    sensors: tuple[Sensor, ...]
+
+    @property
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the channels of the sensors."""
+        return tuple(name for sensor in self.sensors for name in sensor.names)
+
+    @property
+    def further_means(self) -> Floats:
+        """Means of the channels of the sensors."""
+        return np.concatenate([np.zeros(0), *(each.channels.mean for each in self.sensors)])
+
+    def validate(self) -> None:
+        """Check also what the sensors read."""
+        super().validate()
+        if not self.sensors or len(set(self.further_names)) != len(self.further_names):
+            refuse('it has no sensors, or two of the same name')
+        for number, sensor in enumerate(self.sensors):
+            where = f'sensors.{number}.'
+            channels, count = sensor.channels, len(sensor.channels.names)
+            names = ('mean', 'scale', 'limit', 'live')
+            check_shapes(channels, dict.fromkeys(names, (count,)), f'{where}channels.')
+            check_range(f'{where}channels.scale', channels.scale[channels.live], BOUNDS.least)
+            check_range(f'{where}most_still', sensor.most_still, 0, BOUNDS.count)
+            live = int(np.count_nonzero(channels.live))
+            _check_likelihood(sensor.likelihood, live, self.route.places, f'{where}likelihood.')
+
+
+def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: str) -> None:
+    """Check every array and number of a likelihood of d channels, see `_check_shapes`."""
+    memories = max(likelihood.gains.size, 1)
+    features = d * (1 + memories)
+    if not d or not features <= BOUNDS.features:
+        refuse(f'{where[:-1]} has {features} features')
+    check_size(f'{where}means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
+    sizes = {'d': d, 'm': memories, 'h': d * memories, 'f': features, 'p': places, '0': 0}
+    axes = {
+        'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
+        'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'shifts': 'd', 'exponents': 'd',
+    }  # fmt: skip
+    shapes = {name: tuple(sizes[axis] for axis in axes[name]) for name in axes}
+    check_shapes(likelihood, shapes, where)
+    # Of each density, its axis and that of what it is given.
+    densities = {
+        'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
+        'other_means': 'h0',
+    }  # fmt: skip
+    for name, axes_of in densities.items():
+        size, given = (sizes[axis] for axis in axes_of)
+        density, inner = getattr(likelihood, name), f'{where}{name}.'
+        own = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
+        check_shapes(density, own, inner)
+        # Differences of a few thousand in the logarithm of a density decide everything.
+        check_range(f'{inner}level', density.level, -1e6, 1e6)
+        check_range(f'{inner}tail', density.tail, BOUNDS.least)
+    for name in ('sharpness', 'persistence', 'tail', 'noise'):
+        check_range(f'{where}{name}', getattr(likelihood, name), BOUNDS.least)
+    check_range(f'{where}new_level', likelihood.new_level, -1e6, 1e6)
+    check_range(f'{where}gains', likelihood.gains, BOUNDS.least, 1.0)
+    check_range(f'{where}shifts', likelihood.shifts, 0.0, FAST)
+    check_range(f'{where}exponents', likelihood.exponents, 0.0, 2.0)
+
+
 def _check_shapes(route: Route, channels: int, columns: int) -> None:
     """
     Check every array of a route with d live channels and H + 1 targets.
@@ -323,11 +403,6 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
             'moves': 'rs', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'forward': 'd',
             'fastest': 'p',
         },
-        'likelihood': {
-            'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
-            'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'shifts': 'd',
-            'exponents': 'd',
-        },
         'switching': {'exchanges': 'yy', 'jumps': 'yj', 'beginnings': '2p', 'stops': '2p'},
         'readout': {
             'targets': 'pt2', 'drifts': 'pt2', 'covariances': 'pt22', 'factors': 't',
@@ -337,24 +412,12 @@ def _check_shapes(route: Route, channels: int, columns: int) -> None:
     for group, arrays in axes.items():
         shapes = {name: tuple(sizes[axis] for axis in arrays[name]) for name in arrays}
         check_shapes(getattr(route, group), shapes, f'route.{group}.')
-    # Of each density, its axis and that of what it is given.
-    densities = {
-        'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
-        'other_means': 'h0',
-    }  # fmt: skip
-    for name, axes_of in densities.items():
-        size, given = (sizes[axis] for axis in axes_of)
-        density, where = getattr(route.likelihood, name), f'route.likelihood.{name}.'
-        shapes = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
-        check_shapes(density, shapes, where)
-        # Differences of a few thousand in the logarithm of a density decide everything.
-        check_range(f'{where}level', density.level, -1e6, 1e6)
-        check_range(f'{where}tail', density.tail, BOUNDS.least)
+    _check_likelihood(route.likelihood, channels, places, 'route.likelihood.')
 
 
 def _check_ranges(route: Route) -> None:
     """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
-    some, fast = BOUNDS.least, 1e3
+    some, fast = BOUNDS.least, FAST
     positive, share = (some, BOUNDS.number), (0.0, 1.0)
     ranges = {
         # Sums of shares exceed one by rounding.
@@ -363,10 +426,6 @@ def _check_ranges(route: Route) -> None:
             'moves_a_row ratio_spread ratio_noise': positive, 'ratio_kept trust': share,
             'fastest': (1.0, fast), 'rates': (some, fast), 'usual_change': (0.0, fast),
             'pulls forward forward_offset tick_lengths': (-fast, fast),
-        },
-        'likelihood': {
-            'sharpness persistence tail noise': positive, 'new_level': (-1e6, 1e6),
-            'gains': (some, 1.0), 'shifts': (0.0, fast), 'exponents': (0.0, 2.0),
         },
         'switching': {'halts': share, 'rolls': share, 'finds': share, 'mistakable': (0.0, fast)},
         'readout': {'factors': positive},

@@ -23,11 +23,11 @@ from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
+from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
 from two_manifold_ros.model.head import BOUNDS
-from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
-from two_manifold_ros.route.circuit import Circuit
 from two_manifold_ros.route.route import (
     Density,
     Route,
@@ -37,6 +37,7 @@ from two_manifold_ros.route.route import (
     RouteReadout,
     RouteSwitching,
 )
+from two_manifold_ros.route.sensors import Sensor
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels
@@ -62,6 +63,7 @@ CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 _FORMATS: dict[str, type[ModelHead]] = {
     'two_manifold_ros model': Model,
     'two_manifold_ros TPSR model': TpsrModel,
+    'two_manifold_ros sensed route model': SensedRouteModel,
     'two_manifold_ros route model': RouteModel,
 }
 
@@ -82,11 +84,16 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'RouteMotion': {'': RouteMotion},
     'RouteReadout': {'': RouteReadout},
     'RouteSwitching': {'': RouteSwitching},
+    'Sensor': {'': Sensor},
     'SharpenedReadout': {'': SharpenedReadout},
     'Tables': {'': Tables},
     'Tpsr': {'': Tpsr},
 }
 """Classes by annotation, and by the ``kind`` in the file where an annotation has several."""
+
+
+SENSORS = 'tuple[Sensor, ...]'
+"""The annotation of several parts of one class."""
 
 
 def save_model(model: ModelHead, path: str | Path) -> None:
@@ -144,7 +151,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    oldest = OLDEST_ROUTE if _FORMATS.get(form) is RouteModel else OLDEST
+    oldest = OLDEST_ROUTE if issubclass(_FORMATS.get(form, Model), RouteModel) else OLDEST
     if form not in _FORMATS or version not in range(oldest, VERSION + 1):
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
@@ -205,6 +212,13 @@ def encode(part: object) -> tuple[dict[str, Any], Arrays]:
         value = getattr(part, name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif annotation == SENSORS:
+            # Each is a table in a list, and its number is in the names of its arrays.
+            numbers[name] = []
+            for number, each in enumerate(value):
+                inner, own = encode(each)
+                numbers[name].append(inner)
+                arrays |= {f'{name}.{number}.{key}': array for key, array in own.items()}
         elif annotation in _PARTS and value is not None:
             kinds = _PARTS[annotation]
             kind = next((each for each in kinds if kinds[each] is type(value)), None)
@@ -226,7 +240,7 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     The names of its arrays start with ``where``, such as ``route.``. An error of almost any type
     says that something is missing, left over in ``numbers``, or of another type.
     """
-    values = {}
+    values: dict[str, Any] = {}
     for name, annotation in _fields(kind).items():
         path = where + name
         if annotation in {'Floats', 'Ints', 'Bools'}:
@@ -237,6 +251,14 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
         if name not in numbers:
             refuse(f'{path} is missing')
         value = numbers.pop(name)
+        if annotation == SENSORS:
+            if not isinstance(value, list) or len(value) > BOUNDS.horizons:
+                refuse(f'{path} is no list, or a long one')
+            values[name] = tuple(
+                decode(Sensor, dict(each), arrays, f'{path}.{number}.')
+                for number, each in enumerate(value)
+            )
+            continue
         if annotation in _PARTS and value is not None:
             inner = dict(value)
             kinds = _PARTS[annotation]
@@ -260,7 +282,7 @@ def _checked_array(path: str, array: NDArray[Any], annotation: str) -> NDArray[A
     if not (~np.isinf(array) if may_be_unknown else np.isfinite(array)).all():
         refuse(f'{path} holds numbers that are not finite')
     # Of a channel that is left out, any sample is within the limit.
-    bounded = annotation == 'Floats' and path != 'channels.limit'
+    bounded = annotation == 'Floats' and not path.endswith('channels.limit')
     if bounded and (np.abs(array) >= BOUNDS.number).any():
         refuse(f'{path} holds numbers beyond {BOUNDS.number:g}')
     return array

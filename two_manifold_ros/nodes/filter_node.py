@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,10 @@ from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
 from two_manifold_ros.interface.messages import choose_scene, Topics
-from two_manifold_ros.interface.model_swap import load_session, ModelSwap
+from two_manifold_ros.interface.model_swap import further_topics, load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.laps.lines import find_timer, make_timer
-from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -34,9 +34,8 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.live_input import LiveCommands, LiveOdometry
+from two_manifold_ros.nodes.live_input import LiveChannels, LiveOdometry
 from two_manifold_ros.nodes.running import declare, read
-from two_manifold_ros.recordings.commands import CommandTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +53,7 @@ class FilterNode(BackgroundNode):
         self._trouble, self._failed = 'not configured: waiting for the lifecycle manager', False
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
-        self._commands: LiveCommands | None = None
+        self._further: list[LiveChannels] = []
         self._odometry: LiveOdometry | None = None
         self._active = False
         self._enabled = True
@@ -101,10 +100,7 @@ class FilterNode(BackgroundNode):
     def complete(self, made: ModelSwap) -> None:
         """Advertise, then subscribe."""
         chosen, session = self._chosen, made.session
-        trained = str(session.model.summary.get('command_topic', ANY_COMMAND))
-        commands = CommandTopic.of_model(
-            chosen.command_topic, session.model.channels.command_fields, trained, 'command_topic'
-        )
+        topics = further_topics(session.model, chosen)
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         if chosen.odometry_topic:
             self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
@@ -116,9 +112,10 @@ class FilterNode(BackgroundNode):
             timer=self._timer(session.model),
         )
         self._session, self._swap = session, made
-        if commands is not None:
-            name = commands.name or CommandTopic.parse(trained).name or 'command'
-            self._commands = LiveCommands(self, session, CommandTopic(name, commands.fields))
+        first = 0
+        for topic in topics:
+            self._further.append(LiveChannels(self, topic, partial(session.hold, first)))
+            first += len(topic.fields)
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -167,9 +164,9 @@ class FilterNode(BackgroundNode):
         if self._session is not None:
             self._session = self._swap = None
             self._imu.close()
-            if self._commands is not None:
-                self._commands.close()
-                self._commands = None
+            for each in self._further:
+                each.close()
+            self._further.clear()
             self._estimates.destroy()
         if self._odometry is not None:
             self._odometry.close()
@@ -264,7 +261,10 @@ class FilterNode(BackgroundNode):
     def _find_complaints(self) -> dict[str, str]:
         """Return complaints about the newest message."""
         session = self._session
-        others = {} if self._commands is None else self._commands.complaints
+        others: dict[str, str] = {}
+        for each in self._further:
+            # Of several sensors the first one that is wrong.
+            others = each.complaints | others
         if self._odometry is not None:
             others |= self._odometry.complaints
         if session is None or not session.last_raw:

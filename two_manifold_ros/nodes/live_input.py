@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Record live topics for the trainer, and decode reference positions and commands."""
+"""Record live topics for the trainer, and decode reference positions and further channels."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.interface.transforms import OdometryFrame
-from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES
+from two_manifold_ros.names import POSITION_TYPES
 from two_manifold_ros.nodes.callbacks import SensorTopic
-from two_manifold_ros.recordings.commands import command_decoder, CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic, fields_decoder
 from two_manifold_ros.recordings.reading import (
     decode_imu_cdr,
     MessageColumns,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.interface.session import Session
     from two_manifold_ros.nodes.callbacks import GuardedNode
+    from two_manifold_ros.recordings.further_channels import FurtherTopic
     from two_manifold_ros.recordings.reading import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
@@ -140,16 +140,18 @@ class LiveReference:
             self._subscription = None
 
 
-class LiveCommands:
+class LiveChannels:
     """
-    Keep the newest command of the vehicle for a session whose model takes some.
+    Keep the newest commands of the vehicle, or readings of a sensor, for who takes them.
 
     Parameters
     ----------
-    node, session
-        Node that subscribes, and what takes the commands.
+    node
+        Node that subscribes.
     topic
         Name of the topic, and fields of its messages that count.
+    hold
+        Takes the newest values of the fields.
     clock
         Seconds, never going back.
 
@@ -158,13 +160,13 @@ class LiveCommands:
     def __init__(
         self,
         node: GuardedNode,
-        session: Session | UpdaterSession,
-        topic: CommandTopic,
+        topic: FurtherTopic,
+        hold: Callable[[tuple[float, ...]], object],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._session, self._fields, self._name = session, topic.fields, str(topic.name)
-        self._clock = clock
-        # When the last command came, and the longest time between two.
+        self._hold, self._fields, self._name = hold, topic.fields, str(topic.name)
+        self._word, self._clock = topic.word, clock
+        # When the last message came, and the longest time between two.
         self._heard_s, self._longest_s = math.nan, 0.0
         self._refused = ''
         self._live = LiveReference(
@@ -173,23 +175,27 @@ class LiveCommands:
             self._start,
             self._take,
             self._name,
-            tuple(COMMAND_FIELDS),
-            'publish it as one of {} or set command_topic to another',
+            tuple(topic.types),
+            f'publish it as one of {{}} or set {topic.word}_topic{topic.plural} to another',
         )
 
     @property
     def complaints(self) -> dict[str, str]:
-        """Why samples of the IMU are not used for want of a command, or are with an old one."""
+        """Why the values are missing, or old."""
         self._live.find()
         topic, silent_s = self._live.topic, self._clock() - self._heard_s
+        of_sensor = self._word != CommandTopic.word
         problem = self._live.problem or self._refused
         if not problem and math.isnan(silent_s):
             problem = (
-                f'no command of the vehicle came on {topic} yet, but the model needs '
+                f'nothing came from the sensor on {topic} yet, and the filter goes on without it: '
+                'start its driver, or set sensor_topics to its topic'
+                if of_sensor
+                else f'no command of the vehicle came on {topic} yet, but the model needs '
                 'it: start what commands the vehicle, or set command_topic to its topic'
             )
         if problem:
-            return {'no_command': problem}
+            return {f'no_{self._word}': problem}
         # As of a channel that stands still: a second, and twice the longest time before. A command
         # holds until the next one, so that nothing is known of a single one; but with no publisher
         # none will come.
@@ -197,26 +203,35 @@ class LiveCommands:
         if silent_s <= 1.0 + (2.0 * (self._longest_s or math.inf) if there else 0.0):
             return {}
         why = f'where at most {self._longest_s:.1f} s were usual' if there else 'without publisher'
-        problem = (
-            f'no command of the vehicle came on {topic} for {silent_s:.1f} s, {why}, and the last '
-            'one is filtered with: look at what commands the vehicle'
-        )
-        return {'command_gone': problem}
+        if of_sensor:
+            # What is held for longer than any reading of the training is left out.
+            problem = (
+                f'nothing came from the sensor on {topic} for {silent_s:.1f} s, {why}, and the '
+                'filter goes on without it: look at its driver'
+            )
+        else:
+            problem = (
+                f'no command of the vehicle came on {topic} for {silent_s:.1f} s, {why}, and the '
+                'last one is filtered with: look at what commands the vehicle'
+            )
+        return {f'{self._word}_gone': problem}
 
     def close(self) -> None:
         """Stop listening."""
         self._live.close()
 
     def _start(self, msgtype: str) -> None:
-        self._decode = command_decoder(deserialise, self._name, msgtype, self._fields)
+        self._decode = fields_decoder(deserialise, self._name, msgtype, self._fields)
 
     def _take(self, raw: bytes) -> None:
         try:
-            _, _, self._session.commands = self._decode(raw)
-            heard_s, self._heard_s, self._refused = self._heard_s, self._clock(), ''
-            self._longest_s = max(self._longest_s, self._heard_s - heard_s)
+            _, _, values = self._decode(raw)
         except InputError as error:
             self._refused = str(error)
+            return
+        self._hold(values)
+        heard_s, self._heard_s, self._refused = self._heard_s, self._clock(), ''
+        self._longest_s = max(self._longest_s, self._heard_s - heard_s)
 
 
 class LiveOdometry:

@@ -47,12 +47,12 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveCommands,
+    LiveChannels,
     LiveReference,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.commands import CommandTopic
+from two_manifold_ros.recordings.further_channels import CommandTopic
 from two_manifold_ros.recordings.reading import decode_imu_cdr
 from two_manifold_ros.recordings.ros_messages import to_message
 
@@ -121,10 +121,10 @@ class UpdaterNode(GuardedNode):
         self._reference = LiveReference(
             self, chosen.reference_type, self._positions.start, self._positions.take
         )
-        self._commands: LiveCommands | None = None
+        self._commands: LiveChannels | None = None
         if chosen.command_topic:
             commands = CommandTopic.parse(self._session.head.summary['command_topic'])
-            self._commands = LiveCommands(self, self._session, commands)
+            self._commands = LiveChannels(self, commands, self._session.hold)
         self._complaints: dict[str, str] = {}
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)

@@ -21,7 +21,7 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
-from two_manifold_ros.recordings.commands import DEFINITIONS
+from two_manifold_ros.recordings.further_channels import DEFINITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection

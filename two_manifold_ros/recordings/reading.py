@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from struct import Struct
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,15 @@ from two_manifold_ros.recordings.bag_topics import (
     choose_topic,
     COMMAND,
     IMU,
+    SENSOR,
 )
-from two_manifold_ros.recordings.commands import command_decoder, CommandStream, CommandTopic
+from two_manifold_ros.recordings.further_channels import (
+    CommandStream,
+    CommandTopic,
+    fields_decoder,
+    HeldStream,
+    SensorTopic,
+)
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+Held = TypeVar('Held', bound=HeldStream)
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,9 @@ class ReadingOptions:
         Topics by name; by default the only one with messages of a fitting type.
     command_topic
         Topic with commands of the vehicle, as `CommandTopic.parse` reads it; by default none.
+    sensor_topics, need_sensors
+        Topics of further sensors, as `SensorTopic.parse` reads them; and whether a bag without one
+        of them is an error. If not, it is left out with a note.
     need_positions
         Whether a bag without positions is an error. If not, several position topics of which
         none is named are left out, and so is a satellite receiver that never had a fix, each with
@@ -66,6 +78,8 @@ class ReadingOptions:
     imu_topic: str | None = None
     position_topic: str | None = None
     command_topic: str | None = None
+    sensor_topics: tuple[str, ...] = ()
+    need_sensors: bool = True
     need_positions: bool = True
     find_positions: bool = True
     use_receive_time: bool = False
@@ -138,11 +152,12 @@ def read_recording(
             wanted = CommandTopic.parse(options.command_topic)
             command_choice = choose_topic(bag.path, bag.topics, COMMAND, wanted.name)
             fields = wanted.fields_of(command_choice.msgtype)
-            decoders[command_choice] = command_decoder(
+            decoders[command_choice] = fields_decoder(
                 bag.decode, command_choice.name, command_choice.msgtype, fields
             )
         collected = collect(bag, decoders, progress, salvage=options.salvage)
-        notes = [*bag.notes, *notes]
+        sensors, more = _read_sensors(bag, options, progress)
+        notes = [*bag.notes, *notes, *more]
     commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
@@ -153,8 +168,39 @@ def read_recording(
         positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
     imu = collected[0].imu(times[0])
-    held = None if commands is None else _command_stream(commands, imu, fields)
-    return Recording(str(path), imu, positions, tuple(notes), held)
+    held = None if commands is None else _held_stream(CommandStream, commands, imu, fields)
+    return Recording(
+        str(path),
+        imu,
+        positions,
+        tuple(notes),
+        held,
+        tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors),
+    )
+
+
+def _read_sensors(
+    bag: OpenBag, options: ReadingOptions, progress: Callable[[float], None]
+) -> tuple[list[tuple[MessageColumns, tuple[str, ...]]], list[str]]:
+    """Return messages and fields of each sensor, and notes on those that are not there."""
+    decoders: dict[Topic, Decode] = {}
+    fields, notes = [], []
+    for topic in map(SensorTopic.parse, options.sensor_topics):
+        try:
+            choice = choose_topic(bag.path, bag.topics, SENSOR, topic.name)
+        except InputError as error:
+            if options.need_sensors:
+                raise
+            notes.append(f'{error} The model goes on without this sensor.')
+            continue
+        if choice in decoders:
+            msg = f'{choice.name} is named as a sensor twice: name it once, with all its fields'
+            raise InputError(msg)
+        fields.append(topic.fields_of(choice.msgtype))
+        decoders[choice] = fields_decoder(bag.decode, choice.name, choice.msgtype, fields[-1])
+    # In a pass of their own: an odometry may have the positions too.
+    heard = collect(bag, decoders, progress, salvage=options.salvage) if decoders else []
+    return list(zip(heard, fields, strict=True)), notes
 
 
 def read_recordings(
@@ -219,11 +265,11 @@ def _position_stream(
         return None, [str(error)]
 
 
-def _command_stream(
-    collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]
-) -> CommandStream:
+def _held_stream(
+    kind: type[Held], collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]
+) -> Held:
     """
-    Return commands on the time base of the IMU.
+    Return numbers that hold until the next message, on the time base of the IMU.
 
     Those without stamps count from when they were received, less the usual time that a sample
     of the IMU takes from its stamp to the bag.
@@ -232,7 +278,7 @@ def _command_stream(
     if not stamps.any() or np.array_equal(imu.stamps, imu.receive_stamps):
         later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
         stamps = collected.received - int(later)
-    return CommandStream(collected.name, collected.msgtype, fields, stamps, collected.numbers)
+    return kind(collected.name, collected.msgtype, fields, stamps, collected.numbers)
 
 
 # From serialised bytes to the stamp in ns, the frame_id and the numbers.

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recording read from a bag: an IMU stream, and streams of positions and of commands."""
+"""Recording read from a bag: an IMU stream, and streams of positions, commands and sensors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.excursions import explained, usable_places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.recordings.commands import CommandStream
+    from two_manifold_ros.recordings.further_channels import CommandStream, HeldStream
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -193,6 +193,8 @@ class Recording:
         Sentences that have to be said aloud, such as "receive times are used".
     commands
         Commands of the vehicle, if they were asked for.
+    sensors
+        Sensors beside the IMU that were asked for.
 
     """
 
@@ -201,6 +203,7 @@ class Recording:
     positions: PositionStream | None = None
     notes: tuple[str, ...] = ()
     commands: CommandStream | None = None
+    sensors: tuple[HeldStream, ...] = ()
 
     def between(self, start_s: float | None, end_s: float | None) -> Recording:
         """
@@ -235,6 +238,30 @@ class Recording:
         samples = np.hstack([self.imu.samples, self.commands.held_at(self.imu.stamps)])
         names = self.imu.names + self.commands.names
         return replace(self, imu=replace(self.imu, samples=samples, names=names))
+
+    def samples_with(self, names: Sequence[str]) -> Floats:
+        """
+        Return the samples of the IMU, and behind them channels of further sensors: (N, 6 + m).
+
+        Those of the m ``names``, see `HeldStream`; they are NaN before the first message, and
+        where the recording has no such sensor.
+        """
+        if not names:
+            return self.imu.samples
+        further = np.full((len(self.imu.stamps), len(names)), np.nan)
+        for stream in self.sensors:
+            held = stream.held_at(self.imu.stamps)
+            for name, column in zip(stream.names, held.T, strict=True):
+                if name in names:
+                    further[:, names.index(name)] = column
+        return np.hstack([self.imu.samples, further])
+
+    def with_sensors_named(self, names: Mapping[str, str]) -> Recording:
+        """Return the recording with its sensors on other topics, by the topics where they were."""
+        sensors = tuple(
+            replace(each, topic=names.get(each.topic, each.topic)) for each in self.sensors
+        )
+        return replace(self, sensors=sensors) if sensors else self
 
     def with_positions_earlier(self, seconds: float) -> Recording:
         """Return the recording with the stamps of its positions so many seconds earlier."""

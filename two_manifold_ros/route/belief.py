@@ -163,27 +163,12 @@ class RouteBelief:
                 state=self.state,
             )
         )
-        hidden = likelihood.means.shape[1] - likelihood.channels
-        weights = np.concatenate(
-            [np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)]
-        )
-        known = _known(route, weights)
+        known = known_of(route)
         self._known: Known = plain(known)
         # Without observations nothing measures how speed ratios change.
         unmeasured = known.motion._replace(tick_lengths=np.zeros(places))
         self._unmeasured: Known = plain(known._replace(motion=unmeasured))
-        scale = np.sqrt(weights)
-        self._features: Features = plain(
-            Features(
-                gains=likelihood.gains,
-                means=np.zeros((len(likelihood.gains), likelihood.channels)),
-                features=np.zeros(len(scale)),
-                whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
-                whitened=np.zeros(len(scale)),
-                new_whitening=np.ascontiguousarray(likelihood.new_whitening),
-                newest=np.zeros(likelihood.channels),
-            )
-        )
+        self._features: Features = plain(features_of(likelihood))
         # About their centre, and zero for the velocity: second moments of coordinates that are
         # large beside the route lose the digits that a small covariance is made of.
         self._centre = np.zeros(readout.targets.shape[1:])
@@ -315,47 +300,78 @@ class RouteBelief:
         )
 
 
-def _known(route: Route, weights: Floats) -> Known:
-    """Lay out a route for the compiled steps; ``weights`` (f,) of its features in a likelihood."""
-    motion, likelihood = route.motion, route.likelihood
-    moves, tail = motion.moves, likelihood.tail
-    steps = np.arange(float(moves.shape[1]))
-    begins, targets, steps_of, shares = route.geometry
+def _weights_of(likelihood: RouteLikelihood) -> Floats:
+    """Return the weights (f,) of features in a likelihood."""
+    hidden = likelihood.means.shape[1] - likelihood.channels
+    return np.concatenate([np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)])
+
+
+def features_of(likelihood: RouteLikelihood) -> Features:
+    """Return arrays for the features of a stream."""
+    scale = np.sqrt(_weights_of(likelihood))
+    return Features(
+        gains=likelihood.gains,
+        means=np.zeros((len(likelihood.gains), likelihood.channels)),
+        features=np.zeros(len(scale)),
+        whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
+        whitened=np.zeros(len(scale)),
+        new_whitening=np.ascontiguousarray(likelihood.new_whitening),
+        newest=np.zeros(likelihood.channels),
+    )
+
+
+def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> Placeless:
+    """Lay out densities at no known place; ``starts`` as in `Placeless`."""
+    hidden = likelihood.means.shape[1] - likelihood.channels
+    return Placeless(
+        given=_stack(
+            (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
+        ),
+        of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
+        starts=starts,
+    )
+
+
+def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> Usual:
+    """Lay out what is usual at each place; ``calm`` as in `Usual`."""
+    weights, tail = _weights_of(likelihood), likelihood.tail
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
-    hidden = len(weights) - likelihood.channels
+    return Usual(
+        means=np.ascontiguousarray(likelihood.means * scale),
+        slopes=slopes,
+        squares=np.square(slopes).sum(axis=1),
+        new_means=np.ascontiguousarray(likelihood.new_means),
+        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
+        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
+        noise=likelihood.noise,
+        levels=-0.5 * np.log(likelihood.noise),
+        heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
+        columns=np.ascontiguousarray(likelihood.new_means.T),
+        bends=_bends(likelihood),
+        at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
+        slow_from=_slow_from(motion),
+        tail=tail,
+        sharpness=float(likelihood.sharpness),
+        persistence=float(likelihood.persistence),
+        new_level=likelihood.new_level,
+        freedom=float(weights.sum()),
+        calm=calm,
+    )
+
+
+def known_of(route: Route) -> Known:
+    """Lay out a route for the compiled steps."""
+    motion, likelihood = route.motion, route.likelihood
+    moves = motion.moves
+    steps = np.arange(float(moves.shape[1]))
+    begins, targets, steps_of, shares = route.geometry
     return Known(
-        placeless=Placeless(
-            given=_stack(
-                (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
-            ),
-            of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
-            starts=route.switching.beginnings.sum(axis=1),
-        ),
+        placeless=placeless_of(likelihood, route.switching.beginnings.sum(axis=1)),
         geometry=RouteGeometry(_as_index(begins), _as_index(targets), _as_index(steps_of), shares),
         motion=motion,
         switching=route.switching,
-        usual=Usual(
-            means=np.ascontiguousarray(likelihood.means * scale),
-            slopes=slopes,
-            squares=np.square(slopes).sum(axis=1),
-            new_means=np.ascontiguousarray(likelihood.new_means),
-            new_slopes=np.ascontiguousarray(likelihood.new_slopes),
-            new_squares=np.square(likelihood.new_slopes).sum(axis=1),
-            noise=likelihood.noise,
-            levels=-0.5 * np.log(likelihood.noise),
-            heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
-            columns=np.ascontiguousarray(likelihood.new_means.T),
-            bends=_bends(likelihood),
-            at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-            slow_from=_slow_from(motion),
-            tail=tail,
-            sharpness=float(likelihood.sharpness),
-            persistence=float(likelihood.persistence),
-            new_level=likelihood.new_level,
-            freedom=float(weights.sum()),
-            calm=_calm(route),
-        ),
+        usual=usual_of(likelihood, motion, _calm(route)),
         variances=moves @ steps**2 - (moves @ steps) ** 2,
         gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,

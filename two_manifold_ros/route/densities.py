@@ -64,11 +64,11 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
     alone = spread[hidden:, hidden:]
     none, offset = np.zeros((channels, 0)), centre[hidden:]
     return {
-        'rest': _density(
+        'rest': density(
             slopes, offset - slopes @ centre[:hidden], alone - slopes @ given.T, own, TAIL
         ),
-        'rest_alone': _density(none, offset, alone, own, TAIL),
-        'rest_means': _density(np.zeros((hidden, 0)), centre[:hidden], means, lasting, TAIL),
+        'rest_alone': density(none, offset, alone, own, TAIL),
+        'rest_means': density(np.zeros((hidden, 0)), centre[:hidden], means, lasting, TAIL),
     }
 
 
@@ -92,8 +92,8 @@ def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> d
     spread = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(hidden)
     spread += shared(passes.shifts, hidden // channels)
     return {
-        'other': _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
-        'other_means': _density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
+        'other': density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
+        'other_means': density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
         'slow': _at_a_low_speed(passes, kept, line, covariance, own),
     }
 
@@ -112,7 +112,7 @@ def _at_a_low_speed(
         line[-1] += share * middle
         covariance = (1.0 - share) * covariance + share * (apart.T @ apart / len(apart))
     covariance = covariance + np.diag(np.square(passes.shifts))
-    return _density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
+    return density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
 
 
 def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> float:
@@ -154,7 +154,7 @@ def shared(shifts: Floats, times: int) -> Floats:
     return np.kron(np.ones((times, times)), np.diag(np.square(shifts)))
 
 
-def _density(
+def density(
     slopes: Floats, offset: Floats, covariance: Floats, own: Floats, tail: float
 ) -> Density:
     """Return a density whose level is relative to that of the places, of inverse root ``own``."""

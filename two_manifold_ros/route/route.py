@@ -32,6 +32,9 @@ JUMPED = ('on new', 'off', 'off new')
 ROWS = len(PLACED)
 ON, ON_NEW, SLOW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
 
+SETTLED = 2.0
+"""Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
+
 
 class Limits(NamedTuple):
     """

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, RouteGeometry
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, RouteGeometry, SETTLED
 from two_manifold_ros.route.standing import SLOW_SHARE
-from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG, SETTLED
+from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

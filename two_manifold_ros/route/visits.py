@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.merging import merge_passes, SAME_WAY
+from two_manifold_ros.route.route import SETTLED
 from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
 
@@ -30,9 +31,6 @@ Time constants of the slow means, in memories of the observations, see `memory_o
 
 The shorter predicts the next observation, the longer carries what is off on this lap.
 """
-
-SETTLED = 2.0
-"""Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
 
 PLACES_ALONG = 4
 """Places before and behind over which usual speeds are averaged: a short step is noisy."""
@@ -255,35 +253,21 @@ def lay_out(
         return None
     memories_s = tuple(each * memory_s for each in MEMORIES)
     gains = -np.expm1(-period_s / np.array(memories_s))
-    along = [features_along(each, gains) for each in observations]
+    seen = observe(places, observations, gains, max(memories_s), period_s)
     targets = [segment_targets(each, horizons, period_s) for each in tracks]
-    lengths = np.array([len(each) for each in tracks])
-    times = np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
-    features = np.empty((len(times), along[0].shape[1]))
-    led = np.empty((len(times), len(horizons) + 1, 2))
-    for index, (seen, to) in enumerate(zip(along, targets, strict=True)):
-        mine = places.segments == index
-        features[mine] = _interpolate(seen, times[mine])
-        led[mine] = _interpolate(to, times[mine])
-    warm = round(SETTLED * max(memories_s) / period_s)
-    seen = np.concatenate([each[warm:] for each in along])
-    still = np.concatenate([each[warm:] for each in places.standing])
-    # Drives often start at rest, before slow means have settled: there is nothing to settle to.
-    rest = [
-        each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
-    ]
+    led = _at_visits(places, targets)
     halts, starts = _halts(places, tracks, period_s)
     log_ratios, stays = _ratios(places, halts)
     forward, gears = _forward_and_gears(places, observations, tracks, period_s)
     return Passes(
         places,
-        features,
-        times > warm,
+        seen.features,
+        seen.settled,
         log_ratios,
         stays,
         led,
-        np.concatenate(rest),
-        seen[~still],
+        seen.rest,
+        seen.series,
         tuple(horizons),
         period_s,
         gains,
@@ -297,6 +281,59 @@ def lay_out(
         halts,
         starts,
     )
+
+
+class Observed(NamedTuple):
+    """``features``, ``settled``, ``rest`` and ``series`` of `Passes`."""
+
+    features: Floats
+    settled: Bools
+    rest: Floats
+    series: Floats
+
+
+def observe(
+    places: Places,
+    observations: Sequence[Floats],
+    gains: Floats,
+    longest_s: float,
+    period_s: float,
+) -> Observed:
+    """
+    Return what the visits of places saw, from observations (T, d) of each segment.
+
+    ``longest_s`` is the longest time constant of the slow means, seconds.
+    """
+    along = [features_along(each, gains) for each in observations]
+    warm = round(SETTLED * longest_s / period_s)
+    seen = np.concatenate([each[warm:] for each in along])
+    still = np.concatenate([each[warm:] for each in places.standing])
+    # Drives often start at rest, before slow means have settled: there is nothing to settle to.
+    rest = [
+        each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
+    ]
+    return Observed(
+        _at_visits(places, along),
+        _visit_times(places, along) > warm,
+        np.concatenate(rest),
+        seen[~still],
+    )
+
+
+def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
+    """Return the ticks (V,) of the visits, within the (T, ...) series of each segment."""
+    lengths = np.array([len(each) for each in series])
+    return np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
+
+
+def _at_visits(places: Places, series: Sequence[Floats]) -> Floats:
+    """Return series (T, ...) of each segment at the visits of places: (V, ...)."""
+    times = _visit_times(places, series)
+    values = np.empty((len(times), *series[0].shape[1:]))
+    for index, rows in enumerate(series):
+        mine = places.segments == index
+        values[mine] = _interpolate(rows, times[mine])
+    return values
 
 
 def motionless(means: Floats) -> Floats:

@@ -124,7 +124,11 @@ class SlotCarSettings:
 
         Each has its own stream, so that more noise on the IMU does not change the driving.
         """
-        index = ('bias', 'throttle', 'imu', 'camera', 'driver').index(purpose)
+        known = (
+            'bias', 'throttle', 'imu', 'camera', 'driver',
+            '/magnetometer', '/wheel', '/barometer',
+        )  # fmt: skip
+        index = known.index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
 
 

@@ -13,11 +13,13 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.commands import CommandStream
+from two_manifold_ros.recordings.further_channels import CommandStream, HeldStream
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
+from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
@@ -127,6 +129,15 @@ def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> di
     }
 
 
+def sensor_message(
+    name: str, stamp_ns: int, values: Floats
+) -> tuple[str, str, int, dict[str, Any]]:
+    """Return topic, type, stamp and message of a reading (m,) of one of `SENSORS`."""
+    sensor = SENSORS[name]
+    message = sensor.message(_header(stamp_ns, IMU_FRAME), values)
+    return sensor.topic, sensor.msgtype, stamp_ns, message
+
+
 def _header(stamp_ns: int, frame: str) -> dict[str, Any]:
     sec, nanosec = divmod(stamp_ns, 1_000_000_000)
     return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame}
@@ -141,8 +152,19 @@ def samples_per_reference(rate_hz: float) -> int:
     return math.ceil(rate_hz / 50.0)
 
 
-def run_to_recording(run: SlotCarRun) -> Recording:
-    """Return what reading the bag of `write_run` gives, with its throttle as commands."""
+def sensor_readings(run: SlotCarRun, name: str) -> Floats:
+    """Return the readings (n, m) of one of `SENSORS`, as often as there are references."""
+    every = samples_per_reference(run.settings.rate_hz)
+    read = SENSORS[name].reader(run.settings)
+    return read(run.positions[::every], run.quaternions[::every], run.speeds[::every])
+
+
+def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
+    """
+    Return what reading the bag of `write_run` gives, with its throttle as commands.
+
+    ``sensors`` are names of `SENSORS`.
+    """
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -153,12 +175,15 @@ def run_to_recording(run: SlotCarRun) -> Recording:
         commands=CommandStream(
             THROTTLE_TOPIC, THROTTLE_TYPE, ('data',), stamps, run.commands[::every, None]
         ),
+        sensors=tuple(
+            HeldStream(*SENSORS[name][:3], stamps, sensor_readings(run, name)) for name in sensors
+        ),
     )
 
 
-def write_run(run: SlotCarRun, path: str | Path) -> None:
+def write_run(run: SlotCarRun, path: str | Path, sensors: Sequence[str] = ()) -> None:
     """
-    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and ``/throttle``.
+    Write a new rosbag2 (mcap) with ``/imu``, ``/reference``, ``/throttle`` and some of `SENSORS`.
 
     Raises
     ------
@@ -167,11 +192,17 @@ def write_run(run: SlotCarRun, path: str | Path) -> None:
 
     """
     with BagWriter(path) as bag:
-        write_messages(run, bag)
+        write_messages(run, bag, sensors=sensors)
 
 
-def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None) -> None:
+def write_messages(
+    run: SlotCarRun,
+    bag: BagWriter,
+    report: Report | None = None,
+    sensors: Sequence[str] = (),
+) -> None:
     """Write all messages of a run into an open bag; ``report`` receives the progress."""
+    readings = {name: sensor_readings(run, name) for name in sensors}
     every = samples_per_reference(run.settings.rate_hz)
     seen = Camera(run.settings).see(run.positions[::every])
     variances = ImuNoise(run.settings).variances()
@@ -182,5 +213,7 @@ def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
             throttle = {'data': float(run.commands[index])}
             bag.write(THROTTLE_TOPIC, THROTTLE_TYPE, stamp, throttle)
+            for name, values in readings.items():
+                bag.write(*sensor_message(name, stamp, values[index // every]))
         if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))

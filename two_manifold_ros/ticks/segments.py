@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import itertools
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.commands import fields_held
+from two_manifold_ros.recordings.further_channels import fields_held
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IN_A_ROW, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
 
@@ -111,12 +111,18 @@ def fit_channels(
 
     """
     values = np.concatenate([segment.values for segment in segments])
+    channels = measure_channels(values, largest, names)
+    if not channels.live.any():
+        msg = 'no channel varies during training; record while the vehicle drives'
+        raise InputError(msg)
+    return channels
+
+
+def measure_channels(values: Floats, largest: Floats, names: tuple[str, ...]) -> Channels:
+    """Measure channels over ticks (T, c), see `fit_channels`; maybe none of them is live."""
     mean = values.mean(axis=0)
     scale = values.std(axis=0)
     live = scale > 1e-9 * np.maximum(1.0, np.abs(mean))
-    if not live.any():
-        msg = 'no channel varies during training; record while the vehicle drives'
-        raise InputError(msg)
     limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), NO_LIMIT)
     return Channels(mean, scale, limit, live, names)
 
@@ -219,12 +225,15 @@ class Segment:
         Mean of each channel over each tick, in the units of the IMU.
     positions : (T, 2)
         Position at each stamp, metres; NaN where unknown.
+    further : (T, m)
+        The same means of further sensors, NaN where unknown; none by default.
 
     """
 
     stamps: Ints
     values: Floats
     positions: Floats
+    further: Floats | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -237,6 +246,7 @@ class Segment:
             stamps=self.stamps[start:stop],
             values=self.values[start:stop],
             positions=self.positions[start:stop],
+            further=None if self.further is None else self.further[start:stop],
         )
 
 
@@ -330,6 +340,11 @@ def cut_segments(
         absurd = usable & ~believable(cleaned, largest)
         counts['out_of_range'] = int(np.count_nonzero(absurd))
         usable &= ~absurd
+    names = [name for stream in recording.sensors for name in stream.names]
+    if names:
+        # They are averaged by the same rule, and neither refuse a sample nor are refused.
+        own = cleaned.shape[1]
+        cleaned = np.hstack([cleaned, recording.samples_with(names)[:, own:]])
     stamps, samples = imu.stamps[usable], cleaned[usable]
     judged = judge_stamps(stamps, max_gap_ns)
     counts.update(judged.counts)
@@ -340,5 +355,7 @@ def cut_segments(
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
             positions = positions_at(recording.positions, ends)
-            segments.append(Segment(ends, means, positions))
+            further = means[:, own:] if names else None
+            values = np.ascontiguousarray(means[:, :own]) if names else means
+            segments.append(Segment(ends, values, positions, further=further))
     return segments, counts

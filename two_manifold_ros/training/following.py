@@ -27,6 +27,7 @@ from two_manifold_ros.hse_hmm.readout import (
 )
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.embeddings import embed, impute_positions
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
@@ -477,12 +479,24 @@ def parts_to_follow(
     return [part for part in parts if part[0]]
 
 
-def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools, Floats]:
-    """Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`."""
-    belief = RouteBelief(route)
+def follow(
+    route: Route, observations: Floats, sensors: Sequence[Sensor] = (), period_s: float = 1.0
+) -> tuple[Floats, Floats, Bools, Floats]:
+    """
+    Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`.
+
+    Behind the observations may be readings of sensors, with the length of a tick.
+    """
+    sensed = SensedBelief(route, sensors, period_s)
+    belief: RouteBelief = sensed if sensors else RouteBelief(route)
+    own = route.likelihood.channels
+    ends = np.cumsum([own, *(len(each.names) for each in sensors)]).tolist()
+    columns = list(itertools.pairwise(ends))
     read = []
-    for observation in observations:
-        belief.update(observation)
+    for row in observations:
+        belief.update(row[:own])
+        if sensors:
+            sensed.sense([row[begin:end] for begin, end in columns])
         read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
     means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
     return means, covariances, driving, active

@@ -5,38 +5,57 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 import itertools
-from typing import TYPE_CHECKING
+import math
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import velocities
-from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import MARKS
-from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.route.circuit import (
+from two_manifold_ros.model.circuit import (
     calibrated,
     find_circuit,
     laps_along,
     way_along,
     with_spreads,
 )
-from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.model.model import RouteModel, SensedRouteModel
+from two_manifold_ros.names import MARKS
+from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
+from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
+from two_manifold_ros.route.route import LIMITS
+from two_manifold_ros.route.sensors import Sensor
+from two_manifold_ros.route.transitions import main_ways, ways_of
+from two_manifold_ros.route.visits import MEMORIES, observe, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
+from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.dataset import build_dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
     DOUBLINGS,
     Drives,
+    follow,
+    Followed,
     lay_out_drives,
+    MOST_FOLLOWED,
+    parts_to_follow,
     trial_shares,
     usual_tuning,
 )
-from two_manifold_ros.training.held_out import Stretch, Validation
+from two_manifold_ros.training.held_out import (
+    capped_mean,
+    follow_held_out,
+    LOST_SHARE,
+    squared_distances,
+    Stretch,
+    Validation,
+)
 from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
@@ -49,12 +68,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
+    from two_manifold_ros.model.circuit import Circuit
+    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.circuit import Circuit
+    from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.route import RouteLikelihood
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.following import Followed
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 MOST_TICKS = 3_000
@@ -64,6 +87,48 @@ Ticks that a model of a route keeps, and whose windows are embedded, however lon
 Of a window above a sixth of them six windows, of which some have to be whole.
 """
 
+
+class Traits(NamedTuple):
+    """
+    What is known of a kind of sensor before any training.
+
+    Parameters
+    ----------
+    shift, relative_shift
+        What it is off from one day to another: a standard deviation, in its unit, and as a share
+        of its mean.
+    exponent
+        Power of the speed with which it grows from zero; 0 where it does not.
+
+    """
+
+    shift: float = 0.0
+    relative_shift: float = 0.0
+    exponent: float = 0.0
+
+
+SPEED = Traits(relative_shift=0.03, exponent=1.0)
+TRAITS = {
+    'sensor_msgs/msg/MagneticField': Traits(shift=1e-6),
+    'sensor_msgs/msg/FluidPressure': Traits(shift=500.0),
+    'nav_msgs/msg/Odometry': SPEED,
+    'geometry_msgs/msg/TwistStamped': SPEED,
+    'sensor_msgs/msg/JointState': SPEED,
+}
+"""
+By type of message.
+
+Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
+by 3 %, and what is carried near a magnetometer its reading by a microtesla.
+"""
+
+BETTER = 0.02
+"""
+Share of the mean error by which a sensor has to lower it.
+
+That much a sensor may cost by chance: the barometer of the simulated slot car, whose track rises
+by sixteen centimetres, costs 3 % on other days.
+"""
 
 STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
 """
@@ -126,6 +191,7 @@ def train_route(
     everything = np.ones(len(places.visited), dtype=np.bool_)
     mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
+    sensors, heard = choose_sensors(drives, followed, recordings)
     likelihood: dict[str, float | None]
     learned = route.likelihood
     likelihood = {'sharpness': learned.sharpness, 'persistence': learned.persistence}
@@ -147,7 +213,7 @@ def train_route(
         recordings,
         dataset,
         settings,
-        embeddings.notes,
+        (*embeddings.notes, *heard),
         len(embeddings.training.ticks),
         directions.singular_values,
         chosen,
@@ -160,7 +226,9 @@ def train_route(
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
-    return RouteModel(
+    if sensors:
+        fields['sensors'] = sensors
+    return (SensedRouteModel if sensors else RouteModel)(
         **fields,
         summary=summary | {'places': route.places},
         series=embeddings.series,
@@ -201,6 +269,160 @@ def _circuit(
         for track in dataset.tracks
     ]
     return with_spreads(circuit, np.concatenate(laps))
+def choose_sensors(
+    drives: Drives, followed: Followed | None, recordings: Sequence[Recording]
+) -> tuple[tuple[Sensor, ...], list[str]]:
+    """
+    Return the sensors of recordings with which parts left out are followed better, and notes.
+
+    Each alone has to lower the mean error on every other part by ``BETTER``: what says nothing
+    about the place is noise in the belief. ``followed`` is how the parts were followed without,
+    if they could be.
+    """
+    if followed is None or not recordings[0].sensors:
+        heard = [each.topic for each in recordings[0].sensors]
+        return (), [f'{each} is left out: no part could be followed with it' for each in heard]
+    tuning = followed.tuning
+    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
+    everything = np.ones(len(drives.passes.places.visited), dtype=np.bool_)
+    sensors, notes, first = [], [], 0
+    for stream in recordings[0].sensors:
+        columns = slice(first, first + len(stream.fields))
+        first = columns.stop
+        readings = [
+            np.empty((len(each), 0)) if each.further is None else each.further[:, columns]
+            for each in drives.dataset.segments
+        ]
+        if any(each.shape[1] != len(stream.fields) for each in readings):
+            notes.append(f'{stream.topic} is not in all of the recordings and is left out')
+            continue
+        learn = partial(learn_sensor, drives.passes, readings=readings, stream=stream)
+        sensor = learn(kept=everything, tuning=tuning)
+        if sensor is None:
+            notes.append(f'{stream.topic} never changes and is left out')
+            continue
+        alone_m, with_it_m = _scores_with(drives, tuning, readings, learn, most)
+        if with_it_m <= (1.0 - BETTER) * alone_m:
+            sensors.append(sensor)
+        else:
+            notes.append(
+                f'{stream.topic} is left out: parts left out are followed with a mean error of '
+                f'{with_it_m:.3g} m with it, and of {alone_m:.3g} m without it'
+            )
+    return tuple(sensors), notes
+
+
+def _scores_with(
+    drives: Drives,
+    tuning: Tuning,
+    readings: Sequence[Floats],
+    learn: Callable[..., Sensor | None],
+    most: int,
+) -> tuple[float, float]:
+    """Return the mean errors of every other part, without a sensor and with it."""
+    passes, dataset = drives.passes, drives.dataset
+    both = [np.hstack(each) for each in zip(dataset.observations, readings, strict=True)]
+    squares: tuple[list[Floats], list[Floats]] = [], []
+    lost_m = math.inf
+    for blocks, kept in parts_to_follow(passes, both, dataset.tracks, dataset.window, most)[::2]:
+        route = learn_route(passes, kept, tuning)
+        sensor = learn(kept=kept, tuning=tuning)
+        lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
+        for found, sensors in zip(squares, ((), (sensor,) if sensor else ()), strict=True):
+            see = partial(follow, route, sensors=sensors, period_s=dataset.period_s)
+            for errors, *_ in follow_held_out(see, blocks, dataset.window):
+                found.append(squared_distances(errors[:, :2])[:, 0])
+    alone, with_it = (np.concatenate(found) for found in squares)
+    return capped_mean(alone, lost_m), capped_mean(with_it, lost_m)
+
+
+def learn_sensor(
+    passes: Passes,
+    kept: Bools,
+    readings: Sequence[Floats],
+    stream: HeldStream,
+    tuning: Tuning,
+) -> Sensor | None:
+    """
+    Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
+
+    They are NaN where unknown; ``stream`` is that of any recording, and ``kept`` (V,) are the
+    visits that count. Nothing is returned where it never changes. A reading that is held for
+    several ticks counts once.
+    """
+    every = np.concatenate(readings)
+    known = every[np.isfinite(every).all(axis=1)]
+    if not len(known):
+        return None
+    # Some are tiny in their unit, as teslas are: what counts as a change is relative to them.
+    unit = max(float(np.abs(known).max()), np.finfo(np.float64).tiny)
+    channels = measure_channels(known / unit, largest_believable([known / unit]), stream.fields)
+    if not channels.live.any():
+        return None
+    channels = replace(
+        channels,
+        mean=channels.mean * unit,
+        scale=channels.scale * unit,
+        limit=np.minimum(channels.limit, NO_LIMIT / max(unit, 1.0)) * unit,
+    )
+    live = channels.live
+    mean, scale = channels.mean[live], channels.scale[live]
+    traits = TRAITS.get(stream.msgtype, Traits())
+    observations = [channels.standardise(each) for each in readings]
+    missing = [np.isnan(each.sum(axis=1)) for each in observations]
+    filled = [
+        np.where(gone[:, None], 0.0, each)
+        for each, gone in zip(observations, missing, strict=True)
+    ]
+    longest_s = MEMORIES[-1] * passes.memory_s
+    seen = observe(passes.places, filled, passes.gains, longest_s, passes.period_s)
+    times = passes.places.times
+    gaps = np.zeros(len(times), dtype=np.bool_)
+    for index, gone in enumerate(missing):
+        mine = passes.places.segments == index
+        gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
+    moving = traits.exponent > 0.0
+    shift = np.hypot(traits.shift, traits.relative_shift * np.abs(mean)) / scale
+    own = replace(
+        passes,
+        features=seen.features,
+        settled=seen.settled & ~gaps,
+        rest=seen.rest,
+        series=seen.series,
+        channels=len(mean),
+        at_rest=-mean / scale if moving else np.zeros(len(mean)),
+        shifts=shift,
+        exponents=np.full(len(mean), traits.exponent),
+    )
+    visits = VisitSums(own, kept, main_ways(ways_of(own.places, kept), len(own.places)))
+    each_s = median_interval_ns(stream.stamps) * 1e-9
+    sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
+    tuning = replace(tuning, sharpness=sharpness)
+    likelihood = learn_likelihood(
+        own, kept, learn_features(visits, own.settled, shift, tuning), tuning
+    )
+    if not moving:
+        likelihood = _as_anywhere(own, likelihood)
+    still = max(longest_stuck(each.T) for each in filled)
+    return Sensor(stream.topic, channels, likelihood, still)
+
+
+def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood:
+    """Return the likelihood of a sensor that reads at rest what it reads while driving there."""
+    hidden = likelihood.means.shape[1] - likelihood.channels
+    own = likelihood.whitening[hidden:, hidden:]
+    newest = passes.series[:, hidden:]
+    apart = newest - np.median(newest, axis=0)
+    spread = 2.0 * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(len(own))
+    spread += shared(passes.shifts, 1)
+    alone = density(np.zeros((len(own), 0)), np.median(newest, axis=0), spread, own, OTHER_TAIL)
+    return replace(
+        likelihood,
+        rest=likelihood.other,
+        rest_alone=alone,
+        rest_means=likelihood.other_means,
+        slow=likelihood.other,
+    )
 
 
 def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:

@@ -1,19 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the vehicle: their messages, and their values as further channels of an IMU."""
+"""Further channels beside an IMU: messages of commands and of sensors, and their values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS
+from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS, SENSOR_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+
+    from typing_extensions import Self
 
     from two_manifold_ros.typing import Floats, Ints
 
@@ -33,9 +35,9 @@ DEFINITIONS = {
 
 
 @dataclass(frozen=True)
-class CommandTopic:
+class FurtherTopic:
     """
-    A topic with commands as a user names it: ``TOPIC`` or ``TOPIC:FIELD,...``.
+    A topic with further channels as a user names it: ``TOPIC`` or ``TOPIC:FIELD,...``.
 
     Parameters
     ----------
@@ -50,8 +52,18 @@ class CommandTopic:
     name: str | None
     fields: tuple[str, ...] = ()
 
+    word: ClassVar[str]
+    """What its messages are."""
+    plural: ClassVar[str] = ''
+    """Ending of the name of the parameter that names its topics, if there are several."""
+    types: ClassVar[Mapping[str, tuple[str, ...]]]
+    """Types of messages, and their usual fields."""
+    any_topic: ClassVar[str] = ''
+    """Stands for the only topic; empty if each has to be named."""
+    example: ClassVar[str]
+
     @classmethod
-    def parse(cls, text: str) -> CommandTopic:
+    def parse(cls, text: str) -> Self:
         """
         Return what a user wrote.
 
@@ -64,12 +76,54 @@ class CommandTopic:
         name, colon, listed = text.partition(':')
         fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
         if not name or not all(fields):
+            single = f', {cls.any_topic} for the only one,' if cls.any_topic else ''
             msg = (
-                f'command topic {text!r}: write the name of a topic, {ANY_COMMAND} for the only '
-                'one, or TOPIC:FIELD,... such as /joy:axes.1,axes.3'
+                f'{cls.word} topic {text!r}: write the name of a topic{single} or TOPIC:FIELD,... '
+                f'such as {cls.example}'
             )
             raise InputError(msg)
-        return cls(None if name == ANY_COMMAND else name, fields)
+        return cls(None if name == cls.any_topic else name, fields)
+
+    @property
+    def written(self) -> str:
+        """What `parse` reads."""
+        colon = ':' if self.fields else ''
+        return f'{self.name or self.any_topic}{colon}{",".join(self.fields)}'
+
+    def fields_of(self, msgtype: str) -> tuple[str, ...]:
+        """
+        Return the fields that count in messages of a type.
+
+        Raises
+        ------
+        InputError
+            If none is named and the type has no usual ones, or messages of the type hold none.
+
+        """
+        if msgtype not in self.types:
+            types = ', '.join(self.types)
+            msg = (
+                f'{self.name}: {msgtype} holds no {self.word}s that are known; name one of {types}'
+            )
+            raise InputError(msg)
+        fields = self.fields or self.types[msgtype]
+        if not fields:
+            msg = (
+                f'{self.name or f"the {self.word} topic"}: of {msgtype} the fields have to be '
+                f'named, such as {self.example}'
+            )
+            raise InputError(msg)
+        return fields
+
+
+@dataclass(frozen=True)
+class CommandTopic(FurtherTopic):
+    """A topic with commands of the vehicle."""
+
+    word = 'command'
+    types = COMMAND_FIELDS
+    any_topic = ANY_COMMAND
+    example = '/joy:axes.1,axes.3'
 
     @classmethod
     def parse_live(cls, text: str) -> CommandTopic:
@@ -130,35 +184,64 @@ class CommandTopic:
             raise InputError(msg)
         return cls(topic.name, fields)
 
-    @property
-    def written(self) -> str:
-        """What `parse` reads."""
-        colon = ':' if self.fields else ''
-        return f'{self.name or ANY_COMMAND}{colon}{",".join(self.fields)}'
 
-    def fields_of(self, msgtype: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class SensorTopic(FurtherTopic):
+    """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
+
+    word = 'sensor'
+    plural = 's'
+    types = SENSOR_FIELDS
+    example = '/magnetometer:magnetic_field.x'
+
+    @classmethod
+    def of_names(cls, names: Sequence[str]) -> tuple[SensorTopic, ...]:
+        """Return the topics in names of channels, which are those of a `HeldStream`."""
+        fields: dict[str, list[str]] = {}
+        for name in names:
+            topic, _, field = name.partition(':')
+            fields.setdefault(topic, []).append(field)
+        return tuple(cls(topic, tuple(each)) for topic, each in fields.items())
+
+    @classmethod
+    def of_model(
+        cls, given: Sequence[str], trained: Sequence[SensorTopic], setting: str
+    ) -> tuple[SensorTopic, ...]:
         """
-        Return the fields that count in messages of a type.
+        Return the topics of the sensors that a model takes, and their fields.
+
+        Parameters
+        ----------
+        given
+            What a user wrote under the name ``setting``: a topic for each sensor, in the order of
+            the model; nothing for those of the training.
+        trained
+            Topics and fields of the training.
 
         Raises
         ------
         InputError
-            If none is named and the type has no usual ones, or messages of the type are no
-            commands.
+            If another number of sensors is given than the model takes, or other fields.
 
         """
-        if msgtype not in COMMAND_FIELDS:
-            types = ', '.join(COMMAND_FIELDS)
-            msg = f'{self.name}: {msgtype} holds no commands that are known; name one of {types}'
-            raise InputError(msg)
-        fields = self.fields or COMMAND_FIELDS[msgtype]
-        if not fields:
+        topics = tuple(map(cls.parse, given)) or tuple(trained)
+        taken = ', '.join(each.written for each in trained)
+        if len(topics) != len(trained):
             msg = (
-                f'{self.name or "the command topic"}: of {msgtype} the fields have to be named, '
-                'such as /joy:axes.1,axes.3'
+                f'{setting} names {len(topics)} topics, but the model takes {len(trained)}'
+                f'{f" ({taken})" if taken else ""}; name one for each in this order, or none'
             )
             raise InputError(msg)
-        return fields
+        for topic, known in zip(topics, trained, strict=True):
+            if topic.fields not in {(), known.fields}:
+                msg = (
+                    f'{setting} {topic.written}: the model takes {", ".join(known.fields)} there; '
+                    'name these fields, or the topic alone'
+                )
+                raise InputError(msg)
+        return tuple(
+            cls(topic.name, known.fields) for topic, known in zip(topics, trained, strict=True)
+        )
 
 
 def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[float, ...]:
@@ -180,14 +263,14 @@ def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[flo
             values.append(float(found))
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             msg = (
-                f'{topic}: a command has no number in its field {field}; name fields of its type, '
+                f'{topic}: a message has no number in its field {field}; name fields of its type, '
                 'such as linear.x, or axes.1 of a Joy with two axes or more'
             )
             raise InputError(msg) from error
     return tuple(values)
 
 
-def command_decoder(
+def fields_decoder(
     deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, fields: tuple[str, ...]
 ) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
     """Return the decoder of messages on a topic; the stamp is 0 where its messages have none."""
@@ -204,14 +287,14 @@ def command_decoder(
 
 
 @dataclass(frozen=True)
-class CommandStream:
+class HeldStream:
     """
-    Commands of the vehicle, in the order in which they were received.
+    Numbers of a topic that hold until the next message, in the order in which they were received.
 
     Parameters
     ----------
     topic, msgtype
-        Where the commands came from.
+        Where they came from.
     fields
         The m numbers of each message that count.
     stamps : (M,) int64
@@ -229,17 +312,12 @@ class CommandStream:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the channels that hold the commands."""
-        return tuple(PREFIX + field for field in self.fields)
-
-    @property
-    def written(self) -> str:
-        """What `CommandTopic.parse` reads."""
-        return CommandTopic(self.topic, self.fields).written
+        """Names of the channels that hold the numbers, which say where they come from."""
+        return tuple(f'{self.topic}:{field}' for field in self.fields)
 
     def held_at(self, stamps: Ints) -> Floats:
         """
-        Return the (N, m) commands in force at (N,) stamps, NaN before the first one.
+        Return the (N, m) numbers in force at (N,) stamps, NaN before the first one.
 
         Each holds until the next one (zero-order hold), however long that takes.
         """
@@ -249,6 +327,21 @@ class CommandStream:
         known = newest >= 0
         held[known] = self.values[order][newest[known]]
         return held
+
+
+@dataclass(frozen=True)
+class CommandStream(HeldStream):
+    """Commands of the vehicle; their channels have the same names on any topic."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the channels that hold the commands."""
+        return tuple(PREFIX + field for field in self.fields)
+
+    @property
+    def written(self) -> str:
+        """What `CommandTopic.parse` reads."""
+        return CommandTopic(self.topic, self.fields).written
 
 
 def fields_held(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.commands import CommandStream, CommandTopic, fields_held
+from two_manifold_ros.recordings.further_channels import CommandStream, CommandTopic, fields_held
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.circuit import (
+from two_manifold_ros.model.circuit import (
     calibrated,
     Circuit,
     find_circuit,

@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A filter with sensors beside the IMU: better with them, and the same without them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import run_filter
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import load_model, model_from, model_parts, save_model
+
+
+def error_of(model, recording) -> float:
+    run = run_filter(model, recording, lambda *_: None)
+    stream = recording.positions
+    truth = np.column_stack(
+        [np.interp(run.stamps, stream.stamps, axis) for axis in stream.positions.T]
+    )
+    return float(np.linalg.norm(run.positions[:, 0] - truth, axis=1).mean())
+
+
+def test_the_map_is_the_one_without_sensors_and_the_error_smaller(
+    sensed_model, slot_car_model, sensed_laps
+):
+    np.testing.assert_array_equal(
+        sensed_model.route.likelihood.means, slot_car_model.route.likelihood.means
+    )
+    assert error_of(sensed_model, sensed_laps[1]) < 0.9 * error_of(slot_car_model, sensed_laps[1])
+
+
+@pytest.mark.parametrize('kind', ['no column', 'NaN', 'no topic'])
+def test_without_its_sensors_a_model_filters_to_the_bit_as_one_that_never_had_any(
+    kind, sensed_model, slot_car_model, sensed_laps
+):
+    recording = sensed_laps[1]
+    found = []
+    for model in (sensed_model, slot_car_model):
+        live = Filter(model)
+        if kind == 'no topic':
+            samples = replace(recording, sensors=()).samples_with(model.further_names)
+        elif kind == 'NaN' and model is sensed_model:
+            samples = np.pad(recording.imu.samples, ((0, 0), (0, 4)), constant_values=np.nan)
+        else:
+            samples = recording.imu.samples
+        for stamp, sample in zip(recording.imu.stamps.tolist(), samples, strict=True):
+            found.append((model is sensed_model, live.push(stamp, sample)))
+    one, other = ([e for own, es in found if own is which for e in es] for which in (True, False))
+    assert len(one) == len(other) > 100
+    for mine, alone in zip(one, other, strict=True):
+        assert mine.status is alone.status
+        np.testing.assert_array_equal(mine.positions, alone.positions)
+        np.testing.assert_array_equal(mine.covariances, alone.covariances)
+
+
+def test_a_sensor_neither_refuses_samples_nor_makes_findings(sensed_model, sensed_laps):
+    recording = sensed_laps[1]
+    live = Filter(sensed_model)
+    samples = recording.samples_with(sensed_model.further_names)
+    samples[:, 6:] = 1e30
+    for stamp, sample in zip(recording.imu.stamps.tolist(), samples, strict=True):
+        live.push(stamp, sample)
+    assert live.counters['used'] == len(samples)
+    assert live.finding is None
+
+
+def test_a_file_holds_sensors_and_is_checked(sensed_model, sensed_laps, tmp_path):
+    save_model(sensed_model, tmp_path / 'm.npz')
+    loaded = load_model(tmp_path / 'm.npz')
+    assert loaded.further_names == sensed_model.further_names
+    assert loaded.further_names[3] == '/wheel:twist.linear.x'
+    assert error_of(loaded, sensed_laps[1]) == error_of(sensed_model, sensed_laps[1])
+    header, arrays = model_parts(sensed_model)
+    for name in [each for each in arrays if each.startswith('sensors.')]:
+        short = arrays | {name: arrays[name][:-1]}
+        with pytest.raises(InputError, match=r'does not fit together|has the shape|features'):
+            model_from('m.npz', dict(header), short)
+    for change in ({'sensors': []}, {'sensors': 3}, {'sensors': header['sensors'] * 2}):
+        with pytest.raises(InputError, match=r'^m\.npz: '):
+            model_from('m.npz', header | change, dict(arrays))

@@ -1,0 +1,231 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A belief that takes sensors, against one that goes from cell to cell and one without them."""
+
+from circuit import Circuit, Drive
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_route import NaiveBelief
+import numpy as np
+import pytest
+from small_route import leads_to, small_route
+
+from two_manifold_ros.recordings.further_channels import HeldStream
+from two_manifold_ros.route import belief as belief_module
+from two_manifold_ros.route import sensors as sensors_module
+from two_manifold_ros.route import steps, updating
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
+from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
+from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.ticks.segments import Channels
+from two_manifold_ros.training.route import learn_sensor
+
+PERIOD_S = 0.1
+TRUST = Trust()
+
+
+def small_sensor(seed: int = 5, most_still: int = 3) -> Sensor:
+    """Return a sensor of two channels, one more that never changed, on the places of a route."""
+    likelihood = small_route(seed=seed, sharpness=0.4).likelihood
+    channels = Channels(
+        mean=np.array([3.0, 0.0, -1.0]),
+        scale=np.array([2.0, 1.0, 0.5]),
+        limit=np.array([40.0, 1.0, 10.0]),
+        live=np.array([True, False, True]),
+        names=('a', 'b', 'c'),
+    )
+    return Sensor('/sensor', channels, likelihood, most_still)
+
+
+def readings(ticks: int, seed: int = 2) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(ticks, 3)) * [2.0, 0.0, 0.5] + [3.0, 0.0, -1.0]
+
+
+def observations(ticks: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(ticks, 2))
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop nothing; what is compiled does what its source says."""
+    unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
+    for home in (steps, updating, belief_module, sensors_module):
+        for name, found in list(vars(home).items()):
+            monkeypatch.setattr(home, name, getattr(found, 'py_func', found))
+    monkeypatch.setattr(steps, 'LIMITS', unlimited)
+    monkeypatch.setattr(updating, 'LIMITS', unlimited)
+
+
+@pytest.mark.usefixtures('exact')
+def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
+    route, sensor = small_route(), small_sensor()
+    belief = SensedBelief(route, [sensor], PERIOD_S)
+    naive = NaiveBelief(route, leads_to())
+    live = sensor.channels.live
+    seen: list[np.ndarray] = []
+    trust = TRUST.start
+    for observation, reading in zip(observations(6), readings(6), strict=True):
+        belief.update(observation)
+        naive.update(observation)
+        belief.sense([reading])
+        seen.append(((reading - sensor.channels.mean) / sensor.channels.scale)[live])
+        lasts, stays = np.exp(-PERIOD_S / np.array([TRUST.break_s, TRUST.heal_s]))
+        trust = lasts * trust + (1.0 - stays) * (1.0 - trust)
+        trust = naive.sense(seen, sensor.likelihood, trust)
+        chances, ratios, spreads = naive.table()
+        np.testing.assert_allclose(belief.chances, chances, rtol=0.0, atol=1e-9)
+        moving = (chances > 1e-9) & (np.arange(ROWS) != STANDS)
+        np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
+        np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
+        assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=1e-9)
+        assert belief.trusts[0] == pytest.approx(trust, abs=1e-9)
+
+
+@given(st.integers(0, 100))
+@settings(max_examples=10, deadline=None)
+def test_compiled_it_is_a_belief_whatever_is_read(seed):
+    belief = SensedBelief(small_route(), [small_sensor(), small_sensor(6)], PERIOD_S)
+    values = 3.0 * readings(40, seed)
+    for observation, one, other in zip(observations(40), values, values[::-1], strict=True):
+        belief.update(observation)
+        belief.sense([one, other])
+        assert belief.chances.min() >= 0.0
+        assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0)
+        assert belief.spreads[belief.chances > 0.0].min() >= 0.0
+        assert all(0.0 < each < 1.0 for each in belief.trusts)
+    compiled = sensors_module.weigh_sensor
+    assert len(getattr(compiled, 'signatures', [0])) == 1
+
+
+def bad(kind: str) -> np.ndarray:
+    values = readings(60)
+    if kind == 'missing':
+        values[:] = np.nan
+    elif kind == 'one missing':
+        values[:, 2] = np.nan
+    elif kind == 'infinite':
+        values[:, 0] = np.inf
+    elif kind == 'far beyond all training':
+        values[:, 0] = 1e6
+    return values
+
+
+@pytest.mark.parametrize('kind', ['missing', 'one missing', 'infinite', 'far beyond all training'])
+def test_what_cannot_be_read_costs_nothing_to_the_bit(kind):
+    belief = SensedBelief(small_route(), [small_sensor()], PERIOD_S)
+    alone = RouteBelief(small_route())
+    for observation, reading in zip(observations(60), bad(kind), strict=True):
+        belief.update(observation)
+        belief.sense([reading])
+        alone.update(observation)
+        np.testing.assert_array_equal(belief.chances, alone.chances)
+        np.testing.assert_array_equal(belief.ratios, alone.ratios)
+        np.testing.assert_array_equal(belief.state, alone.state)
+
+
+def test_a_frozen_sensor_is_left_out_and_one_that_is_back_is_believed_after_its_memory():
+    belief = SensedBelief(small_route(), [small_sensor()], PERIOD_S)
+    moved = []
+    values = readings(200)
+    values[50:120] = values[50]
+    for observation, reading in zip(observations(200), values, strict=True):
+        belief.update(observation)
+        before = belief.chances.copy()
+        belief.sense([reading])
+        moved.append(not np.array_equal(before, belief.chances))
+    assert all(moved[:50])
+    # Twice the longest standstill of the training, and a second.
+    left_out = 50 + 2 * 3 + 10 + 1
+    assert not any(moved[left_out:120])
+    warm = 120 + 20
+    assert not any(moved[120 : warm - 1])
+    assert all(moved[warm + 1 :])
+
+
+def every(passes: Passes) -> np.ndarray:
+    """Return that all visits count."""
+    return np.ones(len(passes.places.visited), dtype=np.bool_)
+
+
+def landmarks(drive: Drive, seed: int, noise: float = 0.1) -> list[np.ndarray]:
+    """Return readings (T, 2) of a field that is another at each place of a circuit."""
+    random = np.random.default_rng(seed)
+    field = np.column_stack([np.sin(0.3 * drive.track[:, 0]), np.cos(0.2 * drive.track[:, 1])])
+    return [5e-6 * (field + noise * random.standard_normal(field.shape))]
+
+
+@pytest.fixture(scope='module')
+def field_sensor(laps: Drive, passes) -> Sensor:
+    values = landmarks(laps, 0)
+    stream = HeldStream(
+        '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'),
+        (1e9 * passes.period_s * np.arange(50)).astype(np.int64), np.zeros((50, 2)),
+    )  # fmt: skip
+    sensor = learn_sensor(passes, every(passes), values, stream, Tuning())
+    assert sensor is not None
+    return sensor
+
+
+def error_of(route: Route, drive: Drive, sensors: list[Sensor], values: np.ndarray) -> float:
+    belief = SensedBelief(route, sensors, PERIOD_S)
+    apart = []
+    for observation, reading, place in zip(drive.observations, values, drive.track, strict=True):
+        belief.update(observation)
+        belief.sense([reading] * len(sensors))
+        apart.append(np.linalg.norm(belief.read()[0][0] - place))
+    return float(np.mean(apart[100:]))
+
+
+def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
+    drive = Circuit().laps(5, seed=3)
+    (values,) = landmarks(drive, 1)
+    alone = error_of(route, drive, [], values)
+    assert error_of(route, drive, [field_sensor], values) < 0.95 * alone
+    lies = {
+        'noise': values + 5e-6 * np.random.default_rng(2).standard_normal(values.shape),
+        'elsewhere': np.roll(values, len(values) // 7, axis=0),
+        'frozen': np.broadcast_to(values[7], values.shape),
+        'offset': values + 2e-5,
+    }
+    for wrong in lies.values():
+        assert error_of(route, drive, [field_sensor], wrong) < 1.02 * alone
+
+
+def test_a_sensor_that_never_changes_is_none(laps, passes):
+    stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
+    still = [np.full((len(laps.track), 1), 4.0)]
+    assert learn_sensor(passes, every(passes), still, stream, Tuning()) is None
+    unknown = [each * np.nan for each in still]
+    assert learn_sensor(passes, every(passes), unknown, stream, Tuning()) is None
+
+
+def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
+    values = landmarks(laps, 0)
+    gone = [each.copy() for each in values]
+    gone[0][:40] = np.nan
+    stream = HeldStream(
+        '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'), np.arange(3), np.zeros((3, 2))
+    )
+    one, other = (
+        learn_sensor(passes, every(passes), each, stream, Tuning()) for each in (values, gone)
+    )
+    assert one is not None
+    assert other is not None
+    apart = np.abs(one.likelihood.new_means - other.likelihood.new_means)
+    assert np.median(apart) < 0.1
+    assert np.isfinite(other.likelihood.means).all()
+
+
+def test_held_readings_count_as_often_as_they_come(passes, laps):
+    values = landmarks(laps, 0)
+    slow_ns = (1e9 * 10.0 * passes.period_s * np.arange(50)).astype(np.int64)
+    fast_ns = slow_ns // 20
+    found = []
+    for stamps in (slow_ns, fast_ns):
+        stream = HeldStream('/m', 'std_msgs/msg/Float32', ('x', 'y'), stamps, np.zeros((50, 2)))
+        sensor = learn_sensor(passes, every(passes), values, stream, Tuning())
+        assert sensor is not None
+        found.append(sensor.likelihood.sharpness)
+    assert found == [pytest.approx(0.1 * Tuning.sharpness), Tuning.sharpness]

@@ -1,0 +1,228 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Sensors beside the IMU: what they read at each place, and a belief that uses those in order.
+
+Each sensor is a factor of its own in the likelihood, conditional on place and speed ratio: without
+it there is left, to the bit, the belief of a map that never had it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.compilation import compiled
+from two_manifold_ros.route.arrays import Cells, Features, Placeless, plain, Reach, Scratch, Usual
+from two_manifold_ros.route.belief import (
+    features_of,
+    placeless_of,
+    RouteBelief,
+    SensorOffsets,
+    usual_of,
+)
+from two_manifold_ros.route.route import RouteLikelihood, ROWS, SETTLED
+from two_manifold_ros.route.steps import measure
+from two_manifold_ros.route.updating import log_placeless, mean_state, take_features, whiten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.route.arrays import Buffers
+    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.ticks.segments import Channels
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """
+    A sensor beside the IMU, as a map knows it.
+
+    Parameters
+    ----------
+    topic
+        Where it was heard in the training.
+    channels
+        Named as the fields of its messages; samples beyond their range count as missing.
+    likelihood
+        What it reads at each place and at none.
+    most_still
+        Most ticks in a row of the training in which it did not change.
+
+    """
+
+    topic: str
+    channels: Channels
+    likelihood: RouteLikelihood
+    most_still: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its channels among those of all sensors, as those of a `HeldStream`."""
+        return tuple(f'{self.topic}:{field}' for field in self.channels.names)
+
+
+@compiled
+def weigh_sensor(
+    observation: Floats, first: bool, buffers: Buffers, placeless: Placeless, usual: Usual,
+    stream: Features, states: Floats, spread: float, weight: float, elsewhere: float, count: int,
+) -> tuple[float, float]:  # fmt: skip
+    """
+    Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
+
+    If it is not, its reading is that of any road, whatever the place. Returns the probability that
+    it is in order, and that of being elsewhere.
+    """
+    cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
+    totals, state = buffers[4:]
+    usual, stream = Usual(*usual), Features(*stream)
+    chances, ratios, spreads = cells
+    before, active = scratch.moved, reach.active
+    take_features(observation, stream.gains, stream.means, stream.features, first)
+    means = stream.features[: len(stream.features) - len(observation)]
+    stands, anything, lasting, _ = log_placeless(
+        Placeless(*placeless), observation, means, usual.persistence, usual.sharpness, first
+    )
+    offset = lasting + usual.new_level
+    whiten(stream.whitening, stream.features, stream.whitened)
+    whiten(stream.new_whitening, observation, stream.newest)
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            before[i, h, 0] = chances[i, h]
+            before[i, h, 1] = ratios[i, h]
+            before[i, h, 2] = spreads[i, h]
+    shift = measure(
+        cells, active, usual, stream.whitened, stream.newest, scratch.logs, offset, spread,
+        stands, anything, count,
+    )  # fmt: skip
+    broken = math.exp(anything - shift)
+    sound = elsewhere * broken
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            if chances[i, h] > 0.0:
+                chances[i, h] *= math.exp(scratch.logs[a, h] - shift)
+                sound += chances[i, h]
+    whole = weight * sound + (1.0 - weight) * broken
+    totals[:] = 0.0
+    for a in range(count):
+        i = active[a]
+        for h in range(ROWS):
+            good = weight * chances[i, h] / whole
+            chance = good + (1.0 - weight) * broken * before[i, h, 0] / whole
+            chances[i, h] = chance
+            totals[h] += chance
+            if not chance > 0.0:
+                continue
+            share = good / chance
+            ratio = share * ratios[i, h] + (1.0 - share) * before[i, h, 1]
+            new, old = ratios[i, h] - ratio, before[i, h, 1] - ratio
+            spreads[i, h] = share * (spreads[i, h] + new * new) + (1.0 - share) * (
+                before[i, h, 2] + old * old
+            )
+            ratios[i, h] = ratio
+    totals[ROWS] = elsewhere * broken / whole
+    mean_state(chances, active[:count], states, state)
+    return weight * sound / whole, totals[ROWS]
+
+
+class Trust(NamedTuple):
+    """
+    How far sensors are trusted.
+
+    Parameters
+    ----------
+    start
+        Probability that one is in order at a start.
+    break_s, heal_s
+        Mean time until one that is in order breaks, and until one that is not is in order again.
+        What is right shows within seconds: healing within a minute lets a wheel that measures a
+        fifth too much be believed again and again, and costs 5 % of the error instead of 2 %.
+
+    """
+
+    start: float = 0.9
+    break_s: float = 120.0
+    heal_s: float = 3600.0
+
+
+TRUST = Trust()
+
+
+class _Heard:
+    """A sensor while a belief listens to it."""
+
+    def __init__(self, route: Route, sensor: Sensor, period_s: float, trust: Trust) -> None:
+        likelihood = sensor.likelihood
+        starts = route.switching.beginnings.sum(axis=1)
+        self.placeless: Placeless = plain(placeless_of(likelihood, starts))
+        # Its readings measure no acceleration.
+        self.usual: Usual = plain(usual_of(likelihood, route.motion, 1.0))
+        self.features: Features = plain(features_of(likelihood))
+        channels = sensor.channels
+        self.live = np.flatnonzero(channels.live)
+        self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]
+        self.limit = channels.limit[self.live]
+        self.breaks = -math.expm1(-period_s / trust.break_s)
+        self.heals = -math.expm1(-period_s / trust.heal_s)
+        # As long a standstill as in training is no sign of a sensor that broke.
+        self.warm = math.ceil(SETTLED / float(likelihood.gains.min()))
+        self.most_still = 2 * sensor.most_still + math.ceil(1.0 / period_s)
+        self.offsets = SensorOffsets(replace(route, likelihood=likelihood))
+        self.weight = trust.start
+        self.age = self.still = 0
+        self.last = np.full(len(self.live), np.nan)
+
+    def take(self, reading: Floats) -> Floats | None:
+        """Return the standardised reading (d,), or ``None`` if it is missing or frozen."""
+        values = reading[self.live]
+        self.still = self.still + 1 if np.array_equal(values, self.last) else 0
+        self.last[:] = values
+        # One that is not a number is not within the limit.
+        if self.still > self.most_still or not (np.abs(values - self.mean) <= self.limit).all():
+            self.age = 0
+            return None
+        self.age += 1
+        observation: Floats = (values - self.mean) / self.scale
+        return observation
+
+
+class SensedBelief(RouteBelief):
+    """A `RouteBelief` that also takes sensors."""
+
+    def __init__(
+        self, route: Route, sensors: Sequence[Sensor], period_s: float, trust: Trust = TRUST
+    ) -> None:
+        self._heard = [_Heard(route, each, period_s, trust) for each in sensors]
+        super().__init__(route)
+
+    @property
+    def trusts(self) -> tuple[float, ...]:
+        """Probability that each sensor is in order."""
+        return tuple(each.weight for each in self._heard)
+
+    def sense(self, readings: Sequence[Floats]) -> None:
+        """Update with the newest reading (m,) of each sensor, NaN where there is none."""
+        for heard, reading in zip(self._heard, readings, strict=True):
+            observation = heard.take(reading)
+            if observation is None:
+                continue
+            if heard.age <= min(heard.warm, self._age - 1):
+                # It is back: its slow means are not yet those of the road behind.
+                gains, means, features = heard.features[:3]
+                take_features(observation, gains, means, features, heard.age == 1)
+                continue
+            weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
+            heard.weight, self.elsewhere = weigh_sensor(
+                observation - heard.offsets.applied, self._age <= 1, self._buffers,
+                heard.placeless, heard.usual, heard.features, self._route.readout.states,
+                self._route.motion.ratio_spread, weight, self.elsewhere, self._count,
+            )  # fmt: skip
+            heard.offsets.follow(
+                observation, self.chances, self.ratios, self._active[: self._count]
+            )
