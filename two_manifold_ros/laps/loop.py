@@ -49,9 +49,6 @@ MOST_STEPS = 30 * COARSE.steps
 STARTS = 3
 """Stretches of the drive that the mean lap is begun with: one of them may be no usual lap."""
 
-SHIFTS = 8
-"""Wrong phases that a prediction is compared with, evenly around the lap."""
-
 SLACK = 0.08
 """Laps by which the fine path may leave the coarse one: twice what that is ever off."""
 
@@ -234,7 +231,7 @@ def _misfit(seen: Floats, path: Floats) -> float:
 
 def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     """
-    Return by how much blocks (b,) are predicted better than by shifted laps, in shares of the usual.
+    Return by how much blocks (b,) are predicted better than by the mean, in shares of the usual.
 
     Every other block is left out of what the path follows, which passes it at an even speed, and
     the mean lap is that of all other laps.
@@ -251,28 +248,27 @@ def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
         found = find_path(masked, template, COARSE).astype(np.int64) % COARSE.bins
         passed[hidden] = found[hidden]
     usual = float(np.square(seen[known]).mean(axis=0) @ weights) or 1.0
-    errors = np.zeros((SHIFTS + 1, len(seen)))
-    shifts = np.round(np.linspace(0.0, 1.0, SHIFTS + 1, endpoint=False) * COARSE.bins)
+    error, chance = np.zeros(len(seen)), np.zeros(len(seen))
     for lap in np.unique(laps[known]).tolist():
         own = np.flatnonzero((laps == lap) & known)
         means = means_of(every - sums_at(seen[own], path[own], COARSE), COARSE)
-        for k, shift in enumerate(shifts.astype(np.int64).tolist()):
-            away = np.square(seen[own] - means[(passed[own] + shift) % COARSE.bins]) @ weights
-            # Bounded, so that one crash decides nothing.
-            errors[k, own] = away / (usual + away)
-    chance = errors[1:].mean(axis=0)
-    gains: Floats = np.bincount(numbers, chance - errors[0])
+        away = np.square(seen[own] - means[passed[own]]) @ weights
+        squares = np.square(seen[own]) @ weights
+        # Bounded, so that one crash decides nothing.
+        error[own], chance[own] = away / (usual + away), squares / (usual + squares)
+    gains: Floats = np.bincount(numbers, chance - error)
     return gains / max(float(np.bincount(numbers, chance).mean()), 1e-9)
 
 
 LEAST_EXPLAINED = 0.2
 """Share of what is seen that a loop has to explain; drives without one have less."""
 
-ALMOST = 1.25
+ALMOST = 0.04
 """
-Ratio of what two loops leave unexplained up to which the shorter one counts.
+Share by which a shorter loop may explain less and still counts.
 
-Twice a loop is one too, and explains as much but for chance.
+Twice a loop is one too, and explains as much but for chance; half of a loop explains a tenth less
+and more, even where both halves have the same bends.
 """
 
 
@@ -309,7 +305,7 @@ def find_loop(recording: Recording) -> Loop:
             f'{share}; drive one route three times or more, the same way round'
         )
         raise InputError(msg)
-    enough = 1.0 - ALMOST * (1.0 - best.explained)
+    enough = best.explained - ALMOST
     alike = [each for each in tried if each.explained >= max(enough, LEAST_EXPLAINED)]
     shortest = min(each.ticks for each in alike)
     # Several lags lead to one loop, and not all of them all the way.
