@@ -89,7 +89,9 @@ def test_a_halt_a_gap_and_a_bad_lap_do_not_disturb_the_others() -> None:
     bad = (phases > 6.0) & (phases < 6.5)
     seen[bad] = random.standard_normal((int(bad.sum()), 6))
     seen[(phases > 7.2) & (phases < 7.4)] = np.nan
-    found = align_marks(drive_series(recorded(seen)), marks_of(phases + 1e-9 * np.arange(len(phases))))
+    found = align_marks(
+        drive_series(recorded(seen)), marks_of(phases + 1e-9 * np.arange(len(phases)))
+    )
     usual = ~bad & ((phases < 3.3) | (phases > 3.8))
     assert wrong_by(found[usual[: len(found)]], phases[: len(found)][usual[: len(found)]]) < 0.01
     stands = found[rest + 40 : rest + 160]

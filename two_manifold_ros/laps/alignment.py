@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.typing import Floats, Ints
 
+
 class Grid(NamedTuple):
     """
     How finely a lap is followed.

@@ -172,9 +172,9 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
 def candidate_lags(series: Series, most: int = 8) -> list[float]:
     """Return the lags, ticks, that are tried: the strongest, and their halves and thirds."""
     grid, strengths = lag_strengths(series)
-    peaks = np.flatnonzero(
-        (strengths[1:-1] > strengths[:-2]) & (strengths[1:-1] >= strengths[2:])
-    ) + 1
+    peaks = (
+        np.flatnonzero((strengths[1:-1] > strengths[:-2]) & (strengths[1:-1] >= strengths[2:])) + 1
+    )
     order = peaks[np.argsort(strengths[peaks])[::-1]]
     found = [float(grid[each]) for each in order[:most]]
     found += [each / share for each in found[:2] for share in (2.0, 3.0)]
@@ -192,7 +192,7 @@ def try_lag(series: Series, ticks: float) -> Candidate:
     """Align a drive with itself at a lag of so many ticks, and measure what that explains."""
     for _ in range(2):
         middles, seen = series.averaged(ticks / COARSE.steps)
-        middles, seen = middles[: MOST_STEPS], seen[: MOST_STEPS]
+        middles, seen = middles[:MOST_STEPS], seen[:MOST_STEPS]
         starts = np.linspace(0, len(seen) - COARSE.steps, STARTS + 1)[:-1]
         path = min((_from_start(seen, at) for at in starts), key=lambda each: _misfit(seen, each))
         for _ in range(3):
@@ -233,10 +233,11 @@ def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     """
     Return by how much blocks (b,) are predicted better than by the mean, in shares of the usual.
 
-    Every other block is left out of what the path follows, which passes it at an even speed, and
+    Every other half lap is left out of what the path follows, which passes it at an even speed, and
     the mean lap is that of all other laps.
     """
-    numbers = np.arange(len(seen)) // (COARSE.steps // 6)
+    # A loop that is none is followed from bend to bend, and not over half of it.
+    numbers = np.arange(len(seen)) // (COARSE.steps // 2)
     weights = np.clip(1.0 - template.variances, 0.0, None)
     known = np.isfinite(seen).all(axis=1)
     laps = np.floor((path - path[0]) / COARSE.bins).astype(np.int64)
@@ -260,10 +261,15 @@ def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     return gains / max(float(np.bincount(numbers, chance).mean()), 1e-9)
 
 
-LEAST_EXPLAINED = 0.2
-"""Share of what is seen that a loop has to explain; drives without one have less."""
+LEAST_EXPLAINED = 0.33
+"""
+Share of what is seen that a loop has to explain.
 
-ALMOST = 0.04
+The bends of one lap, taken for a loop, explain .30 at most in the simulated worlds, and noise
+nothing. Drives of usual laps explain .38 and more.
+"""
+
+ALMOST = 0.08
 """
 Share by which a shorter loop may explain less and still counts.
 
@@ -330,9 +336,7 @@ def _loop_of(series: Series, chosen: Candidate) -> Loop:
         spreads.append(np.median(np.abs(times - np.median(times))) if len(times) > 1 else np.inf)
     line = offsets[int(np.argmin(spreads))]
     first = np.ceil(own[0] - line) + line
-    phases = extended(
-        np.arange(len(series.stamps)) + 0.5, middles, own - first, chosen.ticks
-    )
+    phases = extended(np.arange(len(series.stamps)) + 0.5, middles, own - first, chosen.ticks)
     crossed = np.arange(0.0, np.floor(phases[-1]) + 1.0)
     at = np.interp(crossed, phases + 1e-9 * np.arange(len(phases)), np.arange(len(phases)))
     boundaries = np.interp(at, np.arange(len(phases)), (series.stamps - series.stamps[0]))
