@@ -128,10 +128,10 @@ def true_phases(recording: Recording, stamps: Ints) -> tuple[Floats, Floats]:
     places = positions_at(recording.positions, stamps)
     # The places of a usual lap, and when they are passed in each: the nearest tick, in order.
     lasted = spans[:, 1] - spans[:, 0]
-    usual = spans[np.argmin(np.abs(lasted - np.median(lasted)))]
+    first, last = spans[np.argmin(np.abs(lasted - np.median(lasted)))].tolist()
     count = 400
     track = np.stack(
-        [np.interp(np.linspace(*usual, count, endpoint=False), seconds, each)
+        [np.interp(np.linspace(first, last, count, endpoint=False), seconds, each)
          for each in places.T], axis=1,
     )  # fmt: skip
     own, shares = np.full(len(stamps), np.nan), []

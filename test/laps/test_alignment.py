@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps aligned by marks: the path against a naive one, halts, gaps and bad laps."""
 
-from lap_drives import driven, phases_driven, recorded, RATE_HZ, signal, wrong_by
+from lap_drives import driven, phases_driven, RATE_HZ, recorded, signal, wrong_by
 import numpy as np
 import pytest
 

@@ -75,7 +75,7 @@ LIKE_USUAL = 0.25
 
 
 @compiled
-def follow(  # noqa: C901, PLR0912, PLR0913 - one loop for numba
+def follow(  # noqa: C901, PLR0912 - one loop for numba
     seen, template, weights, low, width, gears, usual, change, halt, standing, unusual, unlike,
     score, before, back, path,
 ):  # fmt: skip  # type: ignore[no-untyped-def]
@@ -292,7 +292,9 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
     middles, seen = series.averaged(usual / FINE.steps)
     numbers = np.arange(len(marks), dtype=np.float64)
     rough = extended(middles, marks, numbers, usual)
-    phases = align_steps(seen, rough, slack)
+    # A halt puts places off by as much as its lap is longer, at most half a lap.
+    late = 1.0 - usual / float(np.diff(marks).max())
+    phases = align_steps(seen, rough, min(slack + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
     return extended(np.arange(len(series.stamps)) + 0.5, middles, phases - offset, usual)

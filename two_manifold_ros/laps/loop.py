@@ -23,8 +23,8 @@ from two_manifold_ros.laps.alignment import (
     COARSE,
     even_in_time,
     extended,
-    FINE,
     find_path,
+    FINE,
     mean_lap,
     means_of,
     sums_at,
@@ -44,7 +44,7 @@ LEAST_LAPS = 1.8
 
 
 MOST_STEPS = 30 * COARSE.steps
-"""Steps of a drive that candidates are judged by: thirty laps, so that short ones take no hours."""
+"""Steps of a drive that candidates are judged by: thirty laps bound the time it takes."""
 
 STARTS = 3
 """Stretches of the drive that the mean lap is begun with: one of them may be no usual lap."""
@@ -233,8 +233,8 @@ def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     """
     Return by how much blocks (b,) are predicted better than by the mean, in shares of the usual.
 
-    Every other half lap is left out of what the path follows, which passes it at an even speed, and
-    the mean lap is that of all other laps.
+    Every other half lap is left out of what the path follows, which passes it at an even speed,
+    and the mean lap is that of all other laps.
     """
     # A loop that is none is followed from bend to bend, and not over half of it.
     numbers = np.arange(len(seen)) // (COARSE.steps // 2)
