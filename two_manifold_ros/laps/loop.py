@@ -93,6 +93,8 @@ class Candidate(NamedTuple):
         Mean lap.
     gains : (b,), explained
         Of blocks that were left out, in shares of what is seen, and their mean.
+    uneven
+        By how much what is driven in the time of a lap differs from one, laps, in the median.
 
     """
 
@@ -101,6 +103,7 @@ class Candidate(NamedTuple):
     template: Template
     gains: Floats
     explained: float
+    uneven: float
 
 
 def lag_strengths(series: Series) -> tuple[Floats, Floats]:
@@ -204,7 +207,9 @@ def try_lag(series: Series, ticks: float) -> Candidate:
         ticks = lasted
     template = mean_lap(seen, path, COARSE)
     gains = _held_out(seen, path, template)
-    return Candidate(lasted, ticks / COARSE.steps, template, gains, float(gains.mean()))
+    driven = path[COARSE.steps :] - path[: -COARSE.steps]
+    uneven = float(np.median(np.abs(driven / COARSE.bins - 1.0)))
+    return Candidate(lasted, ticks / COARSE.steps, template, gains, float(gains.mean()), uneven)
 
 
 def usual_lap(times: Floats, phases: Floats) -> float:
@@ -261,12 +266,15 @@ def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
     return gains / max(float(np.bincount(numbers, chance).mean()), 1e-9)
 
 
-LEAST_EXPLAINED = 0.33
-"""
-Share of what is seen that a loop has to explain.
+LEAST_EXPLAINED = 0.2
+"""Share of what is seen that a loop has to explain; noise explains nothing."""
 
-The bends of one lap, taken for a loop, explain .30 at most in the simulated worlds, and noise
-nothing. Drives of usual laps explain .38 and more.
+MOST_UNEVEN = 0.05
+"""
+Laps by which a loop may be uneven.
+
+The bends of one lap, taken for laps, explain .3 at most and are uneven by .09 and more where they
+explain a fifth. Pauses do not count in a median.
 """
 
 ALMOST = 0.08
@@ -285,7 +293,8 @@ def try_lags(series: Series) -> list[Candidate]:
         if any(abs(np.log(ticks / each.ticks)) < 0.03 for each in tried):
             continue
         found = try_lag(series, ticks)
-        if len(series.values) >= LEAST_LAPS * found.ticks and len(found.gains) > 3:
+        whole = len(series.values) >= LEAST_LAPS * found.ticks and len(found.gains) > 3
+        if whole and found.uneven <= MOST_UNEVEN:
             tried.append(found)
     return tried
 
