@@ -277,6 +277,9 @@ The bends of one lap, taken for laps, explain .3 at most and are uneven by .09 a
 explain a fifth. Pauses do not count in a median.
 """
 
+UNEVEN_EXPLAINED = 0.33
+"""Share that a loop has to explain whose laps are less even, as after crashes."""
+
 ALMOST = 0.08
 """
 Share by which a shorter loop may explain less and still counts.
@@ -294,7 +297,7 @@ def try_lags(series: Series) -> list[Candidate]:
             continue
         found = try_lag(series, ticks)
         whole = len(series.values) >= LEAST_LAPS * found.ticks and len(found.gains) > 3
-        if whole and found.uneven <= MOST_UNEVEN:
+        if whole:
             tried.append(found)
     return tried
 
@@ -327,6 +330,13 @@ def find_loop(recording: Recording) -> Loop:
     chosen = max(
         (each for each in alike if each.ticks < 1.03 * shortest), key=lambda each: each.explained
     )
+    if chosen.uneven > MOST_UNEVEN and chosen.explained < UNEVEN_EXPLAINED:
+        msg = (
+            f'{recording.name}: nothing repeats surely, the best loop of {recording.imu.topic} '
+            f'explains {chosen.explained:.0%} and its laps differ by {chosen.uneven:.0%}; drive '
+            'one route three times or more, at an even speed'
+        )
+        raise InputError(msg)
     return _loop_of(series, chosen)
 
 
