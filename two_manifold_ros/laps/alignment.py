@@ -50,7 +50,7 @@ class Grid(NamedTuple):
 
 
 COARSE = Grid(60, 4, np.array([0, 1, 2, 3, 4, 5, 6, 8]))
-"""To find the loop, in a tenth of the time of the fine one; half as many bends get lost."""
+"""To find the loop, in a tenth of the time of the fine one."""
 
 FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
 """For phases: a bin is an eighth of the per cent that is aimed at."""
@@ -62,7 +62,7 @@ and of a step at another speed, by the square of its difference from the usual i
 """
 
 TEMPER = 0.5
-"""Weight of a step's log-likelihood: neighbours share half of their noise."""
+"""Weight of a step's log-likelihood: chosen, not measured."""
 
 UNLIKE = 5.0
 """Mean square of what is seen, in variances at the place, that counts at most: as in a crash."""
