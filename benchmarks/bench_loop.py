@@ -128,10 +128,10 @@ def true_phases(recording: Recording, stamps: Ints) -> tuple[Floats, Floats]:
     places = positions_at(recording.positions, stamps)
     # The places of a usual lap, and when they are passed in each: the nearest tick, in order.
     lasted = spans[:, 1] - spans[:, 0]
-    usual = spans[np.argmin(np.abs(lasted - np.median(lasted)))]
+    first, last = spans[np.argmin(np.abs(lasted - np.median(lasted)))].tolist()
     count = 400
     track = np.stack(
-        [np.interp(np.linspace(*usual, count, endpoint=False), seconds, each)
+        [np.interp(np.linspace(first, last, count, endpoint=False), seconds, each)
          for each in places.T], axis=1,
     )  # fmt: skip
     own, shares = np.full(len(stamps), np.nan), []
@@ -156,7 +156,9 @@ def _in_order(places: Floats, track: Floats) -> Floats:
     """Return the node of the track at each place (n,), which rises: the cheapest monotone way."""
     apart = np.square(places[:, None] - track).sum(axis=2)
     count, most = len(track), max(3, 4 * len(track) // len(places))
-    score, back = apart[0] + 1e-3 * np.arange(count), np.zeros(apart.shape, dtype=np.int64)
+    # A lap begins at the line, also where another part of it passes there.
+    score, back = apart[0].copy(), np.zeros(apart.shape, dtype=np.int64)
+    score[count // 20 :] = np.inf
     for t in range(1, len(places)):
         choices = np.full((most + 1, count), np.inf)
         for step in range(most + 1):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.typing import Floats, Ints
 
+
 class Grid(NamedTuple):
     """
     How finely a lap is followed.
@@ -49,7 +50,7 @@ class Grid(NamedTuple):
 
 
 COARSE = Grid(60, 4, np.array([0, 1, 2, 3, 4, 5, 6, 8]))
-"""To find the loop, in a tenth of the time of the fine one; half as many bends get lost."""
+"""To find the loop, in a tenth of the time of the fine one."""
 
 FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
 """For phases: a bin is an eighth of the per cent that is aimed at."""
@@ -61,7 +62,7 @@ and of a step at another speed, by the square of its difference from the usual i
 """
 
 TEMPER = 0.5
-"""Weight of a step's log-likelihood: neighbours share half of their noise."""
+"""Weight of a step's log-likelihood: chosen, not measured."""
 
 UNLIKE = 5.0
 """Mean square of what is seen, in variances at the place, that counts at most: as in a crash."""
@@ -291,7 +292,9 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
     middles, seen = series.averaged(usual / FINE.steps)
     numbers = np.arange(len(marks), dtype=np.float64)
     rough = extended(middles, marks, numbers, usual)
-    phases = align_steps(seen, rough, slack)
+    # A halt puts places off by as much as its lap is longer, at most half a lap.
+    late = 1.0 - usual / float(np.diff(marks).max())
+    phases = align_steps(seen, rough, min(slack + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
     return extended(np.arange(len(series.stamps)) + 0.5, middles, phases - offset, usual)

@@ -1,0 +1,105 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laps aligned by marks: the path against a naive one, halts, gaps and bad laps."""
+
+from lap_drives import driven, phases_driven, RATE_HZ, recorded, signal, wrong_by
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps import alignment
+from two_manifold_ros.laps.alignment import align_marks, find_path, Grid, Template
+from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.typing import Floats
+
+SMALL = Grid(6, 2, np.array([0, 1, 2, 3, 4]))
+
+
+def cost_of(seen: Floats, template: Template, start: int, gears: list[int]) -> float:
+    """Return what a way costs, as the module says it: gears are indices, the first of tick 1."""
+    unlike = 0.5 * alignment.TEMPER * alignment.UNLIKE * seen.shape[1]
+
+    def emission(t: int, at: int) -> float:
+        away = np.square(seen[t] - template.means[at % SMALL.bins])
+        return min(float((0.5 * alignment.TEMPER * away / template.variances).sum()), unlike)
+
+    at, total = start, emission(0, start)
+    for t, gear in enumerate(gears, start=1):
+        at += int(SMALL.gears[gear])
+        if gear == 0:
+            total += alignment.STANDING + min(emission(t, at), 0.4 * unlike)
+        else:
+            ratio = SMALL.gears[gear] / SMALL.bins_a_step - 1.0
+            total += emission(t, at) + alignment.UNUSUAL * ratio**2
+        if t > 1 and gear != gears[t - 2]:
+            before = gears[t - 2]
+            if 0 in (gear, before):
+                total += alignment.HALT
+            elif abs(gear - before) == 1:
+                total += alignment.CHANGE
+            else:
+                return float('inf')
+    return total
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    seen = random.standard_normal((5, 2))
+    template = Template(random.standard_normal((SMALL.bins, 2)), np.array([0.5, 0.2]))
+    ways = [
+        (start, list(gears))
+        for start in range(SMALL.bins)
+        for gears in np.ndindex(*(len(SMALL.gears),) * 4)
+    ]
+    costs = [cost_of(seen, template, *each) for each in ways]
+    start, gears = ways[int(np.argmin(costs))]
+    wanted = start + np.concatenate([[0], np.cumsum(SMALL.gears[gears])])
+    assert find_path(seen, template, SMALL).tolist() == wanted.tolist()
+
+
+def test_without_evidence_the_speed_is_the_usual_one() -> None:
+    template = Template(np.zeros((SMALL.bins, 2)), np.ones(2))
+    path = find_path(np.full((9, 2), np.nan), template, SMALL)
+    assert np.diff(path).tolist() == [SMALL.bins_a_step] * 8
+
+
+def marks_of(phases: Floats) -> Floats:
+    marks: Floats = np.interp(np.arange(1, int(phases[-1]) + 1), phases, np.arange(len(phases)))
+    return marks
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_marks_give_phases_to_one_per_cent(seed: int) -> None:
+    recording, phases = driven(laps=10.5, seed=seed)
+    series = drive_series(recording)
+    found = align_marks(series, marks_of(phases))
+    assert (np.diff(found) >= -1e-9).all()
+    assert wrong_by(found, phases[: len(found)]) < 0.01
+
+
+def test_a_halt_a_gap_and_a_bad_lap_do_not_disturb_the_others() -> None:
+    phases = phases_driven(9.5, 20.0, 1)
+    rest = int(3.4 * 20.0 * RATE_HZ)
+    phases = np.concatenate([phases[:rest], np.full(200, phases[rest]), phases[rest:]])
+    seen = signal(phases, 1)
+    seen[rest : rest + 200] = 0.0
+    random = np.random.default_rng(0)
+    seen += 0.3 * random.standard_normal(seen.shape)
+    bad = (phases > 6.0) & (phases < 6.5)
+    seen[bad] = random.standard_normal((int(bad.sum()), 6))
+    seen[(phases > 7.2) & (phases < 7.4)] = np.nan
+    found = align_marks(
+        drive_series(recorded(seen)), marks_of(phases + 1e-9 * np.arange(len(phases)))
+    )
+    usual = ~bad & ((phases < 3.3) | (phases > 3.8))
+    assert wrong_by(found[usual[: len(found)]], phases[: len(found)][usual[: len(found)]]) < 0.01
+    stands = found[rest + 40 : rest + 160]
+    assert np.ptp(stands) < 0.05
+
+
+def test_marks_that_are_no_laps_are_refused() -> None:
+    series = drive_series(driven()[0])
+    for marks in (np.array([1.0, 400.0]), np.array([1.0, 400.0, 300.0])):
+        with pytest.raises(InputError, match='marks are no laps'):
+            align_marks(series, marks)

@@ -1,0 +1,66 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a drive: laps and phases, laws, and drives without one."""
+
+from lap_drives import driven, phases_driven, recorded, signal, wrong_by
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Floats
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_loop_is_found(seed: int) -> None:
+    recording, phases = driven(seed=seed)
+    loop = find_loop(recording)
+    assert loop.laps == pytest.approx(phases[-1] - phases[0], abs=0.15)
+    assert wrong_by(loop.phases, phases[: len(loop.phases)]) < 0.01
+    assert (np.diff(loop.phases) >= -1e-9).all()
+    assert (np.diff(loop.boundaries) > 0).all()
+    assert loop.confidence > 0.3
+
+
+def test_two_alike_halves_are_one_lap() -> None:
+    phases = phases_driven(8.0, 20.0, 3)
+    seen = signal(2.0 * phases, 3) + 0.7 * signal(phases, 4)
+    seen += 0.3 * np.random.default_rng(0).standard_normal(seen.shape)
+    assert find_loop(recorded(seen)).laps == pytest.approx(phases[-1], abs=0.3)
+
+
+def changed(recording: Recording, how: str) -> Recording:
+    samples = recording.imu.samples
+    if how == 'scaled':
+        return recorded(samples * np.array([1.0, 0.01, 30.0, 2.0, 5.0, 0.3]) + 7.0)
+    if how == 'reversed':
+        return recorded(samples[::-1].copy())
+    if how == 'later':
+        return recorded(samples[300:])
+    return recorded(np.repeat(samples, 2, axis=0), 40.0)
+
+
+@pytest.mark.parametrize('how', ['scaled', 'reversed', 'later', 'faster'])
+def test_the_lap_is_the_same(how: str) -> None:
+    recording, _ = driven(laps=8.0, seed=5)
+    usual = find_loop(recording).lap_s
+    assert find_loop(changed(recording, how)).lap_s == pytest.approx(usual, rel=0.02)
+
+
+def without_a_loop(kind: str, seed: int) -> Floats:
+    random = np.random.default_rng(seed)
+    noise: Floats = random.standard_normal((3000, 6))
+    if kind == 'one lap':
+        return signal(np.linspace(0.0, 1.0, 3000), seed) + 0.3 * noise
+    if kind == 'errands':
+        knots = random.normal(size=(151, 6))
+        return np.stack([np.interp(np.arange(3000), 20 * np.arange(151), k) for k in knots.T], 1)
+    return noise if kind == 'noise' else 1e-3 * noise
+
+
+@pytest.mark.parametrize('kind', ['one lap', 'errands', 'noise', 'standing'])
+@pytest.mark.parametrize('seed', range(2))
+def test_nothing_is_claimed_where_nothing_repeats(kind: str, seed: int) -> None:
+    with pytest.raises(InputError, match='nothing repeats'):
+        find_loop(recorded(without_a_loop(kind, seed)))
