@@ -327,6 +327,15 @@ def test_the_repeated_share_is_what_differs_between_laps(own):
     assert timed.repeated == pytest.approx(own, abs=0.05, rel=0.15)
 
 
+def test_an_estimate_beside_the_circuit_does_not_count():
+    circuit = circuit_along(even(circle))
+    errors = 0.2 * np.random.default_rng(2).normal(size=(4, 400))
+    run = held_out(circuit, errors, 0.2)
+    run[0][40:60] = 500.0
+    assert math.isnan(circuit.seconds_at(math.nan))
+    assert calibrated(circuit, [run]).sureness == pytest.approx(1.0, rel=0.1)
+
+
 def test_without_held_out_drives_the_start_line_is_where_driving_is_fastest():
     circuit = varied(circle)
     timed = calibrated(circuit, [])

@@ -11,7 +11,7 @@ of what was seen at each of its bins, and its bins are even in the time of the m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -49,9 +49,6 @@ class Grid(NamedTuple):
         return self.steps * self.bins_a_step
 
 
-COARSE = Grid(60, 4, np.array([0, 1, 2, 3, 4, 5, 6, 8]))
-"""To find the loop, in a tenth of the time of the fine one."""
-
 FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
 """For phases: a bin is an eighth of the per cent that is aimed at."""
 
@@ -75,10 +72,11 @@ LIKE_USUAL = 0.25
 
 
 @compiled
-def follow(  # noqa: C901, PLR0912 - one loop for numba
-    seen, template, weights, low, width, gears, usual, change, halt, standing, unusual, unlike,
-    score, before, back, path,
-):  # fmt: skip  # type: ignore[no-untyped-def]
+def follow(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
+    seen: Floats, template: Floats, weights: Floats, low: Ints, width: int, gears: Ints,
+    usual: float, change: float, halt: float, standing: float, unusual: float, unlike: float,
+    score: Floats, before: Floats, back: Any, path: Ints,  # noqa: ANN401 - of bytes
+) -> None:  # fmt: skip
     """
     Fill the path (T,) of the cheapest way around a ring of M bins, unwrapped.
 
@@ -179,7 +177,8 @@ def find_path(
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     follow(
         np.ascontiguousarray(seen), np.ascontiguousarray(template.means), weights, low,
-        min(width, bins), grid.gears, float(grid.bins_a_step), CHANGE, HALT, STANDING, UNUSUAL, unlike,
+        min(width, bins), grid.gears, float(grid.bins_a_step), CHANGE, HALT, STANDING,
+        UNUSUAL, unlike,
         np.empty((bins, number)), np.empty((bins, number)),
         np.zeros((len(seen), bins, number), dtype=np.uint8), path,
     )  # fmt: skip
@@ -264,6 +263,25 @@ def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS)
         found = find_path(seen, mean_lap(seen, path, FINE), FINE, low, width)
         path = even_in_time(found, bins)
     return path / bins
+
+
+def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[Floats, Floats]:
+    """
+    Return times (n,), ticks, and the phases there, of a drive that knows them roughly.
+
+    Parameters
+    ----------
+    series
+        Of the drive.
+    at, rough : (m,)
+        Ticks, and the laps gone then, rising.
+    usual
+        Time of a lap, ticks.
+
+    """
+    middles, seen = series.averaged(usual / FINE.steps)
+    slack = 0.05  # of a lap: as much as a few coarse phases
+    return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
 def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:

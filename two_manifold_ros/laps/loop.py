@@ -3,54 +3,73 @@
 """
 Find the loop that a vehicle drives in its IMU alone.
 
-Candidates are the lags at which windows of the drive look alike most often. The drive is aligned
-with itself at each, and the one counts by which a lap predicts best what others hold: parts that
-are left out of the alignment, by a mean lap to which their own lap does not belong.
+Windows of a drive that look alike lie a lap apart, or some laps: how far is a candidate for the
+time of a lap. For each one the drive is laid around a ring of that many phases, each with its
+usual observation: a hidden Markov model on a ring, its most likely path and its means in turn. The
+right lap is the one whose other laps hold the most information on each observation; where nothing
+repeats only a path at speeds that no vehicle drives fits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
-from scipy.spatial.distance import cdist
+from numpy.lib.stride_tricks import sliding_window_view
 
+from two_manifold_ros.compilation import allocating
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.alignment import (
-    align_steps,
-    COARSE,
-    even_in_time,
-    extended,
-    find_path,
-    FINE,
-    mean_lap,
-    means_of,
-    sums_at,
-    Template,
-)
-from two_manifold_ros.laps.series import drive_series, Series
+from two_manifold_ros.laps.alignment import extended, phases_of
+from two_manifold_ros.laps.series import drive_series
 
 if TYPE_CHECKING:
+    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
-POINTS = 1_200
-"""Steps whose windows are compared with each other at once."""
+SHORTEST_S = 2.0
+"""Shortest windows that are compared, s; longer ones follow, each of twice the length."""
 
-LEAST_LAPS = 1.8
-"""Laps below which nothing has been driven twice, but for a rest."""
+ANCHORS, NEAREST = 150, 3
+"""Windows of each length that are compared with all others; so many most alike ones count."""
 
+CANDIDATES = 8
+"""Lags that are tried; the lap of each gauntlet drive is among the first three."""
 
-MOST_STEPS = 30 * COARSE.steps
-"""Steps of a drive that candidates are judged by: thirty laps bound the time it takes."""
+PHASES, MOST_STEPS = 100, 4_000
+"""Phases of the shortest candidate, and steps of a drive, at most: they take a second or two."""
 
-STARTS = 3
-"""Stretches of the drive that the mean lap is begun with: one of them may be no usual lap."""
+ROUNDS, STARTS = 5, 3
+"""Times that path and means are found in turn, and stretches of the drive to begin with."""
 
-SLACK = 0.08
-"""Laps by which the fine path may leave the coarse one: chosen, not measured."""
+STAYS, SKIPS = 0.15, 0.15
+"""Chances to stay in a phase, and to go on by two, until the steps of a drive are counted."""
+
+OUTLIER = 3.0
+"""Standard deviations in each channel beyond which an observation says nothing of its phase."""
+
+LEAST_LAPS = 2.4
+"""Laps of which the loop has to consist: two repeat each other by chance where bends are alike."""
+
+MOST_UNEVEN = 0.72
+"""
+Spread of the speed above which a path is no drive along a loop, see `unevenness`.
+
+Along their loops drives of the gauntlet have .15 to .70; other loops that are found in less than
+two laps, and in noise, .75 and more.
+"""
+
+LEAST_EXPLAINED = 0.3
+"""Share of what is seen that the other laps have to explain; noise that lasts has up to .23."""
+
+ALMOST = 0.03
+"""
+Share of the information by which the shorter of two loops may have less.
+
+Two laps are a loop as well, and hold as much information but for chance.
+"""
 
 
 @dataclass(frozen=True)
@@ -65,9 +84,9 @@ class Loop:
     laps
         Laps of the drive.
     boundaries : (L,) int64
-        When the line was crossed, ns, at which times of laps differ least.
+        When the line was crossed, ns; it lies where times of laps differ least.
     confidence
-        From 0 to 1: how much of what is seen the loop explains where it was left out.
+        From 0 to 1: the share of what the IMU reads that the other laps explain.
     stamps : (T,) int64, phases : (T,)
         Ticks, ns, and laps since the line was crossed first, rising.
 
@@ -81,225 +100,32 @@ class Loop:
     phases: Floats
 
 
-class Candidate(NamedTuple):
+class _Ring(NamedTuple):
     """
-    A loop that was tried.
+    A drive laid around a ring.
 
     Parameters
     ----------
-    ticks, step_ticks
-        Of a lap, and of a step of the template.
-    template
-        Mean lap.
-    gains : (b,), explained
-        Of blocks that were left out, in shares of what is seen, and their mean.
+    phases
+        Number of phases.
+    way : (T,) int64
+        Phases gone, unwrapped.
+    information
+        On an observation in the other laps, nats.
     uneven
-        By how much what is driven in the time of a lap differs from one, laps, in the median.
+        See `unevenness`.
 
     """
 
-    ticks: float
-    step_ticks: float
-    template: Template
-    gains: Floats
-    explained: float
+    phases: int
+    way: Ints
+    information: float
     uneven: float
 
-
-def lag_strengths(series: Series) -> tuple[Floats, Floats]:
-    """
-    Return lags (n,), ticks, evenly in their logarithm, and how often windows look alike there.
-
-    Windows of several lengths are compared in steps of several lengths, because the lap is
-    unknown by a factor of hundreds.
-    """
-    total = len(series.values)
-    grid = np.geomspace(20.0, 0.6 * total, 600)
-    spacing = float(np.log(grid[1] / grid[0]))
-    strengths = np.zeros(len(grid))
-    step = max(total / POINTS, 1.0)
-    while True:
-        _, seen = series.averaged(step)
-        seen = seen[:POINTS]
-        found = np.zeros(len(grid))
-        for width in (6, 12, 24, 48):
-            if 3 * width < len(seen):
-                lags, votes = _alike(seen, width)
-                places = np.log(lags * step / grid[0]) / spacing
-                inside = (places >= 0) & (places <= len(grid) - 1)
-                np.add.at(found, places[inside].round().astype(np.int64), votes[inside])
-                strengths = np.maximum(strengths, _over_chance(found, grid, step, len(seen)))
-        if step <= 1.0 or step * POINTS < 200:
-            break
-        step = max(step / 4.0, 1.0)
-    return grid, strengths
-
-
-def _over_chance(found: Floats, grid: Floats, step: float, count: int) -> Floats:
-    """Return votes over those that lags would get by chance, which grow with their number."""
-    smooth = gaussian_filter1d(found, 2.0)
-    pairs = np.maximum(count - grid / step, 0.0) * grid
-    chance = pairs / max(pairs.sum(), 1e-9) * found.sum()
-    over: Floats = np.where(pairs > 0.0, smooth / np.sqrt(chance + 0.02 * found.sum() + 1e-9), 0.0)
-    return over
-
-
-def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
-    """Return lags, in steps, at which windows (of rows of ``seen``) are most alike, and votes."""
-    filled = np.where(np.isfinite(seen), seen, 0.0)
-    lasting = (filled[1:] * filled[:-1]).mean(axis=0).clip(0.0)
-    apart = cdist(filled * lasting, filled * lasting, 'sqeuclidean')
-    count = len(seen) - width
-    lags, votes = [], []
-    # Of each diagonal the sums over windows, put at the start of the first.
-    table = np.full((count, len(seen)), np.inf)
-    for lag in range(width, count):
-        sums = np.concatenate([[0.0], np.cumsum(np.diagonal(apart, lag))])
-        windows = (sums[width:] - sums[:-width])[:count]
-        table[np.arange(len(windows)), lag] = windows
-    for row in table:
-        finite = np.flatnonzero(np.isfinite(row))
-        if len(finite) < 3:
-            continue
-        values = row[finite[0] : finite[-1] + 1]
-        low = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:])) + 1
-        best = low[np.argsort(values[low])[:3]]
-        usual = np.median(values)
-        lags.append(best + finite[0])
-        votes.append(np.clip(1.0 - values[best] / max(usual, 1e-9), 0.0, None) ** 2)
-    if not lags:
-        return np.empty(0), np.empty(0)
-    return np.concatenate(lags).astype(np.float64), np.concatenate(votes)
-
-
-def candidate_lags(series: Series, most: int = 8) -> list[float]:
-    """Return the lags, ticks, that are tried: the strongest, and their halves and thirds."""
-    grid, strengths = lag_strengths(series)
-    peaks = (
-        np.flatnonzero((strengths[1:-1] > strengths[:-2]) & (strengths[1:-1] >= strengths[2:])) + 1
-    )
-    order = peaks[np.argsort(strengths[peaks])[::-1]]
-    found = [float(grid[each]) for each in order[:most]]
-    found += [each / share for each in found[:2] for share in (2.0, 3.0)]
-    found += [2.0 * found[0]] if found else []
-    shortest, longest = max(20.0, len(series.values) / 200.0), len(series.values) / LEAST_LAPS
-    kept: list[float] = []
-    for each in found:
-        new = all(abs(np.log(each / other)) > 0.04 for other in kept)
-        if shortest <= each <= longest and new:
-            kept.append(each)
-    return kept
-
-
-def try_lag(series: Series, ticks: float) -> Candidate:
-    """Align a drive with itself at a lag of so many ticks, and measure what that explains."""
-    for _ in range(2):
-        middles, seen = series.averaged(ticks / COARSE.steps)
-        middles, seen = middles[:MOST_STEPS], seen[:MOST_STEPS]
-        starts = np.linspace(0, len(seen) - COARSE.steps, STARTS + 1)[:-1]
-        path = min((_from_start(seen, at) for at in starts), key=lambda each: _misfit(seen, each))
-        for _ in range(3):
-            found = find_path(seen, mean_lap(seen, path, COARSE), COARSE)
-            path = even_in_time(found, COARSE.bins)
-        lasted = usual_lap(middles, path / COARSE.bins)
-        if abs(np.log(lasted / ticks)) < 0.02:
-            break
-        ticks = lasted
-    template = mean_lap(seen, path, COARSE)
-    gains = _held_out(seen, path, template)
-    driven = path[COARSE.steps :] - path[: -COARSE.steps]
-    uneven = float(np.median(np.abs(driven / COARSE.bins - 1.0)))
-    return Candidate(lasted, ticks / COARSE.steps, template, gains, float(gains.mean()), uneven)
-
-
-def usual_lap(times: Floats, phases: Floats) -> float:
-    """Return the median time between equal phases a lap apart, of rising phases."""
-    rising = phases + 1e-9 * np.arange(len(phases))
-    if rising[-1] - rising[0] <= 1.05:
-        return float((times[-1] - times[0]) / max(rising[-1] - rising[0], 1e-3))
-    at = np.arange(rising[0], rising[-1] - 1.0, 0.02)
-    return float(np.median(np.interp(at + 1.0, rising, times) - np.interp(at, rising, times)))
-
-
-def _from_start(seen: Floats, start: float) -> Floats:
-    """Return the path around a template that is one stretch of the drive."""
-    first = int(start)
-    own = seen[first : first + COARSE.steps]
-    path = np.arange(len(own)) * float(COARSE.bins_a_step)
-    means = mean_lap(own, path, COARSE).means
-    return find_path(seen, Template(means, np.full(seen.shape[1], 0.5)), COARSE)
-
-
-def _misfit(seen: Floats, path: Floats) -> float:
-    return float(np.log(mean_lap(seen, path, COARSE).variances).sum())
-
-
-def _held_out(seen: Floats, path: Floats, template: Template) -> Floats:
-    """
-    Return by how much blocks (b,) are predicted better than by the mean, in shares of the usual.
-
-    Every other half lap is left out of what the path follows, which passes it at an even speed,
-    and the mean lap is that of all other laps.
-    """
-    # A loop that is none is followed from bend to bend, and not over half of it.
-    numbers = np.arange(len(seen)) // (COARSE.steps // 2)
-    weights = np.clip(1.0 - template.variances, 0.0, None)
-    known = np.isfinite(seen).all(axis=1)
-    laps = np.floor((path - path[0]) / COARSE.bins).astype(np.int64)
-    every = sums_at(seen[known], path[known], COARSE)
-    passed = np.zeros(len(seen), dtype=np.int64)
-    for part in range(2):
-        hidden = numbers % 2 == part
-        masked = np.where(hidden[:, None], np.nan, seen)
-        found = find_path(masked, template, COARSE).astype(np.int64) % COARSE.bins
-        passed[hidden] = found[hidden]
-    usual = float(np.square(seen[known]).mean(axis=0) @ weights) or 1.0
-    error, chance = np.zeros(len(seen)), np.zeros(len(seen))
-    for lap in np.unique(laps[known]).tolist():
-        own = np.flatnonzero((laps == lap) & known)
-        means = means_of(every - sums_at(seen[own], path[own], COARSE), COARSE)
-        away = np.square(seen[own] - means[passed[own]]) @ weights
-        squares = np.square(seen[own]) @ weights
-        # Bounded, so that one crash decides nothing.
-        error[own], chance[own] = away / (usual + away), squares / (usual + squares)
-    gains: Floats = np.bincount(numbers, chance - error)
-    return gains / max(float(np.bincount(numbers, chance).mean()), 1e-9)
-
-
-LEAST_EXPLAINED = 0.2
-"""Share of what is seen that a loop has to explain; chosen on one seed of the worlds."""
-
-MOST_UNEVEN = 0.05
-"""
-Laps by which a loop may be uneven.
-
-The bends of one lap, taken for laps, explain .3 at most and are uneven by .09 and more where they
-explain a fifth. Pauses do not count in a median.
-"""
-
-UNEVEN_EXPLAINED = 0.33
-"""Share that a loop has to explain whose laps are less even, as after crashes."""
-
-ALMOST = 0.08
-"""
-Share by which a shorter loop may explain less and still counts.
-
-Twice a loop is one too, and explains as much but for chance. Chosen on an RC car, whose half loop
-explains a tenth less, and a real one, whose double explains .07 more; an oval is still halved.
-"""
-
-
-def try_lags(series: Series) -> list[Candidate]:
-    """Return the candidates, none of which is another one's loop."""
-    tried: list[Candidate] = []
-    for ticks in candidate_lags(series):
-        if any(abs(np.log(ticks / each.ticks)) < 0.03 for each in tried):
-            continue
-        found = try_lag(series, ticks)
-        whole = len(series.values) >= LEAST_LAPS * found.ticks and len(found.gains) > 3
-        if whole:
-            tried.append(found)
-    return tried
+    @property
+    def laps(self) -> float:
+        """Laps gone."""
+        return float(self.way[-1] - self.way[0]) / self.phases
 
 
 def find_loop(recording: Recording) -> Loop:
@@ -309,75 +135,292 @@ def find_loop(recording: Recording) -> Loop:
     Raises
     ------
     InputError
-        If nothing repeats, with how little does.
+        If nothing repeats, with what speaks against it.
 
     """
     series = drive_series(recording)
-    known_s = float(np.isfinite(series.values).all(axis=1).sum()) * series.period_s
-    tried = try_lags(series)
-    best = max(tried, key=lambda each: each.explained, default=None)
-    if best is None or best.explained < LEAST_EXPLAINED:
-        share = f', the best loop explains {max(best.explained, 0.0):.0%} of it' if best else ''
+    lags = candidate_lags(series)
+    seconds = len(series.values) * series.period_s
+    doubt = 'no part of it looks like another one'
+    rings: list[_Ring] = []
+    ticks = 1.0
+    if lags:
+        ticks = max(min(lags) / PHASES, len(series.values) / MOST_STEPS, 1.0)
+        _, seen = series.averaged(ticks)
+        for lag in lags:
+            ring = lay_around(seen, max(round(lag / ticks), 8))
+            if ring.laps >= LEAST_LAPS:
+                rings.append(ring)
+        doubt = f'it is shorter than {LEAST_LAPS:g} laps of what looks alike in it'
+    even = [each for each in rings if each.uneven <= MOST_UNEVEN]
+    if rings and not even:
+        doubt = 'what looks alike in it comes in another order each time'
+    best = max(even, key=lambda each: each.information, default=None)
+    channels = series.values.shape[1]
+    share = 0.0 if best is None else 1.0 - math.exp(-2.0 * best.information / channels)
+    if best is not None and share < LEAST_EXPLAINED:
+        doubt = f'the best loop explains {max(share, 0.0):.0%} of it'
+        best = None
+    if best is None:
         msg = (
-            f'{recording.name}: nothing repeats in the {known_s:.0f} s of {recording.imu.topic}'
-            f'{share}; drive one route three times or more, the same way round'
+            f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
+            f'{doubt}; drive one route three times or more, the same way round'
         )
         raise InputError(msg)
-    enough = best.explained - ALMOST
-    alike = [each for each in tried if each.explained >= max(enough, LEAST_EXPLAINED)]
-    shortest = min(each.ticks for each in alike)
-    # Several lags lead to one loop, and not all of them all the way.
-    chosen = max(
-        (each for each in alike if each.ticks < 1.03 * shortest), key=lambda each: each.explained
-    )
-    if chosen.uneven > MOST_UNEVEN and chosen.explained < UNEVEN_EXPLAINED:
-        msg = (
-            f'{recording.name}: nothing repeats surely, the best loop of {recording.imu.topic} '
-            f'explains {chosen.explained:.0%} and its laps differ by {chosen.uneven:.0%}; drive '
-            'one route three times or more, at an even speed'
-        )
-        raise InputError(msg)
-    return _loop_of(series, chosen)
+    alike = [each for each in even if each.information >= (1.0 - ALMOST) * best.information]
+    chosen = max(alike, key=lambda each: each.laps)
+    share = 1.0 - math.exp(-2.0 * chosen.information / channels)
+    return _loop_of(series, chosen, ticks, float(np.clip(share, 0.0, 1.0)))
 
 
-def _loop_of(series: Series, chosen: Candidate) -> Loop:
-    """Put the line where times of laps differ least."""
-    middles, seen = series.averaged(chosen.step_ticks)
-    rough = find_path(seen, chosen.template, COARSE) / COARSE.bins
-    middles, rough, seen = _finely(series, chosen, middles, rough)
-    own = align_steps(seen, rough, SLACK)
+def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Loop:
+    """Align the laps in fine steps, and put the line where their times differ least."""
+    at = (np.arange(len(ring.way)) + 0.5) * ticks
+    rough = ring.way / ring.phases
+    usual = usual_lap(at, rough)
+    middles, own = phases_of(series, at, rough, usual)
+    if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
+        # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
+        middles, own = at, rough
+    usual = usual_lap(middles, own)
     rising = own + 1e-9 * np.arange(len(own))
-    spreads = []
     offsets = np.arange(0.0, 1.0, 0.05)
+    spreads = []
     for offset in offsets:
         laps = np.arange(np.ceil(own[0] - offset), np.floor(own[-1] - offset) + 1.0) + offset
         times = np.diff(np.interp(laps, rising, middles))
         spreads.append(np.median(np.abs(times - np.median(times))) if len(times) > 1 else np.inf)
-    line = offsets[int(np.argmin(spreads))]
-    first = np.ceil(own[0] - line) + line
-    phases = extended(np.arange(len(series.stamps)) + 0.5, middles, own - first, chosen.ticks)
+    line = float(offsets[int(np.argmin(spreads))])
+    first = math.ceil(own[0] - line) + line
+    numbers = np.arange(len(series.stamps))
+    phases = extended(numbers + 0.5, middles, own - first, usual)
     crossed = np.arange(0.0, np.floor(phases[-1]) + 1.0)
-    at = np.interp(crossed, phases + 1e-9 * np.arange(len(phases)), np.arange(len(phases)))
-    boundaries = np.interp(at, np.arange(len(phases)), (series.stamps - series.stamps[0]))
+    ends = np.interp(crossed, phases + 1e-9 * numbers, numbers)
+    elapsed = (series.stamps - series.stamps[0]).astype(np.float64)
+    boundaries = np.interp(ends, numbers, elapsed).round().astype(np.int64) + series.stamps[0]
     return Loop(
-        lap_s=usual_lap(middles, own) * series.period_s,
+        lap_s=usual * series.period_s,
         laps=float(phases[-1] - phases[0]),
-        boundaries=boundaries.round().astype(np.int64) + series.stamps[0],
-        confidence=float(np.clip(chosen.explained, 0.0, 1.0)),
+        boundaries=boundaries,
+        confidence=confidence,
         stamps=series.stamps,
         phases=phases,
     )
 
 
-def _finely(
-    series: Series, chosen: Candidate, middles: Floats, rough: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return middles (n,) and rough phases (n,) of fine steps, and what is seen there."""
-    fine, seen = series.averaged(chosen.ticks / FINE.steps)
-    return fine, extended(fine, middles, rough, chosen.ticks), seen
+def usual_lap(times: Floats, phases: Floats) -> float:
+    """Return the median time between equal phases a lap apart, of rising phases."""
+    rising = phases + 1e-9 * np.arange(len(phases))
+    at = np.arange(rising[0], rising[-1] - 1.0, 0.02)
+    return float(np.median(np.interp(at + 1.0, rising, times) - np.interp(at, rising, times)))
 
 
-def phases(recording: Recording) -> tuple[Ints, Floats]:
-    """Return stamps of ticks (T,), ns, and laps since the line was crossed first (T,)."""
-    loop = find_loop(recording)
-    return loop.stamps, loop.phases
+def candidate_lags(series: Series) -> list[float]:
+    """Return lags, ticks, at which windows look alike most often, up to half of the drive."""
+    total, found = len(series.values), []
+    width_s = SHORTEST_S
+    while width_s <= total * series.period_s / 6.0:
+        ticks = max(0.05 * width_s / series.period_s, 1.0)
+        _, seen = series.averaged(ticks)
+        width = max(round(width_s / series.period_s / ticks), 4)
+        width_s *= 2.0
+        if len(seen) < 4 * width:
+            break
+        lags, votes = _alike(np.nan_to_num(seen), width)
+        if len(lags):
+            found += _peaks(lags * ticks, votes)
+    found.sort(key=lambda each: -each[1])
+    kept: list[float] = []
+    for lag, _ in found:
+        if lag <= total / 2.0 and all(abs(math.log(lag / other)) > 2.0 * WIDE for other in kept):
+            kept.append(lag)
+    return sorted(kept[:CANDIDATES])
+
+
+def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
+    """Return how far away, in steps, the windows most alike are, and how much alike, squared."""
+    count = len(seen) - width + 1
+    windows = sliding_window_view(seen, width, axis=0).reshape(count, -1)
+    squares = np.einsum('ij,ij->i', windows, windows)
+    numbers = np.arange(count)
+    lags, votes = [], []
+    for anchor in np.linspace(0, count - 1, min(ANCHORS, count)).astype(np.int64).tolist():
+        apart = squares + squares[anchor] - 2.0 * (windows @ windows[anchor])
+        far = np.abs(numbers - anchor) > width
+        usual = float(np.median(apart[far])) if far.any() else 0.0
+        apart[~far] = np.inf
+        for _ in range(NEAREST):
+            best = int(np.argmin(apart))
+            if not apart[best] < usual:
+                break
+            lags.append(abs(best - anchor))
+            votes.append((1.0 - max(float(apart[best]), 0.0) / usual) ** 2)
+            apart[max(0, best - width) : best + width] = np.inf
+    return np.array(lags, dtype=np.float64), np.array(votes)
+
+
+WIDE = 0.02
+"""Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
+
+LEAST_PEAK = 0.2
+"""Height of a peak, in shares of the highest of windows of its length, from which it is tried."""
+
+
+def _peaks(lags: Floats, votes: Floats) -> list[tuple[float, float]]:
+    """Return lags with more votes around them than beside, and their height."""
+    logs = np.log(lags)
+    grid = np.arange(logs.min() - 3 * WIDE, logs.max() + 3 * WIDE, 0.25 * WIDE)
+    heights = np.zeros(len(grid))
+    for log, vote in zip(logs, votes, strict=True):
+        heights += vote * np.exp(-0.5 * np.square((grid - log) / WIDE))
+    inner = heights[1:-1]
+    top = (inner > heights[:-2]) & (inner >= heights[2:]) & (inner > LEAST_PEAK * heights.max())
+    return [
+        (math.exp(float(grid[k])), float(heights[k] / heights.max()))
+        for k in (np.flatnonzero(top) + 1).tolist()
+    ]
+
+
+def lay_around(seen: Floats, phases: int) -> _Ring:
+    """Lay steps (T, d) of a drive around a ring, from the stretch that leads to the best."""
+    starts = [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]
+    rings = [_laid_from(seen, seen[start : start + phases]) for start in starts]
+    return max(rings, key=lambda each: each.information)
+
+
+def _laid_from(seen: Floats, first: Floats) -> _Ring:
+    """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
+    phases = len(first)
+    means = np.nan_to_num(first)
+    known = np.isfinite(seen).all(axis=1)
+    filled = np.ascontiguousarray(np.nan_to_num(seen))
+    spread = filled[known].var(axis=0) + 1e-9
+    noises = 0.5 * spread
+    usual = np.array([STAYS, 1.0 - STAYS - 1.1 * SKIPS, SKIPS, 0.1 * SKIPS])
+    steps = usual
+    way = np.zeros(len(seen), dtype=np.int64)
+    for _ in range(ROUNDS):
+        weights = np.where(known, 1.0, 0.0)
+        way = most_likely_way(filled, weights, means, 1.0 / noises, np.log(steps))
+        means, noises = _usual(filled[known], way[known] % phases, means, spread)
+        counts = np.bincount(np.diff(way), minlength=len(usual))
+        steps = (counts + phases * usual) / (counts.sum() + phases)
+    information = _information(filled[known], way[known], phases, spread)
+    return _Ring(phases, way, information, unevenness(way, phases))
+
+
+def unevenness(way: Ints, phases: int) -> float:
+    """
+    Return how much the speed along a ring varies: its range but for tenths, over its median.
+
+    Speeds are those over a tenth of a lap; where a vehicle stands it has none.
+    """
+    width = max(phases // 10, 2)
+    if len(way) <= width:
+        return math.inf
+    speeds = (way[width:] - way[:-width]) / width
+    # A fifth of the usual speed is that of a vehicle that stops.
+    moving = speeds[speeds > 0.2 * max(float(np.median(speeds)), 0.5)]
+    if not len(moving):
+        return math.inf
+    low, middle, high = np.quantile(moving, [0.1, 0.5, 0.9]).tolist()
+    return float(high - low) / float(middle)
+
+
+def _usual(seen: Floats, at: Ints, before: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Return the mean observation at each phase (n, d), and the variances (d,) around them."""
+    count = len(before)
+    visits = np.bincount(at, minlength=count).astype(np.float64)
+    sums = np.stack([np.bincount(at, axis, count) for axis in seen.T], axis=1)
+    # A phase that is passed over is as those beside it.
+    sums = 0.5 * sums + 0.25 * (np.roll(sums, 1, axis=0) + np.roll(sums, -1, axis=0))
+    visits = 0.5 * visits + 0.25 * (np.roll(visits, 1) + np.roll(visits, -1))
+    means = np.where(visits[:, None] > 0.0, sums / np.maximum(visits, 1e-9)[:, None], before)
+    squares = np.minimum(np.square(seen - means[at]) / spread, OUTLIER**2)
+    return means, np.maximum(squares.mean(axis=0), 1e-4) * spread
+
+
+def _information(seen: Floats, way: Ints, phases: int, spread: Floats) -> float:
+    """Return half the log of how much of the variance of each channel other laps leave, summed."""
+    at = way % phases
+    sums = np.stack([np.bincount(at, axis, phases) for axis in seen.T], axis=1)
+    visits = np.bincount(at, minlength=phases).astype(np.float64)
+    cells, inverse = np.unique(way, return_inverse=True)
+    own_sums = np.stack([np.bincount(inverse, axis, len(cells)) for axis in seen.T], axis=1)
+    own = np.bincount(inverse, minlength=len(cells)).astype(np.float64)
+    others = visits[at] - own[inverse]
+    known = others > 0.0
+    # What no other lap shows is unexplained.
+    means = np.zeros_like(seen)
+    means[known] = (sums[at] - own_sums[inverse])[known] / others[known, None]
+    middle = seen.mean(axis=0)
+    means[~known] = middle
+    left = np.minimum(np.square(seen - means) / spread, OUTLIER**2).mean(axis=0)
+    usual = np.minimum(np.square(seen - middle) / spread, OUTLIER**2).mean(axis=0)
+    return float(-0.5 * np.log(np.maximum(left / np.maximum(usual, 1e-9), 1e-6)).sum())
+
+
+@allocating
+def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
+    seen: Floats, known: Floats, means: Floats, weights: Floats, steps: Floats
+) -> Ints:
+    """
+    Return the most likely way around a ring, in phases, unwrapped (Viterbi): (T,).
+
+    Parameters
+    ----------
+    seen : (T, d), known : (T,)
+        Observations of a drive, and 0 where there is none, else 1.
+    means : (n, d), weights : (d,)
+        Usual observation of each phase, and one over the variance of each channel.
+    steps : (s,)
+        Log chances to go on by so many phases.
+
+    """
+    total, channels = seen.shape
+    count = len(means)
+    most = 0.5 * OUTLIER * OUTLIER * channels
+    scores = np.zeros(count)
+    later = np.zeros(count)
+    came = np.zeros((total, count), dtype=np.uint8)
+    for tick in range(total):
+        for phase in range(count):
+            best = scores[phase]
+            step = 0
+            if tick:
+                best = -np.inf
+                for s in range(len(steps)):
+                    before = phase - s
+                    if before < 0:
+                        before += count
+                    value = scores[before] + steps[s]
+                    if value > best:
+                        best = value
+                        step = s
+            cost = 0.0
+            for c in range(channels):
+                apart = seen[tick, c] - means[phase, c]
+                cost += apart * apart * weights[c]
+            later[phase] = best - known[tick] * min(0.5 * cost, most)
+            came[tick, phase] = step
+        for phase in range(count):
+            scores[phase] = later[phase]
+    phase = 0
+    for other in range(count):
+        if scores[other] > scores[phase]:
+            phase = other
+    way = np.zeros(total, dtype=np.int64)
+    gone = 0
+    for back in range(total):
+        tick = total - 1 - back
+        way[tick] = gone
+        step = int(came[tick, phase])
+        if tick:
+            gone -= step
+            phase -= step
+            if phase < 0:
+                phase += count
+    # From the phase of the first tick on.
+    for tick in range(total):
+        way[tick] += phase - gone
+    return way

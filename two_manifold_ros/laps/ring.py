@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5
-"""Fixes from which on a closed line is known: an ellipse, or any affine image of it, takes three."""
+"""Fixes from which on a closed line is known: an affine image of the ring takes three."""
 
 HARMONICS = 40
 """Bends of a lap, at most, that fixes may show; with half as many hairpins are cut."""

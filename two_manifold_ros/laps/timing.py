@@ -10,7 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.circuit import NEARBY, predicted, UNSURE
+from two_manifold_ros.model.circuit import evenly, NEARBY, predicted, UNSURE
 from two_manifold_ros.route.route import LIMITS
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class _Course:
     """Times since the start of a lap at which each point of the circuit was passed."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._metres = circuit.metres
+        self._metres, self._length_m = circuit.metres, circuit.length_m
         self.seconds, self._deviations = np.full((2, len(circuit.metres)), np.nan)
 
     def fill(self, begin: _Mark, last: _Mark, now: _Mark, way_m: float) -> None:
@@ -166,8 +166,8 @@ class _Course:
     def at(self, metres: float) -> Timed:
         """Return when a place was passed."""
         return Timed(
-            float(np.interp(metres, self._metres, self.seconds)),
-            float(np.interp(metres, self._metres, self._deviations)),
+            evenly(self.seconds, metres / self._length_m),
+            evenly(self._deviations, metres / self._length_m),
         )
 
 
@@ -357,11 +357,9 @@ class LapTimer:
 
     def _predict(self, elapsed: Timed, metres: float) -> Timed:
         """Return the time that the lap will have taken."""
-        ways = self.circuit.metres
-        seconds = predicted(
-            self._today, elapsed.seconds, float(np.interp(metres, ways, self._today))
-        )
-        squares = float(np.interp(metres, ways, self._squares))
+        phase = metres / self.circuit.length_m
+        seconds = predicted(self._today, elapsed.seconds, evenly(self._today, phase))
+        squares = evenly(self._squares, phase)
         return Timed(float(seconds), math.sqrt(squares + elapsed.deviation_s**2))
 
     def _stamp(self, mark: _Mark) -> int:
