@@ -8,7 +8,7 @@ magnetometer, the speed of a wheel and a barometer, `train --sensor-topic`, and 
 laps of another day: with each sensor alone, with all, and with one that dies or lies. Ratios are
 those of mean errors with the sensor and without it, on the same drive, of all ticks after the
 first window; of a sensor that goes wrong half-way, of those after that. A training leaves a sensor
-out that does not help on parts left out: 'taken' is how many did not.
+out that does harm on parts left out: 'taken' is how many did not.
 """
 
 from __future__ import annotations
