@@ -117,7 +117,8 @@ def _errands(seed: int) -> Recording:
 
 def true_phases(recording: Recording, stamps: Ints) -> tuple[Floats, Floats]:
     """Return the phase of each of (T,) stamps by positions, laps, and the crossings (L,), s."""
-    assert recording.positions is not None
+    if recording.positions is None:
+        raise TypeError
     both = put_together(recording.positions, recording.imu)
     if both is None:
         return np.full(len(stamps), np.nan), np.empty(0)

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, SUPPRESS
 import ast
-from importlib import import_module
 from pathlib import Path
 import re
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from two_manifold_ros.__main__ import COMMANDS
+from two_manifold_ros.__main__ import command_named, COMMANDS
 
 if TYPE_CHECKING:
     from argparse import Action
@@ -70,7 +69,7 @@ def commands() -> str:
     rows = [f'| [`{name}`](#{name}) | {summary} |' for name, summary in COMMANDS.items()]
     parts.append('\n'.join(['| command | what it does |', '| --- | --- |', *rows]) + '\n')
     for name in COMMANDS:
-        module: Any = import_module(f'two_manifold_ros.cli.{name}')
+        module = command_named(name)
         parser = ArgumentParser(prog=f'two-manifold {name}', add_help=False)
         module.add_arguments(parser)
         # There is no public way to the arguments of a parser.

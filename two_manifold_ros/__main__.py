@@ -163,12 +163,17 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if arguments[:1] == [name]:
-            module: Any = import_module(f'two_manifold_ros.cli.{TOGETHER.get(name, name)}')
-            offered = getattr(module, name.upper()) if name in TOGETHER else module
+            offered = command_named(name)
             command.description = offered.HELP
             offered.add_arguments(command)
             command.set_defaults(run=offered.run, parser=command)
     return parser
+
+
+def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a `Command` of one
+    """Return what offers a command: HELP, add_arguments and run."""
+    module = import_module(f'two_manifold_ros.cli.{TOGETHER.get(name, name)}')
+    return getattr(module, name.upper()) if name in TOGETHER else module
 
 
 def _refuse(message: str) -> int:

@@ -3,7 +3,6 @@
 """Exit statuses, and what stays out of the way of what."""
 
 from collections.abc import Callable
-from importlib.util import find_spec
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from types import ModuleType
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.__main__ import COMMANDS, main, make_parser, WAY
+from two_manifold_ros.__main__ import command_named, COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
 
@@ -41,7 +40,7 @@ def test_the_package_itself_is_the_command():
 
 @pytest.mark.parametrize('name', COMMANDS)
 def test_every_command_has_a_module_and_json(name, command):
-    assert find_spec(f'two_manifold_ros.cli.{name}') is not None
+    assert callable(command_named(name).run)
     # A page has no result to print.
     assert ('--json' in command(name, '--help').out) == (name != 'view')
 

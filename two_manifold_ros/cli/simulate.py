@@ -74,9 +74,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--sensors',
         nargs='+',
         choices=tuple(SENSORS),
+        metavar='NAME',
         default=[],
-        help='sensors beside the IMU: a magnetometer in the field of a room with steel in it, the '
-        'speed of a wheel, the pressure of the air (default: none)',
+        help='sensors beside the IMU: magnetometer, in the field of a room with steel; wheel, its '
+        'speed; barometer, the pressure of the air (default: none)',
     )
     add_json(parser)
 

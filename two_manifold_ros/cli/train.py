@@ -218,14 +218,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     laps.add_argument(
         '--marks',
         metavar='TOPIC|FILE',
-        help='learn laps in place of positions: messages of any type at each passage of the line, '
-        'or a file with a time in each line',
+        help='learn laps from messages at the line, or a file of times',
     )
     laps.add_argument(
         '--imu-alone',
         action='store_true',
-        help='learn laps from the IMU and nothing else: the loop is found where the drive repeats '
-        'itself; with --position-topic five fixes or more make them positions',
+        help='learn laps from the loop that is found where the drive repeats itself; with '
+        '--position-topic five fixes or more make positions of them',
     )
     number = parser.add_argument_group('numbers')
     number.add_argument(
@@ -341,16 +340,14 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):
-            placed = place(recordings, args.marks)
-        say(f'two-manifold: note: {placed.sentence}')
-        recordings = list(placed.recordings)
+            recordings, found = place(recordings, args.marks)
+        say(f'two-manifold: note: {found}')
     recordings = in_step(recordings, args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
     # Of positions that laps make there is nothing to warn.
-    unsaid: list[str] = []
-    by_laps = args.marks or args.imu_alone
-    reports = _inspect(recordings, args.rate, unsaid.append if by_laps else say)
+    quiet = args.marks or args.imu_alone
+    reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say)
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
     settings = with_readout(held, settings)
@@ -468,10 +465,8 @@ def _check_method(args: Namespace) -> None:
 def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
     parts = []
     # By laps, positions are read where they are named alone.
-    by_laps = bool(args.marks or args.imu_alone)
-    for whole in recordings_of(
-        args, need_positions=not by_laps, find_positions=not by_laps, say=say
-    ):
+    wanted = not (args.marks or args.imu_alone)
+    for whole in recordings_of(args, need_positions=wanted, find_positions=wanted, say=say):
         part = part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
             say(
@@ -500,7 +495,7 @@ def _check_output(path: Path) -> None:
 
 def parse_horizons(text: str) -> tuple[int, ...]:
     """
-    Parse comma-separated ticks.
+    Parse ticks.
 
     Raises
     ------

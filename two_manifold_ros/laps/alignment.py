@@ -315,7 +315,8 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
     phases = align_steps(seen, rough, min(slack + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
-    return extended(np.arange(len(series.stamps)) + 0.5, middles, phases - offset, usual)
+    ticks = np.arange(float(len(series.stamps))) + np.float64(0.5)
+    return extended(ticks, middles, phases - offset, usual)
 
 
 def extended(at: Floats, known: Floats, phases: Floats, usual: float) -> Floats:

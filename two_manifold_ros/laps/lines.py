@@ -11,7 +11,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.timing import LapTimer, THIRDS
-from two_manifold_ros.model.circuit import find_circuit, laps_along, way_along, with_spreads
+from two_manifold_ros.model.circuit import learn_circuit
 from two_manifold_ros.model.model import RouteModel
 
 if TYPE_CHECKING:
@@ -83,15 +83,12 @@ def circuit_of(model: ModelHead) -> Circuit:
     tracks = [model.track[begin:end] for begin, end in edges.tolist() if end - begin > 2]
     period_s = 1.0 / model.rate_hz
     places = merge_passes(tracks, period_s) if tracks else None
-    circuit = None if places is None else find_circuit(places, tracks, period_s)
+    circuit = (
+        None if places is None else learn_circuit(places, tracks, period_s, (), at_mark=False)
+    )
     if circuit is None:
         raise InputError(NO_LAPS)
-    circuit = circuit.surest_start()
-    laps = [
-        laps_along(circuit, way_along(circuit, track, np.gradient(track, axis=0)), period_s)
-        for track in tracks
-    ]
-    return with_spreads(circuit, np.concatenate(laps))
+    return circuit
 
 
 def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:

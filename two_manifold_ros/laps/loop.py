@@ -175,7 +175,7 @@ def find_loop(recording: Recording) -> Loop:
 
 def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Loop:
     """Align the laps in fine steps, and put the line where their times differ least."""
-    at = (np.arange(len(ring.way)) + 0.5) * ticks
+    at = (np.arange(float(len(ring.way))) + np.float64(0.5)) * np.float64(ticks)
     rough = ring.way / ring.phases
     usual = usual_lap(at, rough)
     middles, own = phases_of(series, at, rough, usual)
@@ -192,8 +192,8 @@ def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Lo
         spreads.append(np.median(np.abs(times - np.median(times))) if len(times) > 1 else np.inf)
     line = float(offsets[int(np.argmin(spreads))])
     first = math.ceil(own[0] - line) + line
-    numbers = np.arange(len(series.stamps))
-    phases = extended(numbers + 0.5, middles, own - first, usual)
+    numbers = np.arange(float(len(series.stamps)))
+    phases = extended(numbers + np.float64(0.5), middles, own - first, usual)
     crossed = np.arange(0.0, np.floor(phases[-1]) + 1.0)
     ends = np.interp(crossed, phases + 1e-9 * numbers, numbers)
     elapsed = (series.stamps - series.stamps[0]).astype(np.float64)

@@ -16,7 +16,7 @@ from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 FASTEST_HZ = 20.0
 """Ticks per second where the IMU is faster, as in training; bends of small tracks take ten."""
@@ -61,8 +61,9 @@ class Series:
 
         """
         count = max(int(len(self.values) / ticks), 1)
-        edges = np.arange(count + 1) * ticks
-        known = np.isfinite(self.values).all(axis=1)
+        edges = np.arange(float(count + 1)) * np.float64(ticks)
+        middles: Floats = edges[:-1] + np.float64(0.5 * ticks)
+        known: Bools = np.asarray(np.isfinite(self.values).all(axis=1))
         filled = np.where(known[:, None], self.values, 0.0)
         sums = np.column_stack([filled, known]).cumsum(axis=0)
         sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
@@ -72,13 +73,14 @@ class Series:
         means = np.full((count, self.values.shape[1]), np.nan)
         means[enough] = steps[enough, :-1] / steps[enough, -1:]
         if not enough.any():
-            return edges[:-1] + 0.5 * ticks, means
+            return middles, means
         # A crash is not to set the scale, nor to count for more than a bend.
-        usual = np.clip(means, *np.nanquantile(means, [0.01, 0.99], axis=0))
+        low, high = np.nanquantile(means, np.array([0.01, 0.99]), axis=0).reshape(2, -1)
+        usual = np.clip(means, low, high)
         spread = np.nanstd(usual, axis=0)
         means = (means - np.nanmean(usual, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
         means = np.clip(means, -LARGEST, LARGEST)
-        return edges[:-1] + 0.5 * ticks, means
+        return middles, means
 
 
 def drive_series(recording: Recording) -> Series:

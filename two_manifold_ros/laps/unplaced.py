@@ -65,11 +65,13 @@ class Placed:
         )
 
 
-def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """Place drives by marks, as `read_marks` takes them, or by the IMU alone."""
+def place(recordings: Sequence[Recording], marks: str | None) -> tuple[list[Recording], str]:
+    """Place drives by marks, as `read_marks` takes them, or by the IMU; say what was found."""
     if marks is None:
-        return place_by_imu(recordings)
-    return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
+        placed = place_by_imu(recordings)
+    else:
+        placed = place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
+    return list(placed.recordings), placed.sentence
 
 
 def place_by_imu(recordings: Sequence[Recording]) -> Placed:

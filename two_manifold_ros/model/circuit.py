@@ -11,6 +11,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.hse_hmm.readout import velocities
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -218,6 +220,33 @@ def evenly(values: Floats, phase: float) -> float:
     before = min(int(at), steps - 1)
     value, after = values.item(before), values.item(before + 1)
     return value + (at - before) * (after - value)
+
+
+def learn_circuit(
+    places: Places,
+    tracks: Sequence[Floats],
+    period_s: float,
+    runs: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]],
+    *,
+    at_mark: bool,
+) -> Circuit | None:
+    """
+    Return the lap of drives, timed by ``runs`` that were held out; None if there is none.
+
+    It starts where timing is surest, or ``at_mark`` where a ring begins, at (radius, 0).
+    """
+    circuit = find_circuit(places, tracks, period_s)
+    if circuit is None:
+        return None
+    circuit = calibrated(circuit, runs)
+    if at_mark:
+        mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
+        circuit = circuit.starting_at(mark.metres)
+    laps = [
+        laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
+        for track in tracks
+    ]
+    return with_spreads(circuit, np.concatenate(laps))
 
 
 def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> Circuit | None:
@@ -438,11 +467,11 @@ def calibrated(
     lap_s, length = circuit.lap_s, circuit.length_m
     found: list[tuple[float, float, float, float]] = []
     first = 0.0
-    for positions, velocities, covariances, truths, directions in runs:
+    for positions, estimated, covariances, truths, directions in runs:
         ways = way_along(circuit, truths, directions)
         first += 1.0 + max((lap for *_, lap in found), default=0.0)
         for tick in np.flatnonzero(np.isfinite(ways)).tolist():
-            spot = circuit.locate(positions[tick], velocities[tick], covariances[tick])
+            spot = circuit.locate(positions[tick], estimated[tick], covariances[tick])
             error = circuit.seconds_at(spot.metres) - circuit.seconds_at(ways[tick])
             error = (error + 0.5 * lap_s) % lap_s - 0.5 * lap_s
             # What is farther off is lost, and published by no filter.

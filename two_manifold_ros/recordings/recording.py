@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.excursions import explained, usable_places
 
 if TYPE_CHECKING:
@@ -204,6 +205,11 @@ class Recording:
     notes: tuple[str, ...] = ()
     commands: CommandStream | None = None
     sensors: tuple[HeldStream, ...] = ()
+
+    @property
+    def marked(self) -> bool:
+        """Whether its positions are on a ring that begins at a mark, see ``laps``."""
+        return self.positions is not None and self.positions.topic == MARKS
 
     def between(self, start_s: float | None, end_s: float | None) -> Recording:
         """

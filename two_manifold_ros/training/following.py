@@ -255,6 +255,18 @@ class Followed:
         return float(np.logaddexp(math.log(1.0 - ANYWHERE) + logs, anywhere).mean())
 
     @property
+    def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:
+        """What `model.circuit.calibrated` takes of each run, true only where it drives."""
+        found = []
+        for run in itertools.chain.from_iterable(self.parts):
+            estimated, truths = run.truths + run.errors, run.truths.copy()
+            truths[~run.driving] = np.nan
+            covariances = self.factors[0] * run.covariances[:, 0]
+            ends = estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1]
+            found.append(ends)
+        return found
+
+    @property
     def lost_m(self) -> float:
         """Error of a vehicle that is plainly lost, metres, as the maps know the route."""
         return LOST_SHARE * float(np.sqrt(self.positions.var(axis=0).sum()))

@@ -14,16 +14,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import velocities
-from two_manifold_ros.model.circuit import (
-    calibrated,
-    find_circuit,
-    laps_along,
-    way_along,
-    with_spreads,
-)
+from two_manifold_ros.model.circuit import learn_circuit
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
-from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
 from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
@@ -68,7 +60,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.learning import Tuning, UsualFeatures
@@ -237,37 +228,16 @@ def train_route(
         highest=high,
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stuck(each.T) for each in observations),
-        circuit=_circuit(drives, followed, recordings),
+        circuit=learn_circuit(
+            places,
+            tracks,
+            dataset.period_s,
+            [] if followed is None else followed.timed,
+            at_mark=recordings[0].marked,
+        ),
     )
 
 
-def _circuit(
-    drives: Drives, followed: Followed | None, recordings: Sequence[Recording]
-) -> Circuit | None:
-    """Return the lap of the drives, timed by the parts that were followed; None if none is."""
-    places, dataset = drives.passes.places, drives.dataset
-    period_s = dataset.period_s
-    circuit = find_circuit(places, dataset.tracks, period_s)
-    if circuit is None:
-        return None
-    runs = []
-    if followed is not None:
-        for run in itertools.chain.from_iterable(followed.parts):
-            estimated, truths = run.truths + run.errors, run.truths.copy()
-            truths[~run.driving] = np.nan
-            covariances = followed.factors[0] * run.covariances[:, 0]
-            runs.append((estimated[:, 0], estimated[:, -1], covariances, truths[:, 0],
-                         truths[:, -1]))  # fmt: skip
-    circuit = calibrated(circuit, runs)
-    stream = recordings[0].positions
-    if stream is not None and stream.topic == MARKS:
-        mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
-        circuit = circuit.starting_at(mark.metres)
-    laps = [
-        laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
-        for track in dataset.tracks
-    ]
-    return with_spreads(circuit, np.concatenate(laps))
 def choose_sensors(
     drives: Drives, followed: Followed | None, recordings: Sequence[Recording]
 ) -> tuple[tuple[Sensor, ...], list[str]]:
