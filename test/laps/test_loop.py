@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.laps.loop import find_loop, most_likely_way, OUTLIER, unevenness
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Floats
 
@@ -64,3 +64,32 @@ def without_a_loop(kind: str, seed: int) -> Floats:
 def test_nothing_is_claimed_where_nothing_repeats(kind: str, seed: int) -> None:
     with pytest.raises(InputError, match='nothing repeats'):
         find_loop(recorded(without_a_loop(kind, seed)))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_way_around_a_ring_is_the_most_likely_of_all(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    seen, means = random.standard_normal((5, 2)), random.standard_normal((4, 2))
+    known = np.array([1.0, 1.0, 0.0, 1.0, 1.0])
+    weights, steps = np.array([2.0, 0.7]), np.log([0.2, 0.5, 0.3])
+    found = most_likely_way(seen, known, means, weights, steps)
+
+    def log_chance(start: int, gone: tuple[int, ...]) -> float:
+        at = start + np.concatenate([[0], np.cumsum(gone)]).astype(np.int64)
+        away = np.square(seen - means[at % 4]) @ weights
+        costs = known * np.minimum(0.5 * away, 0.5 * OUTLIER**2 * 2)
+        return float(steps[list(gone)].sum() - costs.sum())
+
+    best = max((log_chance(start, gone), start, gone) for start in range(4)
+               for gone in np.ndindex(3, 3, 3, 3))  # fmt: skip
+    assert found.tolist() == (best[1] + np.concatenate([[0], np.cumsum(best[2])])).tolist()
+
+
+def test_a_steady_drive_is_even_and_a_wild_one_is_not() -> None:
+    steady = np.arange(500)
+    stops = np.concatenate([steady[:200], np.full(100, 199), steady[200:]])
+    wild = np.cumsum(np.random.default_rng(0).permutation(np.repeat([0, 3], [30, 30]).repeat(8)))
+    assert unevenness(steady, 50) == 0.0
+    # Where it stands it has no speed.
+    assert unevenness(stops, 50) < 0.3
+    assert unevenness(wild, 50) > unevenness(stops, 50)

@@ -1,0 +1,107 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Drives placed along their laps by marks and by the IMU, and marks from files and topics."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from lap_drives import driven
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.unplaced import place, place_by_imu, place_by_marks, read_marks
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.typing import Floats, Ints
+
+
+def marks_of(recording: Recording, phases: Floats) -> Ints:
+    """Return when each lap of a drive begins, ns."""
+    numbers = np.arange(np.ceil(phases[0]), np.floor(phases[-1]) + 1.0)
+    stamps = recording.imu.stamps
+    seconds = np.interp(numbers, phases + 1e-9 * np.arange(len(phases)), stamps - stamps[0])
+    return stamps[0] + np.rint(seconds).astype(np.int64)
+
+
+def phases_on(recording: Recording) -> tuple[Ints, Floats]:
+    stream = recording.positions
+    assert stream is not None
+    return stream.stamps, np.arctan2(*stream.positions.T[::-1]) / (2.0 * np.pi)
+
+
+def error_of(stamps: Ints, found: Floats, recording: Recording, phases: Floats) -> float:
+    """Return the median distance of phases on a ring after the best shift, laps."""
+    origin = recording.imu.stamps[0]
+    true = np.interp(stamps - origin, recording.imu.stamps - origin, phases)
+    turns = np.exp(2j * np.pi * (found - true))
+    return float(np.median(np.abs(np.angle(turns / turns.mean())))) / (2.0 * np.pi)
+
+
+def test_marks_place_a_drive():
+    recording, phases = driven(seed=1)
+    marks = marks_of(recording, phases)
+    placed = place_by_marks([recording], [marks])
+    assert placed.laps == len(marks) - 1
+    assert placed.lap_s == pytest.approx(np.median(np.diff(marks)) * 1e-9)
+    stamps, found = phases_on(placed.recordings[0])
+    assert error_of(stamps, found, recording, phases) < 0.01
+    # At a mark a lap begins.
+    at_marks = [found[np.argmin(np.abs(stamps - mark))] for mark in marks[1:-1].tolist()]
+    assert np.abs(at_marks).max() < 0.01
+
+
+def test_two_drives_without_positions_have_the_same_phases():
+    recording, phases = driven(seed=2)
+    cut = len(phases) // 2
+    first, second = (
+        replace(recording, name=name, imu=recording.imu.select(mask))
+        for name, mask in (
+            ('first', np.arange(len(phases)) < cut),
+            ('second', np.arange(len(phases)) >= cut),
+        )
+    )
+    placed = place_by_imu([first, second])
+    assert placed.laps > 0.9 * (phases[-1] - phases[0])
+    assert [each.name for each in placed.recordings] == ['first', 'second']
+    both = [phases_on(each) for each in placed.recordings]
+    stamps, found = (np.concatenate(each) for each in zip(*both, strict=True))
+    assert error_of(stamps, found, recording, phases) < 0.01
+
+
+def test_marks_come_from_a_file(tmp_path: Path):
+    recording, phases = driven(seed=1)
+    marks = marks_of(recording, phases)
+    seconds = (marks - recording.imu.first_stamp) * 1e-9
+    file = tmp_path / 'marks.txt'
+    file.write_text('# passages\n' + '\n'.join(f'{each:.9f},' for each in seconds) + '\n\n')
+    assert np.abs(read_marks(str(file), recording) - marks).max() <= 1
+    recordings, said = place([recording], str(file))
+    assert f'{len(marks) - 1} laps by marks' in said
+    assert recordings[0].marked
+
+
+def test_a_line_without_a_time_is_named(tmp_path: Path):
+    recording, _ = driven(seed=1)
+    file = tmp_path / 'marks.txt'
+    file.write_text('1.0\n2.0\nlap three\n')
+    with pytest.raises(InputError, match='line 3'):
+        read_marks(str(file), recording)
+
+
+def test_marks_of_another_clock_are_refused():
+    recording, phases = driven(seed=1)
+    with pytest.raises(InputError, match='0 marks fall into the time of the IMU'):
+        place_by_marks([recording], [marks_of(recording, phases) + 10**15])
+
+
+def test_marks_come_from_a_topic(tmp_path: Path):
+    recording, phases = driven(seed=1)
+    marks = marks_of(recording, phases)
+    with BagWriter(tmp_path / 'bag') as bag:
+        for number, mark in enumerate(marks.tolist()):
+            bag.write('/line', 'std_msgs/msg/Float64', mark, {'data': float(number)})
+    named = replace(recording, name=str(tmp_path / 'bag'))
+    assert read_marks('/line', named).tolist() == marks.tolist()
+    with pytest.raises(InputError, match='no topic or file /lime'):
+        read_marks('/lime', named)
