@@ -26,6 +26,7 @@ from two_manifold_ros.interface.model_swap import further_topics, load_session, 
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.laps.lines import find_timer, make_timer
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -180,6 +181,17 @@ class FilterNode(BackgroundNode):
             return make_timer(model, chosen.start_line, chosen.sectors)
         return find_timer(model)
 
+    def _next_timer(self, model: ModelHead) -> LapTimer | None:
+        """Return what times the laps of a model that took over; None if nothing does."""
+        # To look for the lap of another kind would take a second, in which nothing is published.
+        if not isinstance(model, RouteModel):
+            return None
+        try:
+            return self._timer(model)
+        except InputError as error:
+            self.get_logger().warning(f'No laps are timed with this model: {error}')
+            return None
+
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
             self._estimates.scene,
@@ -230,11 +242,7 @@ class FilterNode(BackgroundNode):
             self.get_logger().info(outcome)
             scene = self._estimates.scene
             self._estimates.scene = replace(scene, model=self._session.model)
-            try:
-                self._estimates.go_on_with(self._timer(self._session.model))
-            except InputError as error:
-                self._estimates.go_on_with(None)
-                self.get_logger().warning(f'No laps are timed with this model: {error}')
+            self._estimates.go_on_with(self._next_timer(self._session.model))
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
