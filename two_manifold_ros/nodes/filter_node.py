@@ -175,11 +175,15 @@ class FilterNode(BackgroundNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _timer(self, model: ModelHead) -> LapTimer | None:
-        """Return what times the laps of a model; None where it knows none and no line is named."""
+        """
+        Return what times the laps of a model; None where it knows none and no line is named.
+
+        A map of the route holds its lap; to find that of another model takes a second.
+        """
         chosen = self._chosen
         if chosen.start_line or chosen.sectors:
             return make_timer(model, chosen.start_line, chosen.sectors)
-        return find_timer(model)
+        return find_timer(model) if isinstance(model, RouteModel) else None
 
     def _next_timer(self, model: ModelHead) -> LapTimer | None:
         """Return what times the laps of a model that took over; None if nothing does."""
