@@ -28,7 +28,7 @@ LEAST_FIXES = 5
 """Fixes from which on a closed line is known: an affine image of the ring takes three."""
 
 HARMONICS = 40
-"""Bends of a lap, at most, that fixes may show; with half as many hairpins are cut."""
+"""Waves around a lap, at most, that fixes may show: chosen, not measured."""
 
 
 def on_ring(

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-LATE = 0.5
-"""
-Share of the newest lap in the course of a lap as of late.
-
-With a third, or all laps alike, predicted times err by less on four of nine drives and by more on
-four.
-"""
-
-
 THIRDS = (1 / 3, 2 / 3)
 """Where the second and the third sector begin by default, as shares of a lap."""
 
@@ -199,8 +190,8 @@ class LapTimer:
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:
         self.circuit, self.sectors = circuit, tuple(sectors)
-        # The course of a lap as of late, and squares of the errors of predictions.
-        self._today = circuit.seconds.copy()
+        # Means over the training and each lap since: the course, and squared errors of predictions.
+        self._mean = circuit.seconds.copy()
         self._squares = np.square(circuit.spreads)
         self._driven = 0
         self._top_mps = circuit.top_mps
@@ -345,20 +336,20 @@ class LapTimer:
         self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, course: _Course, lap_s: float) -> None:
-        """Learn from a lap that is over how laps go today."""
+        """Learn from a lap that is over."""
         seconds = np.append(course.seconds[:-1], lap_s)
         seconds[0] = 0.0
         if not np.isfinite(seconds).all():
             return
-        errors = predicted(self._today, seconds, self._today) - lap_s
+        errors = predicted(self._mean, seconds, self._mean) - lap_s
         self._driven += 1
         self._squares += (np.square(errors) - self._squares) / (self._driven + 1)
-        self._today += max(1.0 / (self._driven + 1), LATE) * (seconds - self._today)
+        self._mean += (seconds - self._mean) / (self._driven + 1)
 
     def _predict(self, elapsed: Timed, metres: float) -> Timed:
         """Return the time that the lap will have taken."""
         phase = metres / self.circuit.length_m
-        seconds = predicted(self._today, elapsed.seconds, evenly(self._today, phase))
+        seconds = predicted(self._mean, elapsed.seconds, evenly(self._mean, phase))
         squares = evenly(self._squares, phase)
         return Timed(float(seconds), math.sqrt(squares + elapsed.deviation_s**2))
 
