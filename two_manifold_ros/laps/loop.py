@@ -84,18 +84,15 @@ class Loop:
         Usual time of a lap, s.
     laps
         Laps of the drive.
-    boundaries : (L,) int64
-        When the line was crossed, ns; it lies where times of laps differ least.
     confidence
         From 0 to 1: the share of what the IMU reads that the other laps explain.
     stamps : (T,) int64, phases : (T,)
-        Ticks, ns, and laps since the line was crossed first, rising.
+        Ticks, ns, and laps gone since the drive began, rising.
 
     """
 
     lap_s: float
     laps: float
-    boundaries: Ints
     confidence: float
     stamps: Ints
     phases: Floats
@@ -175,7 +172,7 @@ def find_loop(recording: Recording) -> Loop:
 
 
 def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Loop:
-    """Align the laps in fine steps, and put the line where their times differ least."""
+    """Align the laps in fine steps."""
     at = (np.arange(float(len(ring.way))) + np.float64(0.5)) * np.float64(ticks)
     rough = ring.way / ring.phases
     usual = usual_lap(at, rough)
@@ -184,25 +181,11 @@ def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Lo
         # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
         middles, own = at, rough
     usual = usual_lap(middles, own)
-    rising = own + 1e-9 * np.arange(len(own))
-    offsets = np.arange(0.0, 1.0, 0.05)
-    spreads = []
-    for offset in offsets:
-        laps = np.arange(np.ceil(own[0] - offset), np.floor(own[-1] - offset) + 1.0) + offset
-        times = np.diff(np.interp(laps, rising, middles))
-        spreads.append(np.median(np.abs(times - np.median(times))) if len(times) > 1 else np.inf)
-    line = float(offsets[int(np.argmin(spreads))])
-    first = math.ceil(own[0] - line) + line
-    numbers = np.arange(float(len(series.stamps)))
-    phases = extended(numbers + np.float64(0.5), middles, own - first, usual)
-    crossed = np.arange(0.0, np.floor(phases[-1]) + 1.0)
-    ends = np.interp(crossed, phases + 1e-9 * numbers, numbers)
-    elapsed = (series.stamps - series.stamps[0]).astype(np.float64)
-    boundaries = np.interp(ends, numbers, elapsed).round().astype(np.int64) + series.stamps[0]
+    ends = np.arange(float(len(series.stamps))) + np.float64(0.5)
+    phases = extended(ends, middles, own - own[0], usual)
     return Loop(
         lap_s=usual * series.period_s,
         laps=float(phases[-1] - phases[0]),
-        boundaries=boundaries,
         confidence=confidence,
         stamps=series.stamps,
         phases=phases,

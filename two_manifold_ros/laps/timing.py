@@ -190,7 +190,7 @@ class LapTimer:
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:
         self.circuit, self.sectors = circuit, tuple(sectors)
-        # Means over the training and each lap since: the course, and squared errors of predictions.
+        # Means over training and each lap since: the course, and squared errors of predictions.
         self._mean = circuit.seconds.copy()
         self._squares = np.square(circuit.spreads)
         self._driven = 0
