@@ -11,7 +11,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.ring import closed_line, on_ring, on_route
 from two_manifold_ros.names import LAP_FRAME, MARKS
-from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.typing import Floats
 
 
@@ -68,9 +68,45 @@ def test_a_line_moves_and_turns_with_its_fixes():
     assert moved == pytest.approx(line @ turn.T + [1e5, -3.0], abs=1e-6)
 
 
-def test_four_fixes_are_refused():
+def fixes_at(recording: Recording, every: slice) -> Recording:
+    """Return a drive of three laps with fixes on the track at some of its samples."""
+    phases = np.linspace(0.0, 3.0, len(recording.imu.stamps))
+    stream = PositionStream('/fix', 'map', '', recording.imu.stamps[every], track(phases[every]))
+    return replace(recording, positions=stream)
+
+
+@pytest.mark.parametrize(
+    ('every', 'words'),
+    [(slice(50, 250, 50), '4 fixes in whole laps'), (slice(0, 60, 5), 'no fix lies on 5[0-9]%')],
+)
+def test_too_few_fixes_and_those_of_one_part_are_refused(every: slice, words: str):
     recording = recorded(np.zeros((400, 6)))
-    stamps = recording.imu.stamps
-    fixes = PositionStream('/fix', 'map', '', stamps[50:250:50], track(np.arange(4) / 4))
-    with pytest.raises(InputError, match='4 fixes on /fix'):
-        on_route(replace(recording, positions=fixes), stamps, np.linspace(0.0, 3.0, len(stamps)))
+    phases = np.linspace(0.0, 3.0, 400)
+    with pytest.raises(InputError, match=words):
+        on_route([(fixes_at(recording, every), recording.imu.stamps, phases)])
+
+
+def test_fixes_of_one_drive_place_the_other_too():
+    recording = recorded(np.zeros((400, 6)))
+    stamps, phases = recording.imu.stamps, np.linspace(0.0, 3.0, 400)
+    later = phases + 0.25
+    later[:20] = np.nan
+    one, other = on_route(
+        [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
+    )
+    assert one.positions is not None
+    assert other.positions is not None
+    assert one.positions.positions == pytest.approx(track(phases), abs=0.1)
+    assert other.positions.positions == pytest.approx(track(later[20:]), abs=0.1)
+    assert other.positions.stamps.tolist() == stamps[20:].tolist()
+    assert (other.positions.topic, other.positions.frame_id) == ('/fix', 'map')
+
+
+def test_a_fix_before_the_first_mark_is_at_no_phase():
+    recording = recorded(np.zeros((400, 6)))
+    stamps, phases = recording.imu.stamps, np.linspace(0.0, 3.0, 400)
+    known = phases.copy()
+    known[:100] = np.nan
+    (placed,) = on_route([(fixes_at(recording, slice(0, None, 8)), stamps, known)])
+    assert placed.positions is not None
+    assert placed.positions.positions == pytest.approx(track(phases[100:]), abs=0.1)

@@ -18,14 +18,19 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.recordings.recording import check_one_plane, PositionStream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5
 """Fixes from which on a closed line is known: an affine image of the ring takes three."""
+
+WIDEST_GAP = 0.5
+"""Share of a lap without a fix from which on nothing is known of the way there."""
 
 HARMONICS = 40
 """Waves around a lap, at most, that fixes may show: chosen, not measured."""
@@ -57,36 +62,58 @@ def on_ring(
     return replace(recording, positions=stream)
 
 
-def on_route(recording: Recording, stamps: Ints, phases: Floats) -> Recording:
+def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording]:
     """
-    Return a recording with positions on the line through its fixes, at each (T,) stamp.
+    Return recordings with positions on one line through the fixes of all of them.
+
+    ``drives`` are recordings, of which some may have no fixes, and as in `on_ring` stamps (T,) and
+    phases (T,) that all of them count from one place.
 
     Raises
     ------
     InputError
-        If there are fewer than `LEAST_FIXES`, or they are all of one part of the lap.
+        If there are fewer than `LEAST_FIXES`, half of the lap or more is without, or they are in
+        several frames.
 
     """
-    fixes = recording.positions
-    known = np.isfinite(phases)
-    if fixes is None:
-        msg = f'{recording.name}: there are no fixes'
-        raise InputError(msg)
-    usable = fixes.usable & (fixes.stamps >= stamps[0]) & (fixes.stamps <= stamps[-1])
-    at = np.interp(
-        (fixes.stamps[usable] - stamps[0]).astype(np.float64),
-        (stamps[known] - stamps[0]).astype(np.float64),
-        phases[known],
-    )
-    places = fixes.positions[usable]
-    if len(places) < LEAST_FIXES:
+    check_one_plane([recording for recording, _, _ in drives])
+    streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
+    for recording, stamps, phases in drives:
+        fixes, known = recording.positions, np.isfinite(phases)
+        if fixes is None or not known.any():
+            continue
+        first, last = stamps[known][[0, -1]]
+        usable = fixes.usable & (fixes.stamps >= first) & (fixes.stamps <= last)
+        elapsed = (fixes.stamps[usable] - first).astype(np.float64)
+        at.append(np.interp(elapsed, (stamps[known] - first).astype(np.float64), phases[known]))
+        places.append(fixes.positions[usable])
+        streams.append(fixes)
+    every = np.concatenate(at)
+    names = ', '.join(recording.name for recording, _, _ in drives)
+    if len(every) < LEAST_FIXES:
         msg = (
-            f'{recording.name}: {len(places)} fixes on {fixes.topic} show no route; give '
-            f'{LEAST_FIXES} or more, or leave the topic out for a model without positions'
+            f'{names}: {len(every)} fixes in whole laps show no route; give {LEAST_FIXES} or '
+            'more, or leave the topic out for a model without positions'
         )
         raise InputError(msg)
-    line = closed_line(at, places, phases[known])
-    return replace(recording, positions=replace(fixes, stamps=stamps[known], positions=line))
+    round_it = np.sort(every % 1.0)
+    gap = float(np.diff(round_it, append=round_it[0] + 1.0).max())
+    if gap >= WIDEST_GAP:
+        msg = (
+            f'{names}: no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes '
+            'all around it, or leave the topic out for a model without positions'
+        )
+        raise InputError(msg)
+    wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]
+    line = closed_line(every, np.concatenate(places), np.concatenate(wanted))
+    parts = np.split(line, np.cumsum([len(each) for each in wanted])[:-1])
+    return [
+        replace(
+            recording,
+            positions=replace(streams[0], stamps=stamps[np.isfinite(phases)], positions=part),
+        )
+        for (recording, stamps, phases), part in zip(drives, parts, strict=True)
+    ]
 
 
 def closed_line(at: Floats, places: Floats, wanted: Floats) -> Floats:

@@ -45,19 +45,19 @@ class Placed:
     laps
         Laps in all of them.
     confidence
-        From 0 to 1, see `Loop`; 1 where marks are known.
+        From 0 to 1, see `Loop`; ``None`` where marks are known.
 
     """
 
     recordings: tuple[Recording, ...]
     lap_s: float
     laps: float
-    confidence: float
+    confidence: float | None = None
 
     @property
     def sentence(self) -> str:
         """What was found, for whoever trains."""
-        if self.confidence == 1.0:
+        if self.confidence is None:
             return f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
         return (
             f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
@@ -131,7 +131,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         times.append(np.diff(own[inside]) * 1e-9)
         laps += len(own_ticks) - 1
     lap_s = float(np.median(np.concatenate(times)))
-    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, 1.0)
+    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps)
 
 
 def read_marks(source: str, recording: Recording) -> Ints:
@@ -204,7 +204,6 @@ def _placed(
     parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
 ) -> tuple[Recording, ...]:
     """Return recordings on a ring, or where they have fixes on a route."""
-    with_fixes = [each for each, _, _ in parts if each.positions is not None]
-    if with_fixes:
-        return tuple(on_route(*each) for each in parts if each[0].positions is not None)
+    if any(each.positions is not None for each, _, _ in parts):
+        return tuple(on_route(parts))
     return tuple(on_ring(*each, lap_s, topic) for each in parts)
