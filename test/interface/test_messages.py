@@ -59,6 +59,11 @@ def test_every_topic_of_the_table_but_those_about_the_node_and_laps_is_published
     assert few == expected.keys() - {'particles'}
 
 
+def test_a_model_that_knows_laps_alone_publishes_no_position(estimate, scene):
+    scene.model.frame_id = 'lap'
+    assert {name for name, _, _ in messages_of(estimate, scene)} == {'latent_state'}
+
+
 def test_every_number_is_finite(estimate, scene):
     scene.model.track = np.full((4, 2), np.nan)
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)

@@ -330,6 +330,13 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(
         check_successor(replace(other, **changes), present, 'm')
 
 
+def test_laps_alone_do_not_take_over_from_positions_nor_they_from_laps(other, model_path):
+    unnamed, laps = replace(load_model(model_path), frame_id=''), replace(other, frame_id='lap')
+    for new, present in ((laps, unnamed), (replace(unnamed, imu_frame_id=''), laps)):
+        with pytest.raises(InputError, match='only one of it and the model in use knows'):
+            check_successor(new, present, 'm')
+
+
 def test_a_model_of_a_camera_does_not_run_on_an_imu(other, model_path):
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))

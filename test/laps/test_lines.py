@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.lines import circuit_of, find_timer, make_timer
+from two_manifold_ros.laps.lines import circuit_of, live_timer, make_timer
 from two_manifold_ros.laps.timing import THIRDS
 
 
@@ -17,7 +17,7 @@ def test_the_usual_lines_are_the_models_own_and_thirds(slot_car_model):
     timer = make_timer(slot_car_model)
     assert timer.circuit is slot_car_model.circuit
     assert timer.sectors == THIRDS
-    assert find_timer(slot_car_model).sectors == THIRDS
+    assert live_timer(slot_car_model).sectors == THIRDS
 
 
 def test_a_start_line_by_share_and_by_place_are_the_same(slot_car_model):
@@ -63,9 +63,16 @@ def test_a_line_that_is_none_is_refused_in_a_sentence(slot_car_model, start_line
 
 def test_a_model_without_a_lap_has_no_timer(slot_car_model):
     model = replace(slot_car_model, circuit=None)
-    assert find_timer(model) is None
+    assert live_timer(model) is None
     with pytest.raises(InputError, match='never come back to where they were'):
         make_timer(model)
+
+
+def test_live_only_a_map_has_laps(slot_car_model, spectral_model):
+    assert live_timer(spectral_model) is None
+    with pytest.raises(InputError, match='a map of the route'):
+        live_timer(spectral_model, sectors='0.5')
+    assert live_timer(slot_car_model, '0.25', '0.5').sectors == (0.5,)
 
 
 def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, spectral_model):

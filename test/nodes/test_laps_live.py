@@ -6,13 +6,19 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from dataclasses import replace
+
 from imu_feed import connect, Feed
 from ros_talk import Health, numbers_of
 from std_msgs.msg import Float64MultiArray
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.interface.messages import choose_scene
 from two_manifold_ros.laps.lines import make_timer
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.nodes.callbacks import EstimatePublishers
 from two_manifold_ros.simulation.slot_car_run import run_to_recording
 
 SECOND = 1_000_000_000
@@ -66,3 +72,29 @@ def test_a_line_that_is_none_leaves_the_node_unconfigured(
     health.until(words)
     assert health.level == 2
     assert node.alive
+
+
+def test_a_model_of_laps_alone_publishes_laps_and_no_position(
+    talk, start, drive, model_path, tmp_path
+):
+    path = tmp_path / 'laps.npz'
+    save_model(replace(load_model(model_path), frame_id=LAP_FRAME), path)
+    node = start('filter_node', model=path, input_timeout_s=60.0)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    heard = talk.listen(Float64MultiArray, 'laps', 1000)
+    feed = Feed(talk, drive, connect(talk, health))
+    feed.send(len(drive.stamps_ns) // 4)
+    talk.until(lambda: len(heard) > 20, 'the laps')
+    topics = dict(talk.node.get_topic_names_and_types())
+    assert '/laps' in topics
+    assert '/position' not in topics
+    assert node.stop() == 0
+
+
+def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_path):
+    laps = replace(load_model(model_path), frame_id=LAP_FRAME)
+    before = {each.topic_name for each in talk.node.publishers}
+    with pytest.raises(InputError, match='the model knows laps and no positions'):
+        EstimatePublishers(talk.node, choose_scene(laps), transform=True)
+    assert {each.topic_name for each in talk.node.publishers} == before

@@ -40,7 +40,7 @@ from two_manifold_ros.interface.status import (
     estimate_numbers,
     status_message,
 )
-from two_manifold_ros.laps.lines import find_timer
+from two_manifold_ros.laps.lines import live_timer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
@@ -399,7 +399,7 @@ def replay(
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
         written[topic] = written.get(topic, 0) + 1
 
-    timer = find_timer(model)
+    timer = live_timer(model)
     for estimate, _ in estimates_along(live, recording, progress):
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):

@@ -14,7 +14,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.names import ANY_COMMAND
+from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
 from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -105,6 +105,12 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
                 f'{current!r}; configure the node with it instead'
             )
             raise InputError(msg)
+    if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
+        msg = (
+            f'{path}: only one of it and the model in use knows positions, the other laps alone; '
+            'configure the node with it instead'
+        )
+        raise InputError(msg)
     if model.channels.command_fields != present.channels.command_fields:
         msg = (
             f'{path}: it takes other commands than the model in use; configure the node with it '

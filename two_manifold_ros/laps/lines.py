@@ -26,12 +26,29 @@ NO_LAPS = (
 )
 
 
-def find_timer(model: ModelHead) -> LapTimer | None:
-    """Return a timer of the laps of a model with its usual lines; None if it knows no lap."""
-    try:
-        return make_timer(model)
-    except InputError:
-        return None
+def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer | None:
+    """
+    Return a timer of estimates as they come; None if no lap is known and no line is named.
+
+    A map of the route holds its lap. To look for that of another model takes a second, in which
+    nothing would be published.
+
+    Raises
+    ------
+    InputError
+        If a line is named that is no place on the lap, or of a model without a lap.
+
+    """
+    named = start_line.strip() or sectors.strip()
+    if isinstance(model, RouteModel):
+        return make_timer(model, start_line, sectors) if named or model.circuit else None
+    if named:
+        msg = (
+            'start_line and sectors are of laps, which live only a map of the route has: leave '
+            'them out, or use a model of --method route'
+        )
+        raise InputError(msg)
+    return None
 
 
 def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer:

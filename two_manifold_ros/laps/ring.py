@@ -100,8 +100,8 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     gap = float(np.diff(round_it, append=round_it[0] + 1.0).max())
     if gap >= WIDEST_GAP:
         msg = (
-            f'{names}: no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes '
-            'all around it, or leave the topic out for a model without positions'
+            f'{names}: no fix lies on {gap:.0%} of the lap, where no line can be drawn; give '
+            'fixes all around it, or leave the topic out for a model without positions'
         )
         raise InputError(msg)
     wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]

@@ -395,6 +395,11 @@ class EstimatePublishers:
     timer
         Times the laps for the topic ``laps``, which is there with it.
 
+    Raises
+    ------
+    InputError
+        If a transform is asked for and the model knows no positions.
+
     """
 
     def __init__(
@@ -407,6 +412,12 @@ class EstimatePublishers:
         odometry: OdometryFrame | None = None,
         timer: LapTimer | None = None,
     ) -> None:
+        if transform and Topics.POSITION not in builders_of(scene.model):
+            msg = (
+                'publish_tf is true, but the model knows laps and no positions: set publish_tf to '
+                'false, or train with positions'
+            )
+            raise InputError(msg)
         create: Callable[..., publisher.Publisher] = node.create_publisher
         self._destroy: Callable[[Any], object] = node.destroy_publisher
         if isinstance(node, LifecycleNode):
@@ -431,7 +442,11 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
-        lap = None if self.timer is None else self.timer.push(estimate)
+        lap = None
+        if self.timer is not None:
+            lap = self.timer.push(estimate)
+            # They were said as they ended, and a node runs for months.
+            self.timer.laps.clear()
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
             if not own.get_subscription_count():

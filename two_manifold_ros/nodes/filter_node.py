@@ -25,8 +25,7 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import further_topics, load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
-from two_manifold_ros.laps.lines import find_timer, make_timer
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.laps.lines import live_timer
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.interface.session import Session
-    from two_manifold_ros.laps.timing import LapTimer
-    from two_manifold_ros.model.head import ModelHead
 
 
 class FilterNode(BackgroundNode):
@@ -110,7 +107,7 @@ class FilterNode(BackgroundNode):
             scene,
             transform=chosen.publish_tf,
             odometry=None if self._odometry is None else self._odometry.frame,
-            timer=self._timer(session.model),
+            timer=live_timer(session.model, chosen.start_line, chosen.sectors),
         )
         self._session, self._swap = session, made
         first = 0
@@ -174,28 +171,6 @@ class FilterNode(BackgroundNode):
             self._odometry = None
         return TransitionCallbackReturn.SUCCESS
 
-    def _timer(self, model: ModelHead) -> LapTimer | None:
-        """
-        Return what times the laps of a model; None where it knows none and no line is named.
-
-        A map of the route holds its lap; to find that of another model takes a second.
-        """
-        chosen = self._chosen
-        if chosen.start_line or chosen.sectors:
-            return make_timer(model, chosen.start_line, chosen.sectors)
-        return find_timer(model) if isinstance(model, RouteModel) else None
-
-    def _next_timer(self, model: ModelHead) -> LapTimer | None:
-        """Return what times the laps of a model that took over; None if nothing does."""
-        # To look for the lap of another kind would take a second, in which nothing is published.
-        if not isinstance(model, RouteModel):
-            return None
-        try:
-            return self._timer(model)
-        except InputError as error:
-            self.get_logger().warning(f'No laps are timed with this model: {error}')
-            return None
-
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
             self._estimates.scene,
@@ -246,7 +221,13 @@ class FilterNode(BackgroundNode):
             self.get_logger().info(outcome)
             scene = self._estimates.scene
             self._estimates.scene = replace(scene, model=self._session.model)
-            self._estimates.go_on_with(self._next_timer(self._session.model))
+            model, chosen = self._session.model, self._chosen
+            try:
+                timer = live_timer(model, chosen.start_line, chosen.sectors)
+            except InputError as error:
+                timer = None
+                self.get_logger().warning(f'No laps are timed with this model: {error}')
+            self._estimates.go_on_with(timer)
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
