@@ -31,6 +31,7 @@ from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
@@ -83,7 +84,7 @@ def run_laps(args: Namespace) -> int:
     """Time laps and report; return 0."""
     model = load_model(args.model)
     # Lines are checked before anything is read.
-    make_timer(model, args.start_line, args.sectors)
+    lines = make_timer(model, args.start_line, args.sectors)
     name_channels(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
@@ -91,7 +92,7 @@ def run_laps(args: Namespace) -> int:
     recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
     with Progress('timing') as progress:
         found = [
-            time_laps(model, each, make_timer(model, args.start_line, args.sectors), progress)
+            time_laps(model, each, LapTimer(lines.circuit, lines.sectors), progress)
             for each in recordings
         ]
     for recording, times in zip(recordings, found, strict=True):

@@ -18,6 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.circuit import LIKE_A_LAP
 
 if TYPE_CHECKING:
     from two_manifold_ros.laps.series import Series
@@ -66,9 +67,6 @@ UNLIKE = 5.0
 
 ROUNDS = 5
 """Times that the template is made of the aligned laps; later ones change little."""
-
-LIKE_USUAL = 0.25
-"""Difference of a lap's time from the usual one up to which it makes the mean lap's time."""
 
 
 @compiled
@@ -234,7 +232,7 @@ def even_in_time(path: Floats, bins: int) -> Floats:
     laps = np.stack([times[k * bins : (k + 1) * bins + 1] for k in range(last - first)])
     lasted = laps[:, -1] - laps[:, 0]
     middle = np.sort(lasted)[len(lasted) // 2]
-    usual = np.abs(lasted / middle - 1.0) <= LIKE_USUAL
+    usual = np.abs(lasted / middle - 1.0) <= LIKE_A_LAP
     shares = ((laps - laps[:, :1]) / lasted[:, None])[usual].mean(axis=0)
     lap, inside = np.divmod(path, bins)
     even: Floats = bins * (lap + np.interp(inside, np.arange(bins + 1), shares))

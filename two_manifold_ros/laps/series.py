@@ -11,21 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.motion import LONGEST_HOLE_S
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
+from two_manifold_ros.training.dataset import longest_step_ns, USUAL_RATE_HZ
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-FASTEST_HZ = 20.0
-"""Ticks per second where the IMU is faster, as in training; bends of small tracks take ten."""
-
 LARGEST = 3.5
 """Spreads of a channel beyond which a step counts as one there, as in a crash."""
-
-LONGEST_HOLE_S = 600.0
-"""What counts of a gap, so that a clock that was set makes no series of years."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +97,8 @@ def drive_series(recording: Recording) -> Series:
             'check the driver, or use receive times'
         )
         raise InputError(msg)
-    period = max(round(1e9 / FASTEST_HZ), interval)
-    gap = max(200_000_000, 3 * interval, 2 * period)
+    period = max(round(1e9 / USUAL_RATE_HZ), interval)
+    gap = longest_step_ns(interval, period)
     largest = largest_believable([imu.samples])
     segments, _ = cut_segments(recording, period, gap, largest)
     if not segments:

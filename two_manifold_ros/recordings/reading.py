@@ -246,12 +246,7 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
             message = bag.decode(raw, found[0].msgtype)
             stamps.append(_header(message)[0] if hasattr(message, 'header') else 0)
             received.append(received_ns)
-    made = np.array(stamps, dtype=np.int64)
-    if made.all() and not np.array_equal(imu.stamps, imu.receive_stamps):
-        return made
-    # Less the usual time that a sample takes from its stamp to the bag.
-    later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
-    return np.array(received, dtype=np.int64) - int(later)
+    return _on_time_base(np.array(stamps, dtype=np.int64), np.array(received, np.int64), imu)
 
 
 def _position_stream(
@@ -268,17 +263,23 @@ def _position_stream(
 def _held_stream(
     kind: type[Held], collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]
 ) -> Held:
-    """
-    Return numbers that hold until the next message, on the time base of the IMU.
-
-    Those without stamps count from when they were received, less the usual time that a sample
-    of the IMU takes from its stamp to the bag.
-    """
-    stamps = collected.stamps
-    if not stamps.any() or np.array_equal(imu.stamps, imu.receive_stamps):
-        later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
-        stamps = collected.received - int(later)
+    """Return numbers that hold until the next message, on the time base of the IMU."""
+    stamps = _on_time_base(collected.stamps, collected.received, imu)
     return kind(collected.name, collected.msgtype, fields, stamps, collected.numbers)
+
+
+def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:
+    """
+    Return the stamps of messages on the time base of the IMU, ns.
+
+    Without stamps they count from when they were received, less the usual time that a sample of
+    the IMU takes from its stamp to the bag.
+    """
+    if stamps.any() and not np.array_equal(imu.stamps, imu.receive_stamps):
+        return stamps
+    later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
+    on_base: Ints = received - int(later)
+    return on_base
 
 
 # From serialised bytes to the stamp in ns, the frame_id and the numbers.

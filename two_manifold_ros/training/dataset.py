@@ -146,7 +146,7 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
         )
         raise InputError(msg)
     period_ns = round(1e9 / rate_hz)
-    max_gap_ns = max(200_000_000, 3 * interval, 2 * period_ns)
+    max_gap_ns = longest_step_ns(interval, period_ns)
     # Three seconds: several bends of an indoor track.
     window = settings.window or max(LEAST_WINDOW, round(3.0 * rate_hz))
     recordings = _without_unmeasured_axes(recordings)
@@ -184,6 +184,11 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     return Dataset(
         kept, channels, rate_hz, period_ns, window, max_gap_ns, counts, velocity_noise=noise
     )
+
+
+def longest_step_ns(interval_ns: int, period_ns: int) -> int:
+    """Return the longest step between samples that is no gap, ns, by their usual one and a tick."""
+    return max(200_000_000, 3 * interval_ns, 2 * period_ns)
 
 
 def _usual_rate(native_hz: float) -> float:
