@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.model.circuit import (
+from two_manifold_ros.model.circuit import Circuit, predicted
+from two_manifold_ros.model.circuit_learning import (
     calibrated,
-    Circuit,
     find_circuit,
     laps_along,
-    predicted,
+    spots_along,
     way_along,
     with_spreads,
 )
@@ -367,3 +367,20 @@ def test_spreads_are_the_errors_of_predicted_laps_of_the_training():
     unknown = with_spreads(circuit, np.empty((0, 401))).spreads
     assert unknown[0] == pytest.approx(0.25 * circuit.lap_s)
     assert unknown[-1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_spots_of_many_positions_are_those_of_each():
+    circuit = varied(bay)
+    random = np.random.default_rng(3)
+    positions = circuit.points[random.integers(0, len(circuit), 200)]
+    positions += 0.5 * circuit.reach_m * random.standard_normal((200, 2))
+    directions = random.standard_normal((200, 2))
+    directions[::7] = 0.0
+    positions[::11], directions[::13] = np.nan, np.nan
+    metres, _ = spots_along(circuit, positions, directions)
+    for position, direction, way in zip(positions, directions, metres, strict=True):
+        known = np.isfinite([*position, *direction]).all()
+        one = circuit.locate(position, direction).metres if known else np.nan
+        assert way == pytest.approx(one, nan_ok=True)
+    # Some of each kind, or nothing is shown.
+    assert 10 < np.isnan(metres).sum() < 190

@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.timing import LapTimer, THIRDS
-from two_manifold_ros.model.circuit import learn_circuit
 from two_manifold_ros.model.model import RouteModel
 
 if TYPE_CHECKING:
@@ -93,6 +92,7 @@ def circuit_of(model: ModelHead) -> Circuit:
             raise InputError(NO_LAPS)
         return model.circuit
     # It takes SciPy, which a node of a route does without.
+    from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
     from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415
 
     known = np.isfinite(model.track).all(axis=1)

@@ -11,22 +11,14 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.readout import velocities
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 LIKE_A_LAP = 0.25
 """Deviation of the time of a lap from the usual one up to which it is a lap, as for `inspect`."""
 
 NEARBY = 0.02
 """Share of a lap over which errors of timing are averaged, about a bend: chosen, not measured."""
-
-MOST_PASSED_OVER = 5
-"""Places that a drive may pass over at once, by another lane, and still be timed in between."""
 
 ALIKE = 0.5
 """Cosine above which two directions are the same, as where laps are merged into places."""
@@ -170,6 +162,11 @@ class Circuit:
         laps, rest = divmod(metres, self.length_m)
         return laps * self.lap_s + evenly(self.seconds, rest / self.length_m)
 
+    def seconds_along(self, metres: Floats) -> Floats:
+        """Return `seconds_at` of many places (T,)."""
+        laps, rest = np.divmod(metres, self.length_m)
+        return laps * self.lap_s + np.interp(rest, self.metres, self.seconds)
+
     def metres_at(self, seconds: float) -> float:
         """Return how far a vehicle usually is so many seconds after the start of lap 0."""
         laps, rest = divmod(seconds, self.lap_s)
@@ -217,155 +214,6 @@ def evenly(values: Floats, phase: float) -> float:
     return value + (at - before) * (after - value)
 
 
-def learn_circuit(
-    places: Places,
-    tracks: Sequence[Floats],
-    period_s: float,
-    runs: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]],
-    *,
-    at_mark: bool,
-) -> Circuit | None:
-    """
-    Return the lap of drives, timed by ``runs`` that were held out; None if there is none.
-
-    It starts where timing is surest, or ``at_mark`` where a ring begins, at (radius, 0).
-    """
-    circuit = find_circuit(places, tracks, period_s)
-    if circuit is None:
-        return None
-    circuit = calibrated(circuit, runs)
-    if at_mark:
-        mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
-        circuit = circuit.starting_at(mark.metres)
-    laps = [
-        laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
-        for track in tracks
-    ]
-    return with_spreads(circuit, np.concatenate(laps))
-
-
-def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> Circuit | None:
-    """
-    Return the lap that drives repeat, and how long it takes; None if they repeat none.
-
-    ``tracks`` (T, 2), metres at each tick, are those that were merged into the places.
-    """
-    lap = _usual_lap(places)
-    if lap is None:
-        return None
-    loop = places.visited[lap[0] : lap[1]]
-    return _closed(
-        _mean_positions(places, tracks)[loop],
-        _usual_ticks(places, loop) * period_s,
-        places.radius_m,
-    )
-
-
-def _usual_lap(places: Places) -> tuple[int, int] | None:
-    """
-    Return first and last visit of a usual lap: it ends where it began; None if there is none.
-
-    A lap takes as long as the way back to a place that a vehicle is on at most times, so that
-    spins and pit lanes count by what they last. Of the place with most such laps it is the median
-    one.
-    """
-    # It takes SciPy, which a node does without.
-    from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS  # noqa: PLC0415
-
-    order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
-    place, run = places.visited[order], places.runs[order]
-    same = (place[1:] == place[:-1]) & (run[1:] == run[:-1])
-    # Else the vehicle has not been away.
-    again = np.flatnonzero(same & (np.diff(order) > FINENESS * SAME_PASS_STEPS))
-    if not len(again):
-        return None
-    first, last = order[again], order[again + 1]
-    took = places.times[last] - places.times[first]
-    ranked = np.argsort(took, kind='stable')
-    spent = np.cumsum(took[ranked])
-    usual = took[ranked[np.searchsorted(spent, 0.5 * spent[-1])]]
-    like_one = np.abs(took / usual - 1.0) <= LIKE_A_LAP
-    gate = np.argmax(np.bincount(places.visited[first[like_one]]))
-    laps = np.flatnonzero(like_one & (places.visited[first] == gate))
-    chosen = laps[np.argsort(took[laps], kind='stable')[len(laps) // 2]]
-    return int(first[chosen]), int(last[chosen])
-
-
-def _mean_positions(places: Places, tracks: Sequence[Floats]) -> Floats:
-    """Return the mean position of the visits of each place (P, 2), metres."""
-    sums, counts = np.zeros((len(places), 2)), np.zeros(len(places))
-    for number, track in enumerate(tracks):
-        own = places.segments == number
-        known = np.flatnonzero(np.isfinite(track).all(axis=1))
-        if own.any():
-            times = places.times[own].clip(known[0], known[-1])
-            at = np.column_stack([np.interp(times, known, axis) for axis in track[known].T])
-            np.add.at(sums, places.visited[own], at)
-            np.add.at(counts, places.visited[own], 1.0)
-    return sums / np.maximum(counts, 1.0)[:, None]
-
-
-def _usual_ticks(places: Places, loop: Ints) -> Floats:
-    """Return the median time from each place of a loop (n,) to the next, ticks."""
-    index = np.full(len(places), -1)
-    index[loop] = np.arange(len(loop))
-    own = np.flatnonzero(index[places.visited] >= 0)
-    at = index[places.visited[own]]
-    steps = np.diff(at) % len(loop)
-    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
-    took = np.diff(places.times[own])[near] / steps[near]
-    begins, steps = at[:-1][near], steps[near]
-    # A step over several places is one of each of them.
-    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
-    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
-    order = np.argsort(where, kind='stable')
-    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
-    usual = float(np.median(took))
-    return np.array([max(float(np.median(each)), 0.0) if len(each) else usual for each in parts])
-
-
-def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
-    """
-    Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
-
-    Places of several lanes lie beside each other, so the line through them is smoothed: over half
-    the way that they lie apart, or as much as it takes for it nowhere to turn by more than two
-    directions of one way may differ.
-    """
-    count = len(points)
-    spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))
-    width = min(max(0.5 * radius_m / max(spacing, 1e-12), 1.0), 0.25 * count)
-    frequencies, spectrum = np.fft.rfftfreq(count)[:, None], np.fft.rfft(points, axis=0)
-    line = points
-    while width <= count:
-        kept = np.exp(-2.0 * np.square(np.pi * width * frequencies))
-        line = np.fft.irfft(spectrum * kept, count, axis=0)
-        steps = np.roll(line, -1, axis=0) - line
-        ways = steps / np.maximum(np.linalg.norm(steps, axis=1), 1e-12)[:, None]
-        if (np.einsum('ij,ij->i', ways, np.roll(ways, 1, axis=0)) > ALIKE).all():
-            break
-        width *= 2.0
-    closed = np.vstack([line, line[:1]])
-    metres = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
-    elapsed = np.concatenate([[0.0], np.cumsum(seconds)])
-    # Even steps, because smoothing draws points together.
-    even = np.linspace(0.0, metres[-1], count + 1)
-    nodes = np.column_stack([np.interp(even, metres, axis) for axis in closed.T])[:-1]
-    ahead = np.roll(nodes, -1, axis=0) - np.roll(nodes, 1, axis=0)
-    headings = ahead / np.maximum(np.linalg.norm(ahead, axis=1), 1e-12)[:, None]
-    return Circuit(
-        points=nodes,
-        headings=headings,
-        seconds=np.interp(even, metres, elapsed),
-        deviations=np.zeros(count),
-        spreads=np.zeros(count + 1),
-        sureness=1.0,
-        repeated=1.0,
-        length_m=float(metres[-1]),
-        reach_m=3.0 * radius_m,
-    )
-
-
 def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -> Floats | float:
     """
     Return the time that a lap will have taken, s.
@@ -389,130 +237,3 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     slower = np.clip(slower, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
     lap: Floats | float = elapsed + (course[-1] - passed) * slower
     return lap
-
-
-def with_spreads(circuit: Circuit, laps: Floats) -> Circuit:
-    """Return a circuit with the errors of predicted laps, of those (L, n + 1) of the training."""
-    left = circuit.lap_s - circuit.seconds
-    if len(laps):
-        errors = predicted(circuit.seconds, laps, circuit.seconds) - laps[:, -1:]
-        return replace(circuit, spreads=np.sqrt(np.square(errors).mean(axis=0)))
-    return replace(circuit, spreads=LIKE_A_LAP * left)
-
-
-def way_along(circuit: Circuit, positions: Floats, directions: Floats) -> Floats:
-    """
-    Return the way along a circuit at each of (T, 2) positions, metres, unwrapped over laps: (T,).
-
-    It is NaN off the circuit and where no position is known.
-    """
-    length = circuit.length_m
-    found = np.full(len(positions), np.nan)
-    known = np.isfinite(positions).all(axis=1) & np.isfinite(directions).all(axis=1)
-    for tick in np.flatnonzero(known).tolist():
-        found[tick] = circuit.locate(positions[tick], directions[tick]).metres
-    known = np.isfinite(found)
-    found[known] = np.unwrap(found[known], period=length)
-    return found
-
-
-def laps_along(circuit: Circuit, ways: Floats, period_s: float) -> Floats:
-    """
-    Return the time since the start line at each point on each whole lap, s: (L, n + 1).
-
-    ``ways`` (T,) are those of `way_along`; a lap with a gap is left out.
-    """
-    known = np.flatnonzero(np.isfinite(ways))
-    laps = [np.empty((0, len(circuit) + 1))]
-    if len(known) < 2:
-        return laps[0]
-    # Where a vehicle rolls back the first time counts.
-    farthest = np.maximum.accumulate(ways[known])
-    length = circuit.length_m
-    for lap in range(math.ceil(farthest[0] / length), math.floor(farthest[-1] / length)):
-        way = lap * length + circuit.metres
-        after = np.searchsorted(farthest, way, side='left').clip(1, len(known) - 1)
-        before = after - 1
-        gaps = known[after] - known[before]
-        rise = farthest[after] - farthest[before]
-        share = np.divide(way - farthest[before], rise, out=np.ones_like(way), where=rise > 0.0)
-        ticks = known[before] + share.clip(0.0, 1.0) * gaps
-        inside = known[(known >= ticks[0]) & (known <= ticks[-1])]
-        if len(inside) > 1 and np.diff(inside).max() <= MOST_PASSED_OVER:
-            laps.append((ticks - ticks[0])[None] * period_s)
-    return np.concatenate(laps)
-
-
-def calibrated(
-    circuit: Circuit, runs: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]]
-) -> Circuit:
-    """
-    Return a circuit with the deviations of its timing, and the start line where they are least.
-
-    Parameters
-    ----------
-    circuit
-        Any start line.
-    runs
-        Of drives that were held out: positions and velocities (T, 2) as they were estimated,
-        covariances (T, 2, 2) of the positions, and true positions and velocities, NaN where they
-        do not count.
-
-    """
-    lap_s, length = circuit.lap_s, circuit.length_m
-    found: list[tuple[float, float, float, float]] = []
-    first = 0.0
-    for positions, estimated, covariances, truths, directions in runs:
-        ways = way_along(circuit, truths, directions)
-        first += 1.0 + max((lap for *_, lap in found), default=0.0)
-        for tick in np.flatnonzero(np.isfinite(ways)).tolist():
-            spot = circuit.locate(positions[tick], estimated[tick], covariances[tick])
-            error = circuit.seconds_at(spot.metres) - circuit.seconds_at(ways[tick])
-            error = (error + 0.5 * lap_s) % lap_s - 0.5 * lap_s
-            # What is farther off is lost, and published by no filter.
-            if abs(error) < LIKE_A_LAP * lap_s:
-                deviation = circuit.deviation_at(spot.metres, spot.deviation_m)
-                found.append((error, deviation, ways[tick] % length, first + ways[tick] // length))
-    if not found:
-        return circuit.surest_start()
-    every, usual, at, lap = np.array(found).T
-    ratios = np.square(every / np.maximum(usual, 1e-9 * lap_s))
-    sureness = math.sqrt(float(ratios.mean()))
-    count = len(circuit)
-    points = (at / length * count).astype(np.int64) % count
-    squares = _around(np.bincount(points, np.square(every), count), count)
-    weights = _around(np.bincount(points, minlength=count), count)
-    deviations = np.sqrt(squares / np.maximum(weights, 1e-9))
-    # Where hardly a drive was held out it is as sure as on the whole lap.
-    deviations[weights < 0.05 * weights.mean()] = math.sqrt(float(np.square(every).mean()))
-    timed = replace(
-        circuit,
-        deviations=deviations,
-        sureness=min(max(sureness, 0.1), 10.0),
-        repeated=_repeated(every, at / length, lap),
-    )
-    return timed.surest_start()
-
-
-def _around(values: Floats | Ints, count: int) -> Floats:
-    """Return a sum over the points around each, by a normal kernel that closes."""
-    kept = np.exp(-2.0 * np.square(np.pi * NEARBY * count * np.fft.rfftfreq(count)))
-    smoothed: Floats = np.fft.irfft(np.fft.rfft(values) * kept, count)
-    return np.maximum(smoothed, 0.0)
-
-
-def _repeated(errors: Floats, phases: Floats, laps: Floats) -> float:
-    """Return the root of the share of the squared errors (N,) that differs between passes."""
-    bins = round(1.0 / NEARBY)
-    cells, inverse = np.unique(np.floor(phases * bins) + bins * laps, return_inverse=True)
-    means = np.bincount(inverse, errors) / np.bincount(inverse)
-    where = cells.astype(np.int64) % bins
-    passes = np.bincount(where, minlength=bins)
-    several = passes[where] > 1
-    if not several.any():
-        return 1.0
-    middle = np.bincount(where, means, bins) / np.maximum(passes, 1)
-    # Of two passes half of the variance is lost in their own mean.
-    own = np.square(means - middle[where]) * (passes / np.maximum(passes - 1, 1))[where]
-    whole = float(np.square(means[several]).mean())
-    return math.sqrt(min(float(own[several].mean()) / whole, 1.0)) if whole > 0.0 else 1.0

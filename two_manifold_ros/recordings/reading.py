@@ -227,13 +227,9 @@ def read_recordings(
 
 def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
     """
-    Return when the messages of a topic were made, ns, on the time base of an IMU of the same bag.
+    Return when messages of a topic were made, ns, on the time base of an IMU of the same bag.
 
-    Raises
-    ------
-    InputError
-        If there is no such topic, or the bag cannot be read.
-
+    ``InputError`` says that there is no such topic, or that the bag cannot be read.
     """
     with open_bag(path) as bag:
         found = [topic for topic in bag.topics if topic.name == name and topic.count]
@@ -241,12 +237,12 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
             names = ', '.join(topic.name for topic in bag.topics)
             msg = f'{path}: there is no topic or file {name} with messages; the topics are {names}'
             raise InputError(msg)
-        stamps, received = array('q'), array('q')
-        for _, received_ns, raw in bag.messages(found[:1]):
+        made = []
+        for _, received, raw in bag.messages(found[:1]):
             message = bag.decode(raw, found[0].msgtype)
-            stamps.append(_header(message)[0] if hasattr(message, 'header') else 0)
-            received.append(received_ns)
-    return _on_time_base(np.array(stamps, dtype=np.int64), np.array(received, np.int64), imu)
+            made.append((_header(message)[0] if hasattr(message, 'header') else 0, received))
+    stamps, received_ns = np.array(made, dtype=np.int64).T
+    return _on_time_base(stamps, received_ns, imu)
 
 
 def _position_stream(

@@ -187,7 +187,7 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
 
 
 def longest_step_ns(interval_ns: int, period_ns: int) -> int:
-    """Return the longest step between samples that is no gap, ns, by their usual one and a tick."""
+    """Return the longest step between samples that is no gap, ns, by the usual one and a tick."""
     return max(200_000_000, 3 * interval_ns, 2 * period_ns)
 
 

@@ -256,7 +256,7 @@ class Followed:
 
     @property
     def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:
-        """What `model.circuit.calibrated` takes of each run, true only where it drives."""
+        """What `circuit_learning.calibrated` takes of each run, true only where it drives."""
         found = []
         for run in itertools.chain.from_iterable(self.parts):
             estimated, truths = run.truths + run.errors, run.truths.copy()

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.circuit import learn_circuit
+from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
