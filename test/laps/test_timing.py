@@ -167,6 +167,22 @@ def test_a_vehicle_that_is_found_elsewhere_has_no_lap_time():
             assert math.isnan(timed.seconds) or timed.seconds > 0.2 * LAP_S
 
 
+@pytest.mark.parametrize('gap_s', [1.2 * LAP_S, 3600.0, 1e9])
+def test_no_lap_is_made_up_in_a_gap_of_a_lap_or_more(gap_s):
+    drive = driven([LAP_S] * 5)
+    later = drive.shares > 1.7
+    stamps = drive.stamps + later * round(gap_s * SECOND)
+    timer = LapTimer(oval())
+    states = replace(drive, stamps=stamps).push(timer)
+    # The gap lies in the second lap, and whatever was driven in it is part of that lap.
+    expected = [LAP_S, math.nan, LAP_S, LAP_S, LAP_S]
+    assert times_of(timer) == pytest.approx(expected, abs=0.02, nan_ok=True)
+    after = np.flatnonzero(later)[0]
+    assert states[after].lap == 2
+    assert states[after].phase == pytest.approx(drive.shares[after] % 1.0, abs=1e-3)
+    assert math.isnan(states[after].elapsed.seconds)
+
+
 def test_an_estimate_off_the_circuit_has_no_state():
     timer = LapTimer(oval())
     assert timer.follow(0, np.zeros(2), np.ones(2), COVARIANCE) is None

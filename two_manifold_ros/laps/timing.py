@@ -167,8 +167,8 @@ class LapTimer:
     Follow the laps of a vehicle along a circuit, from one estimate to the next.
 
     A line is passed between two ticks, at the time that the usual speeds between them make of it.
-    Where the filter was lost and found the vehicle elsewhere, no passage is made up: the lap goes
-    on without a time.
+    Where the filter was lost and found the vehicle elsewhere, or has seen nothing for a usual lap
+    or longer, no passage is made up: the lap goes on without a time.
 
     Parameters
     ----------
@@ -255,13 +255,17 @@ class LapTimer:
         circuit, length = self.circuit, self.circuit.length_m
         elapsed = seen.at_s - last.at_s
         usual = circuit.metres_at(circuit.seconds_at(last.way_m) + elapsed) - last.way_m
+        unseen = usual >= length
+        if unseen:
+            # Nobody knows how many laps were driven: at least the rest of this one.
+            usual %= length
         step = (seen.way_m - last.way_m) % length
         step += length * round((usual - step) / length)
         now = seen._replace(way_m=last.way_m + step)
         # Many ticks on a line show jitter beyond any few deviations, and nobody is lost in a bend.
         unsure = max(UNSURE * math.hypot(last.deviation_m, seen.deviation_m), NEARBY * length)
-        if not -unsure <= step <= LIMITS.fastest * self._top_mps * elapsed + unsure:
-            # It was not where it was thought to be.
+        if unseen or not -unsure <= step <= LIMITS.fastest * self._top_mps * elapsed + unsure:
+            # It was not where it was thought to be, or nobody saw how it came here.
             self._forget()
             self._lap_way = length * math.floor(now.way_m / length)
             self._farthest = now.way_m
