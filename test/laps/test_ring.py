@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.ring import closed_line, on_ring, on_route
+from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, on_ring, on_route
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.typing import Floats
@@ -18,6 +18,12 @@ from two_manifold_ros.typing import Floats
 def track(phases: Floats) -> Floats:
     angles = 2.0 * np.pi * phases
     return np.stack([30.0 * np.cos(angles), 12.0 * np.sin(angles) + 4.0 * np.cos(angles)], 1)
+
+
+def closed_line(at: Floats, places: Floats, wanted: Floats) -> Floats:
+    line = ClosedLine()
+    line.add(at, places)
+    return line.draw().at(wanted)
 
 
 def test_a_lap_on_the_ring_is_as_long_as_it_takes():
@@ -66,6 +72,76 @@ def test_a_line_moves_and_turns_with_its_fixes():
     turn = np.array([[0.0, -2.0], [2.0, 0.0]])
     moved = closed_line(at, track(at) @ turn.T + [1e5, -3.0], wanted)
     assert moved == pytest.approx(line @ turn.T + [1e5, -3.0], abs=1e-6)
+
+
+def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, float]:
+    """Return line, variances and noise by a Gaussian process in the space of the fixes."""
+    middle = places.mean(axis=0)
+    size = np.sqrt(np.square(places - middle).sum() / len(at))
+    numbers = np.arange(1, HARMONICS + 1)
+    best = (-np.inf, np.zeros(0), np.zeros(0), 0.0)
+    for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
+        shape = 1.0 / (1.0 + (numbers / reach) ** 4)
+        shape /= 2.0 * shape.sum()
+
+        def kernel(one: Floats, other: Floats, shape: Floats = shape) -> Floats:
+            turns = 2.0 * np.pi * (one[:, None] - other[None])
+            return 1.0 + (shape * np.cos(turns[..., None] * numbers)).sum(axis=2)
+
+        for noise in 10.0 ** np.arange(-6.0, 0.0):
+            covariance = kernel(at, at) + noise * np.eye(len(at))
+            solved = np.linalg.solve(covariance, (places - middle) / size)
+            quadratic = ((places - middle) / size * solved).sum()
+            evidence = -0.5 * quadratic - np.linalg.slogdet(covariance)[1]
+            if evidence > best[0]:
+                cross = kernel(wanted, at)
+                line = middle + size * cross @ solved
+                known = np.einsum('ij,ji->i', cross, np.linalg.solve(covariance, cross.T))
+                variances = size**2 * (np.diagonal(kernel(wanted, wanted)) - known)
+                best = (evidence, line, variances, size**2 * noise)
+    return best[1:]
+
+
+@pytest.mark.parametrize('count', [5, 30, 200])
+def test_sums_of_fixes_draw_the_line_that_all_fixes_draw(count: int):
+    random = np.random.default_rng(count)
+    wanted = np.linspace(0.0, 1.0, 37)
+    at = random.uniform(-1.0, 3.0, count)
+    places = track(at) + 0.3 * random.standard_normal((count, 2)) + [4e5, -2e5]
+    line = ClosedLine()
+    for part in np.array_split(np.arange(count), 4):
+        line.add(at[part], places[part])
+    drawn = line.draw()
+    expected, variances, noise_m2 = naive(at, places, wanted)
+    assert drawn.at(wanted) == pytest.approx(expected, abs=1e-4)
+    assert drawn.variances(wanted) == pytest.approx(variances, rel=1e-3, abs=1e-6)
+    assert drawn.noise_m2 == pytest.approx(noise_m2, rel=1e-6)
+
+
+def test_tangents_are_the_slopes_of_the_line():
+    random = np.random.default_rng(1)
+    line = ClosedLine()
+    at = random.uniform(0.0, 1.0, 25)
+    line.add(at, track(at))
+    drawn, wanted, step = line.draw(), np.linspace(0.0, 1.0, 20), 1e-6
+    slopes = (drawn.at(wanted + step) - drawn.at(wanted - step)) / (2.0 * step)
+    tangents, variances = drawn.tangents(wanted)
+    assert tangents == pytest.approx(slopes, abs=1e-3)
+    assert (variances > 0.0).all()
+
+
+def test_the_line_is_as_unsure_as_it_errs():
+    random = np.random.default_rng(2)
+    wanted, squares = np.linspace(0.0, 1.0, 100), []
+    for _ in range(40):
+        at = random.uniform(0.0, 1.0, 40)
+        line = ClosedLine()
+        line.add(at, track(at) + 0.5 * random.standard_normal((40, 2)))
+        drawn = line.draw()
+        apart = np.square(drawn.at(wanted) - track(wanted)).sum(axis=1)
+        squares.append(apart / drawn.variances(wanted))
+    # Two coordinates; priors of a rougher line than the ellipse make it somewhat less.
+    assert 0.5 < np.mean(squares) < 2.5
 
 
 def fixes_at(recording: Recording, every: slice) -> Recording:

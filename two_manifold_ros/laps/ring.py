@@ -10,9 +10,9 @@ five fixes on, those of the smoothest closed line through the fixes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,9 @@ WIDEST_GAP = 0.5
 
 HARMONICS = 40
 """Waves around a lap, at most, that fixes may show: chosen, not measured."""
+
+HUNDREDTHS = 100
+"""Parts of a lap in which it is noted whether there was a fix."""
 
 
 def on_ring(
@@ -88,25 +91,15 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
         at.append(np.interp(elapsed, (stamps[known] - first).astype(np.float64), phases[known]))
         places.append(fixes.positions[usable])
         streams.append(fixes)
-    every = np.concatenate(at)
-    names = ', '.join(recording.name for recording, _, _ in drives)
-    if len(every) < LEAST_FIXES:
-        msg = (
-            f'{names}: {len(every)} fixes in whole laps show no route; give {LEAST_FIXES} or '
-            'more, or leave the topic out for a model without positions'
-        )
-        raise InputError(msg)
-    round_it = np.sort(every % 1.0)
-    gap = float(np.diff(round_it, append=round_it[0] + 1.0).max())
-    if gap >= WIDEST_GAP:
-        msg = (
-            f'{names}: no fix lies on {gap:.0%} of the lap, where no line can be drawn; give '
-            'fixes all around it, or leave the topic out for a model without positions'
-        )
+    line = ClosedLine()
+    line.add(np.concatenate(at), np.concatenate(places))
+    if line.problem:
+        names = ', '.join(recording.name for recording, _, _ in drives)
+        msg = f'{names}: {line.problem}, or leave the topic out for a model without positions'
         raise InputError(msg)
     wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]
-    line = closed_line(every, np.concatenate(places), np.concatenate(wanted))
-    parts = np.split(line, np.cumsum([len(each) for each in wanted])[:-1])
+    drawn = line.draw().at(np.concatenate(wanted))
+    parts = np.split(drawn, np.cumsum([len(each) for each in wanted])[:-1])
     return [
         replace(
             recording,
@@ -116,42 +109,121 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     ]
 
 
-def closed_line(at: Floats, places: Floats, wanted: Floats) -> Floats:
+class ClosedLine:
     """
-    Return where a closed line through fixes is at other phases: (T, 2).
+    The line through fixes of a lap, which may come one by one.
 
     A Gaussian process on the circle: its harmonics have variances that fall with the fourth power
     of their number, as of a way with continuous directions. How far they reach, and the noise of
-    the fixes, are those by which the fixes are most likely.
+    the fixes, are those by which the fixes are most likely. What is kept of the fixes are sums,
+    so that neither memory nor time grow with their number.
+    """
+
+    def __init__(self) -> None:
+        size = 1 + 2 * HARMONICS
+        self.fixes = 0
+        self._gram, self._sums = np.zeros((size, size)), np.zeros((size, 2))
+        self._squares, self._origin = 0.0, np.zeros(2)
+        self._seen = np.zeros(HUNDREDTHS, dtype=np.bool_)
+
+    def add(self, at: Floats, places: Floats) -> None:
+        """Take fixes: their phases (n,), in laps, and positions (n, 2), m."""
+        if not self.fixes and len(places):
+            # Sums of squares about a far origin would be all that a float holds.
+            self._origin = places[0].copy()
+        features, apart = _harmonics(at), places - self._origin
+        self.fixes += len(at)
+        self._gram += features.T @ features
+        self._sums += features.T @ apart
+        self._squares += float(np.square(apart).sum())
+        self._seen[(at % 1.0 * HUNDREDTHS).astype(np.int64) % HUNDREDTHS] = True
+
+    @property
+    def problem(self) -> str:
+        """Why no line can be drawn, and the cure; empty if one can."""
+        if self.fixes < LEAST_FIXES:
+            return f'{self.fixes} fixes in whole laps show no route; give {LEAST_FIXES} or more'
+        seen = np.flatnonzero(self._seen)
+        gap = float(np.diff(seen, append=seen[0] + HUNDREDTHS).max()) / HUNDREDTHS
+        if gap >= WIDEST_GAP:
+            return (
+                f'no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes all '
+                'around it'
+            )
+        return ''
+
+    def draw(self) -> DrawnLine:
+        """Return the line through all fixes so far."""
+        count = self.fixes
+        # The constant is the first feature, and its products with all are the sums of all.
+        middle = self._sums[0] / count
+        sums = self._sums - np.outer(self._gram[0], middle)
+        squares = max(self._squares - count * float(middle @ middle), 0.0)
+        size = math.sqrt(squares / count) or 1.0
+        sums, squares = sums / size, squares / size**2
+        numbers = np.repeat(np.arange(1, HARMONICS + 1), 2)
+        best, found = -math.inf, None
+        for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
+            shape = 1.0 / (1.0 + (numbers / reach) ** 4)
+            roots = np.sqrt(np.concatenate([[1.0], shape / shape.sum()]))
+            scaled, targets = roots[:, None] * self._gram * roots, roots[:, None] * sums
+            for noise in 10.0 ** np.arange(-6.0, 0.0):
+                factor = np.linalg.cholesky(scaled + noise * np.eye(len(roots)))
+                half = np.linalg.solve(factor, targets)
+                # Both coordinates have the same covariance, so its determinant counts twice.
+                determinant = (count - len(roots)) * math.log(noise) + 2.0 * float(
+                    np.log(np.diagonal(factor)).sum()
+                )
+                evidence = -0.5 * (squares - float(np.square(half).sum())) / noise - determinant
+                if evidence > best:
+                    best, found = evidence, (roots, noise, factor, half)
+        roots, noise, factor, half = cast('tuple[Floats, float, Floats, Floats]', found)
+        weights = size * roots[:, None] * np.linalg.solve(factor.T, half)
+        # Of the weights: it is this times its transpose.
+        spread = size * math.sqrt(noise) * np.linalg.solve(factor, np.diag(roots)).T
+        return DrawnLine(self._origin + middle, weights, spread, noise * size**2)
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """
+    A closed line by its harmonics.
 
     Parameters
     ----------
-    at : (n,), places : (n, 2)
-        Phases, in laps, and positions of the fixes.
-    wanted : (T,)
-        Phases asked for.
+    middle : (2,)
+        Mean of the fixes, m.
+    weights : (1 + 2 H, 2)
+        Of the constant, and of cosine and sine of each harmonic, m.
+    spread : (1 + 2 H, 1 + 2 H)
+        Times its transpose it is the covariance of the weights of each coordinate, m^2.
+    noise_m2
+        Variance of a coordinate of a fix about the line, m^2.
 
     """
-    middle = places.mean(axis=0)
-    size = float(np.sqrt(places.var(axis=0).sum())) or 1.0
-    features, targets = _harmonics(at), (places - middle) / size
-    numbers = np.repeat(np.arange(1, HARMONICS + 1), 2)
-    best, found = -math.inf, np.zeros((1 + 2 * HARMONICS, 2))
-    for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
-        shape = 1.0 / (1.0 + (numbers / reach) ** 4)
-        variances = np.concatenate([[1.0], shape / shape.sum()])
-        gram = (features * variances) @ features.T
-        for noise in 10.0 ** np.arange(-6.0, 0.0):
-            matrix = gram + noise * np.eye(len(at))
-            root = np.linalg.cholesky(matrix)
-            solved = np.linalg.solve(matrix, targets)
-            evidence = -0.5 * float((targets * solved).sum()) - 2.0 * float(
-                np.log(np.diagonal(root)).sum()
-            )
-            if evidence > best:
-                best, found = evidence, variances[:, None] * (features.T @ solved)
-    line: Floats = middle + size * (_harmonics(wanted) @ found)
-    return line
+
+    middle: Floats
+    weights: Floats
+    spread: Floats
+    noise_m2: float
+
+    def at(self, phases: Floats) -> Floats:
+        """Return the positions at phases (T,), in laps: (T, 2)."""
+        positions: Floats = self.middle + _harmonics(phases) @ self.weights
+        return positions
+
+    def variances(self, phases: Floats) -> Floats:
+        """Return the variance of each coordinate of the line, m^2: (T,)."""
+        variances: Floats = np.square(_harmonics(phases) @ self.spread).sum(axis=1)
+        return variances
+
+    def tangents(self, phases: Floats) -> tuple[Floats, Floats]:
+        """Return how positions change with the phase, m in a lap (T, 2), and variances (T,)."""
+        waves = _harmonics(phases)[:, 1:].reshape(len(phases), HARMONICS, 2)
+        rates = 2.0 * np.pi * np.arange(1, HARMONICS + 1)
+        turned = np.stack([-rates * waves[:, :, 1], rates * waves[:, :, 0]], axis=2)
+        slopes = np.column_stack([np.zeros(len(phases)), turned.reshape(len(phases), -1)])
+        return slopes @ self.weights, np.square(slopes @ self.spread).sum(axis=1)
 
 
 def _harmonics(phases: Floats) -> Floats:
