@@ -3,18 +3,22 @@
 """
 The loop of a drive from its IMU alone, and phases from marks alone, against positions.
 
-Run `python benchmarks/bench_loop.py [--days N] [NAME ...]`. Positions judge and are not used.
-Phases are judged against the mean share of a lap's time at which a place is passed, after the
-best shift; lines of drives that do not repeat say what is claimed of them. Real recordings are
-looked for in `shared/recordings` beside the checkout and passed over where they are absent.
+Run `./run bench loop`, with `--days N` for other seeds, and names of drives. Positions judge and
+are not used: those of recordings, and the true laps of worlds. Phases are judged against the mean
+share of a lap's time at which a place is passed, after the best shift; lines of drives that do
+not repeat say what is claimed of them. At last both limits of the search are chosen again without
+each drive, in the middle of what the others leave open, and the drive is judged by them. Real
+recordings are looked for in `shared/recordings` beside the checkout and passed over where they are
+absent.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+import math
 import time
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from gauntlet_drives import RECORDINGS
 import numpy as np
@@ -25,23 +29,29 @@ from worlds.table import world_named, WORLDS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, lap_spans, put_together
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.laps.loop import find_loop, MOST_DOUBT, MOST_UNEVEN, rings_of, usual_lap
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from worlds.drive import WorldDrive
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
 REAL = (
-    *('f1tenth_ipz10', 'f1tenth_ipz17', 'f1tenth_ipz19'),
+    *('f1tenth_ipz10', 'f1tenth_ipz17', 'f1tenth_ipz19', 'ridge_car'),
     *(f'f1tenth_ipz20/run_{run}' for run in range(1, 8)),
-    *(f'f1tenth_ipz8/run_{run}' for run in range(1, 8)),
-    *('f1tenth_frictionmaps_ds1', 'f1tenth_frictionmaps_ds2', 'ridge_car'),
 )
+
+WILD = (
+    *(f'f1tenth_ipz8/run_{run}' for run in range(1, 8)),
+    *('f1tenth_frictionmaps_ds1', 'f1tenth_frictionmaps_ds2'),
+)
+"""Drives with crashes and spins, and drives at the limit of grip in changing circles."""
 
 LONG = ('tram', 'agv', 'car', 'car_5hz')
 
@@ -49,35 +59,71 @@ MARKS = 11
 """Crossings of the line that are given: ten laps."""
 
 
-def healthy(days: int) -> Iterator[tuple[str, Recording]]:
-    for name in REAL:
-        if (RECORDINGS / name).exists():
-            yield name, read_recording(RECORDINGS / name)
+class Lapped(NamedTuple):
+    """A drive, how many laps it has and how long one usually takes; none where it has no loop."""
+
+    name: str
+    recording: Recording
+    laps: float = 0.0
+    lap_s: float = math.nan
+
+
+def healthy(days: int) -> Iterator[Lapped]:
+    yield from _real(REAL)
     for world in WORLDS:
         laps = 5 if world.name in LONG else 12
         for day in range(days):
-            yield f'{world.name} {day}', drive(world, day=day, laps=laps, seed=day).recording
+            yield _true(f'{world.name} {day}', drive(world, day=day, laps=laps, seed=day))
 
 
-def without_a_loop(days: int) -> Iterator[tuple[str, Recording]]:
+def wild(_: int) -> Iterator[Lapped]:
+    yield from _real(WILD)
+
+
+def other_loops(days: int) -> Iterator[Lapped]:
+    """Drive to and fro: the loop is there and back."""
+    for day in range(days):
+        for name, line in (('shuttle', Line()), ('shuttle turns', Line(turns=True))):
+            recording = shuttle(16, line, day=day, seed=day).recording
+            yield _by_positions(f'{name} {day}', recording)
+
+
+def without_a_loop(days: int) -> Iterator[Lapped]:
     for day in range(days):
         for world in WORLDS:
             whole = drive(world, day=day, laps=2, seed=day).recording
             last = float(whole.imu.stamps[-1] - whole.imu.first_stamp) * 1e-9
-            yield f'{world.name} one lap {day}', whole.between(0.1 * last, 0.58 * last)
+            yield Lapped(f'{world.name} one lap {day}', whole.between(0.1 * last, 0.58 * last))
         kart = drive(world_named('kart'), day=day, laps=6, seed=day).recording
-        yield f'noise {day}', _noise(kart, day, 0.0)
-        yield f'slow noise {day}', _noise(kart, day, 0.99)
-        yield f'shuffled kart {day}', _shuffled(kart, day)
-        yield f'standing {day}', _noise(kart, day, 0.9, 1e-3)
-        yield f'errands {day}', _errands(day)
+        yield Lapped(f'noise {day}', _noise(kart, day, 0.0))
+        yield Lapped(f'slow noise {day}', _noise(kart, day, 0.99))
+        yield Lapped(f'shuffled kart {day}', _shuffled(kart, day))
+        yield Lapped(f'standing {day}', _noise(kart, day, 0.9, 1e-3))
+        yield Lapped(f'errands {day}', _errands(day))
 
 
-def other_loops(days: int) -> Iterator[tuple[str, Recording]]:
-    """Drive to and fro: the loop is there and back."""
-    for day in range(days):
-        yield f'shuttle {day}', shuttle(16, day=day, seed=day).recording
-        yield f'shuttle turns {day}', shuttle(16, Line(turns=True), day=day, seed=day).recording
+def _real(names: Sequence[str]) -> Iterator[Lapped]:
+    for name in names:
+        if (RECORDINGS / name).exists():
+            yield _by_positions(name, read_recording(RECORDINGS / name))
+
+
+def _by_positions(name: str, recording: Recording) -> Lapped:
+    both = put_together(recording.positions, recording.imu) if recording.positions else None
+    laps = count_laps(both.motion) if both else None
+    return Lapped(name, recording, laps.count, laps.time_s) if laps else Lapped(name, recording)
+
+
+def _true(name: str, made: WorldDrive) -> Lapped:
+    """Return a drive in a world with its true laps, those of its dwells and slow laps too."""
+    seconds = (made.recording.imu.stamps - made.recording.imu.first_stamp) * 1e-9
+    gone = np.maximum.accumulate(made.laps)
+    return Lapped(
+        name,
+        made.recording,
+        float(gone[-1] - gone[0]),
+        usual_lap(np.asarray(seconds, np.float64), gone),
+    )
 
 
 def _noise(kart: Recording, seed: int, memory: float, scale: float = 1.0) -> Recording:
@@ -186,26 +232,59 @@ def phase_error(found: Floats, truth: Floats) -> float:
     return float(100.0 * np.median(np.abs(rest)))
 
 
-def judge(name: str, recording: Recording) -> str:
-    positions = recording.positions
-    both = put_together(positions, recording.imu) if positions else None
-    laps = count_laps(both.motion) if both else None
-    row = f'{name:26s} {laps.count if laps else 0.0:6.2f} {laps.time_s if laps else 0.0:8.2f}'
+class Judged(NamedTuple):
+    """Whether a loop was claimed, and whether the claim was right; and doubts and unevenness."""
+
+    claimed: bool
+    right: bool
+    rings: list[tuple[float, float]]
+
+
+def judge(drive: Lapped) -> tuple[str, Judged]:
+    recording, laps = drive.recording, drive.laps
+    row = f'{drive.name:26s} {laps:6.2f} {drive.lap_s:8.2f}'
     began = time.perf_counter()
+    rings = [(each.doubt, each.uneven) for each in rings_of(drive_series(recording))[2]]
+    judged = Judged(claimed=False, right=False, rings=rings)
     try:
         loop = find_loop(replace(recording, positions=None))
     except InputError as error:
         row += f'  refused: {str(error).split(": ", 1)[1][:70]}'
     else:
         truth, _ = true_phases(recording, loop.stamps) if laps else (np.full(1, np.nan), None)
-        wrong = 100.0 * (loop.lap_s / laps.time_s - 1.0) if laps else float('nan')
-        phase = phase_error(loop.phases, truth) if laps else float('nan')
-        row += f' {loop.laps:7.2f} {loop.lap_s:8.2f} {wrong:7.2f} {phase:6.2f}'
-        row += f' {loop.confidence:5.2f}'
+        wrong = 100.0 * (loop.lap_s / drive.lap_s - 1.0)
+        row += f' {loop.laps:7.2f} {loop.lap_s:8.2f} {wrong:7.2f}'
+        row += f' {phase_error(loop.phases, truth):6.2f} {loop.confidence:7.3f}'
+        right = abs(loop.laps - laps) <= 0.5 and abs(wrong) <= 1.0
+        # Of a drive that repeats the ring that was chosen is the one to keep.
+        near = [each for each in rings if abs(1.0 - each[0] - loop.confidence) < 1e-9]
+        judged = Judged(claimed=True, right=right, rings=near)
     row += f' {time.perf_counter() - began:5.1f}s'
-    if laps:
+    if laps and not math.isnan(drive.lap_s):
         row += marks_row(recording)
-    return row
+    return row, judged
+
+
+def left_out(good: list[Judged], bad: list[Judged]) -> str:
+    """Choose both limits without each drive, and judge it by them."""
+    kept = [each for each in good if each.right and each.rings]
+
+    def limit(inside: list[float], outside: list[float]) -> float:
+        return 0.5 * (max(inside) + min(outside, default=2.0 * max(inside)))
+
+    failed = 0
+    for one in (*kept, *bad):
+        doubts, unevens = zip(
+            *(ring for each in kept if each is not one for ring in each.rings), strict=True
+        )
+        rings = [ring for each in bad if each is not one for ring in each.rings]
+        doubt = limit(list(doubts), [d for d, u in rings if u <= MOST_UNEVEN])
+        uneven = limit(list(unevens), [u for d, u in rings if d <= MOST_DOUBT])
+        taken = any(d <= doubt and u <= uneven for d, u in one.rings)
+        failed += taken != (one in kept)
+    return (
+        f'limits chosen without it judge {len(kept) + len(bad) - failed} of {len(kept) + len(bad)}'
+    )
 
 
 def marks_row(recording: Recording) -> str:
@@ -235,11 +314,22 @@ def main() -> None:
     parser.add_argument('--days', type=int, default=1, help='days of each world')
     args = parser.parse_args()
     print(f'{"drive":26s}   laps    lap s   found    lap s  wrong% phase% confid.')
-    for part in (healthy, other_loops, without_a_loop):
-        print(f'-- {part.__name__.replace("_", " ")}')
-        for name, recording in part(args.days):
-            if not args.names or name.startswith(tuple(args.names)):
-                print(judge(name, recording), flush=True)
+    found: dict[str, list[Judged]] = {}
+    for part in (healthy, wild, other_loops, without_a_loop):
+        kind = part.__name__.replace('_', ' ')
+        print(f'-- {kind}')
+        for each in part(args.days):
+            if not args.names or each.name.startswith(tuple(args.names)):
+                row, judged = judge(each)
+                print(row, flush=True)
+                found.setdefault(kind, []).append(judged)
+    print()
+    for kind, drives in found.items():
+        claimed = sum(each.claimed for each in drives)
+        right = sum(each.right for each in drives)
+        print(f'{kind}: {len(drives)} drives, {claimed} claimed, {right} of them right')
+    if found.get('healthy') and found.get('without a loop'):
+        print(left_out(found['healthy'], found['without a loop']))
 
 
 if __name__ == '__main__':

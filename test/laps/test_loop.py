@@ -5,6 +5,8 @@
 from lap_drives import driven, phases_driven, recorded, signal, wrong_by
 import numpy as np
 import pytest
+from worlds.drive import drive
+from worlds.table import world_named
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.loop import find_loop, most_likely_way, OUTLIER, unevenness
@@ -19,7 +21,10 @@ def test_the_loop_is_found(seed: int) -> None:
     assert loop.laps == pytest.approx(phases[-1] - phases[0], abs=0.15)
     assert wrong_by(loop.phases, phases[: len(loop.phases)]) < 0.01
     assert (np.diff(loop.phases) >= -1e-9).all()
-    assert loop.confidence > 0.3
+    assert 0.95 <= loop.confidence <= 1.0
+    assert loop.confidence == pytest.approx(
+        1.0 - (1.0 - loop.explained) ** (loop.laps - 1.0), abs=0.02
+    )
 
 
 def test_two_alike_halves_are_one_lap() -> None:
@@ -27,6 +32,21 @@ def test_two_alike_halves_are_one_lap() -> None:
     seen = signal(2.0 * phases, 3) + 0.7 * signal(phases, 4)
     seen += 0.3 * np.random.default_rng(0).standard_normal(seen.shape)
     assert find_loop(recorded(seen)).laps == pytest.approx(phases[-1], abs=0.3)
+
+
+def test_windows_two_laps_apart_are_not_taken_for_one_lap() -> None:
+    """Only multiples of this kart's lap are among the lags of windows that look alike."""
+    made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)
+    loop = find_loop(made.recording)
+    assert loop.laps == pytest.approx(made.laps[-1] - made.laps[0], abs=0.5)
+
+
+def test_more_laps_of_the_same_noise_are_surer() -> None:
+    doubts = []
+    for laps in (4.0, 8.0):
+        recording, _ = driven(laps=laps, noise=1.0, seed=2)
+        doubts.append(1.0 - find_loop(recording).confidence)
+    assert doubts[1] < doubts[0]
 
 
 def changed(recording: Recording, how: str) -> Recording:

@@ -25,6 +25,8 @@ from two_manifold_ros.laps.alignment import extended, phases_of
 from two_manifold_ros.laps.series import drive_series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
@@ -44,26 +46,31 @@ PHASES, MOST_STEPS = 100, 4_000
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
 
+LEAST_PHASES = 8
+"""Phases of a ring, at least."""
+
 STAYS, SKIPS = 0.15, 0.15
 """Chances to stay in a phase, and to go on by two, until the steps of a drive are counted."""
 
 OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
-LEAST_LAPS = 2.4
-"""Laps of which the loop has to consist: two repeat each other by chance where bends are alike."""
-
 MOST_UNEVEN = 0.72
 """
 Spread of the speed above which a path is no drive along a loop, see `unevenness`.
 
-Chosen by hand on five worlds and five recordings, and never judged by others: along their loops
-drives that were followed well had .15 to .70, drives with crashes 1.3 and more, and what was found
-in noise, and in parts of less than two laps, .75 and more.
+Chosen by hand, on drives whose loop is known and drives without one: where the other laps explain
+enough (`MOST_DOUBT`), usual drives along their loop have less, paths through pieces in another
+order and drives with crashes more. `benchmarks/bench_loop.py` judges it by leaving one out.
 """
 
-LEAST_EXPLAINED = 0.3
-"""Share of what is seen that the other laps have to explain; three drives of noise had .23."""
+MOST_DOUBT = 0.05
+"""
+Share of what is read that each further lap leaves unexplained, to the power of the further laps.
+
+Bends look alike, and a path that may choose its speed finds a share of any drive again. That it
+finds as much again on each of many laps is no chance. Judged as `MOST_UNEVEN` is.
+"""
 
 ALMOST = 0.03
 """
@@ -84,8 +91,10 @@ class Loop:
         Usual time of a lap, s.
     laps
         Laps of the drive.
+    explained
+        Share of what the IMU reads that the other laps explain.
     confidence
-        From 0 to 1: the share of what the IMU reads that the other laps explain.
+        From 0 to 1, see `MOST_DOUBT`, which it lacks at most of 1.
     stamps : (T,) int64, phases : (T,)
         Ticks, ns, and laps gone since the drive began, rising.
 
@@ -93,12 +102,13 @@ class Loop:
 
     lap_s: float
     laps: float
+    explained: float
     confidence: float
     stamps: Ints
     phases: Floats
 
 
-class _Ring(NamedTuple):
+class Ring(NamedTuple):
     """
     A drive laid around a ring.
 
@@ -110,6 +120,8 @@ class _Ring(NamedTuple):
         Phases gone, unwrapped.
     information
         On an observation in the other laps, nats.
+    explained
+        Share of what is seen that the other laps explain.
     uneven
         See `unevenness`.
 
@@ -118,12 +130,18 @@ class _Ring(NamedTuple):
     phases: int
     way: Ints
     information: float
+    explained: float
     uneven: float
 
     @property
     def laps(self) -> float:
         """Laps gone."""
         return float(self.way[-1] - self.way[0]) / self.phases
+
+    @property
+    def doubt(self) -> float:
+        """See `MOST_DOUBT`."""
+        return float((1.0 - min(max(self.explained, 0.0), 1.0)) ** max(self.laps - 1.0, 0.0))
 
 
 def find_loop(recording: Recording) -> Loop:
@@ -137,41 +155,54 @@ def find_loop(recording: Recording) -> Loop:
 
     """
     series = drive_series(recording)
-    lags = candidate_lags(series)
     seconds = len(series.values) * series.period_s
-    doubt = 'no part of it looks like another one'
-    rings: list[_Ring] = []
-    ticks = 1.0
-    if lags:
-        ticks = max(min(lags) / PHASES, len(series.values) / MOST_STEPS, 1.0)
-        _, seen = series.averaged(ticks)
-        for lag in lags:
-            ring = lay_around(seen, max(round(lag / ticks), 8))
-            if ring.laps >= LEAST_LAPS:
-                rings.append(ring)
-        doubt = f'it is shorter than {LEAST_LAPS:g} laps of what looks alike in it'
-    even = [each for each in rings if each.uneven <= MOST_UNEVEN]
-    if rings and not even:
-        doubt = 'what looks alike in it comes in another order each time'
-    best = max(even, key=lambda each: each.information, default=None)
-    channels = series.values.shape[1]
-    share = 0.0 if best is None else 1.0 - math.exp(-2.0 * best.information / channels)
-    if best is not None and share < LEAST_EXPLAINED:
-        doubt = f'the best loop explains {max(share, 0.0):.0%} of it'
-        best = None
-    if best is None:
+    ticks, seen, rings = rings_of(series)
+    doubt = (
+        'what looks alike in it comes in another order each time'
+        if rings
+        else 'no part of it looks like another one'
+    )
+    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
+    chosen = _shortest(seen, even) if even else None
+    if chosen is not None and chosen.doubt > MOST_DOUBT:
+        share = max(chosen.explained, 0.0)
+        doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
+        chosen = None
+    if chosen is None:
         msg = (
             f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
             f'{doubt}; drive one route three times or more, the same way round'
         )
         raise InputError(msg)
-    alike = [each for each in even if each.information >= (1.0 - ALMOST) * best.information]
-    chosen = max(alike, key=lambda each: each.laps)
-    share = 1.0 - math.exp(-2.0 * chosen.information / channels)
-    return _loop_of(series, chosen, ticks, float(np.clip(share, 0.0, 1.0)))
+    return _loop_of(series, chosen, ticks)
 
 
-def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Loop:
+def rings_of(series: Series) -> tuple[float, Floats, list[Ring]]:
+    """Return ticks in a step, the steps (T, d) of a drive, and rings of all candidates."""
+    lags = candidate_lags(series)
+    ticks = max(min(lags, default=1.0) / PHASES, len(series.values) / MOST_STEPS, 1.0)
+    _, seen = series.averaged(ticks)
+    return ticks, seen, [lay_around(seen, max(round(lag / ticks), LEAST_PHASES)) for lag in lags]
+
+
+def _shortest(seen: Floats, rings: Sequence[Ring]) -> Ring:
+    """Return the shortest of the rings that explain a drive about as well as the best does."""
+    best = max(rings, key=lambda each: each.information)
+    least = (1.0 - ALMOST) * best.information
+    chosen = max((each for each in rings if each.information >= least), key=lambda each: each.laps)
+    # Where laps differ much, windows of one are no candidates but those of some laps are.
+    for parts in (2, 3):
+        if chosen.phases >= parts * LEAST_PHASES:
+            part = lay_around(seen, round(chosen.phases / parts))
+            # The same way, in parts. More laps are a surer mean: those of the lap explain more.
+            alike = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
+            better = part.information > chosen.information
+            if alike and better and part.uneven <= MOST_UNEVEN:
+                return _shortest(seen, [part])
+    return chosen
+
+
+def _loop_of(series: Series, ring: Ring, ticks: float) -> Loop:
     """Align the laps in fine steps."""
     at = (np.arange(float(len(ring.way))) + np.float64(0.5)) * np.float64(ticks)
     rough = ring.way / ring.phases
@@ -186,7 +217,8 @@ def _loop_of(series: Series, ring: _Ring, ticks: float, confidence: float) -> Lo
     return Loop(
         lap_s=usual * series.period_s,
         laps=float(phases[-1] - phases[0]),
-        confidence=confidence,
+        explained=ring.explained,
+        confidence=1.0 - ring.doubt,
         stamps=series.stamps,
         phases=phases,
     )
@@ -265,14 +297,14 @@ def _peaks(lags: Floats, votes: Floats) -> list[tuple[float, float]]:
     ]
 
 
-def lay_around(seen: Floats, phases: int) -> _Ring:
+def lay_around(seen: Floats, phases: int) -> Ring:
     """Lay steps (T, d) of a drive around a ring, from the stretch that leads to the best."""
     starts = [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]
     rings = [_laid_from(seen, seen[start : start + phases]) for start in starts]
     return max(rings, key=lambda each: each.information)
 
 
-def _laid_from(seen: Floats, first: Floats) -> _Ring:
+def _laid_from(seen: Floats, first: Floats) -> Ring:
     """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
     phases = len(first)
     means = np.nan_to_num(first)
@@ -290,7 +322,8 @@ def _laid_from(seen: Floats, first: Floats) -> _Ring:
         counts = np.bincount(np.diff(way), minlength=len(usual))
         steps = (counts + phases * usual) / (counts.sum() + phases)
     information = _information(filled[known], way[known], phases, spread)
-    return _Ring(phases, way, information, unevenness(way, phases))
+    explained = 1.0 - math.exp(-2.0 * information / seen.shape[1])
+    return Ring(phases, way, information, explained, unevenness(way, phases))
 
 
 def unevenness(way: Ints, phases: int) -> float:

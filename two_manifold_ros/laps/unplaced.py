@@ -44,7 +44,7 @@ class Placed:
         Usual time of a lap, s.
     laps
         Laps in all of them.
-    confidence
+    explained, confidence
         From 0 to 1, see `Loop`; ``None`` where marks are known.
 
     """
@@ -52,6 +52,7 @@ class Placed:
     recordings: tuple[Recording, ...]
     lap_s: float
     laps: float
+    explained: float | None = None
     confidence: float | None = None
 
     @property
@@ -61,7 +62,7 @@ class Placed:
             return f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
         return (
             f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
-            f'{self.confidence:.0%} of what it reads'
+            f'{self.explained:.0%} of what it reads; confidence {self.confidence:.1%}'
         )
 
 
@@ -91,7 +92,8 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
         stamps = loop.stamps - shift
         inside = (stamps >= recording.imu.first_stamp) & (stamps <= recording.imu.last_stamp)
         parts.append((recording, stamps[inside], loop.phases[inside]))
-    return Placed(_placed(parts, loop.lap_s), loop.lap_s, loop.laps, loop.confidence)
+    placed = _placed(parts, loop.lap_s)
+    return Placed(placed, loop.lap_s, loop.laps, loop.explained, loop.confidence)
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:

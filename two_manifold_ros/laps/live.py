@@ -1,0 +1,256 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laps while driving: timed from estimates, with a line by marks and positions by fixes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from dataclasses import replace
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps.ring import ClosedLine
+from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.names import LAP_FRAME
+
+if TYPE_CHECKING:
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.laps.ring import DrawnLine
+    from two_manifold_ros.laps.timing import LapState
+    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.typing import Floats
+
+LATE_S = 10.0
+"""Seconds by which a mark or a fix may come after the estimates of its time."""
+
+MOST_WAITING = 1000
+"""Marks or fixes that may be ahead of the estimates: a fix at 100 Hz for as long."""
+
+LAST_MOVE = 64
+"""Marks after which the line stays: their mean errs by an eighth of what one does."""
+
+MORE = 1.1
+"""Times as many fixes as before after which the line through them is drawn again."""
+
+STEPS = 400
+"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
+
+
+class _Drawn(NamedTuple):
+    """The line through so many fixes, and the way along it at the ends of `STEPS` parts, m."""
+
+    line: DrawnLine
+    fixes: int
+    way_m: Floats
+
+
+class LiveLaps:
+    """
+    Time laps as estimates come, move the start line to marks, and place laps by fixes.
+
+    A mark puts the start line where the vehicle was. Each further one makes it surer: after 2, 4,
+    8 and so on, up to `LAST_MOVE`, the line moves to where most of them are, and the lap that is
+    under way is timed anew from it; best and last lap are forgotten then. Estimates of a model
+    that knows laps and no positions get positions from fixes, see `ClosedLine`.
+
+    Parameters
+    ----------
+    model
+        Of the estimates.
+    timer
+        Times the laps until the first mark.
+
+    """
+
+    def __init__(self, model: RouteModel, timer: LapTimer) -> None:
+        self.timer = timer
+        self._circuit, self._sectors = timer.circuit, timer.sectors
+        self._period_ns = model.period_ns
+        self._on_ring = model.frame_id == LAP_FRAME
+        points = self._circuit.points
+        self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
+        # Estimates of the last while, and the number of the lap before each.
+        self._past: deque[tuple[Estimate, int]] = deque()
+        self._waiting: deque[tuple[int, Floats | None]] = deque(maxlen=MOST_WAITING)
+        self._marks: list[float] = []
+        self._fixes = ClosedLine()
+        self._drawn: _Drawn | None = None
+        self.unplaced = 0
+
+    @property
+    def marks(self) -> int:
+        """Marks that were placed, up to `LAST_MOVE`."""
+        return len(self._marks)
+
+    @property
+    def fixes(self) -> int:
+        """Fixes that were placed."""
+        return self._fixes.fixes
+
+    @property
+    def problem(self) -> str:
+        """Why fixes make no positions yet; empty if they do."""
+        return '' if self._drawn is not None else self._fixes.problem
+
+    def push(self, estimate: Estimate) -> LapState | None:
+        """Take an estimate; return the state, or None where no place on the lap is known."""
+        number = self.timer.number
+        state = self.timer.push(estimate)
+        # They were said as they ended, and a node runs for months.
+        self.timer.laps.clear()
+        if not estimate.valid:
+            return None
+        if self._past and estimate.stamp_ns <= self._past[-1][0].stamp_ns:
+            self._past.clear()
+        self._past.append((estimate, number))
+        while estimate.stamp_ns - self._past[0][0].stamp_ns > LATE_S * 1e9:
+            self._past.popleft()
+        moved = False
+        while self._waiting and self._waiting[0][0] <= estimate.stamp_ns:
+            moved |= self._take(*self._waiting.popleft())
+        if moved:
+            state = self._time_again()
+        return state if state is None else self._in_metres(state)
+
+    def mark(self, stamp_ns: int) -> None:
+        """Take the time at which the vehicle passes the line."""
+        self._add(stamp_ns, None)
+
+    def fix(self, stamp_ns: int, x: float, y: float) -> None:
+        """Take a position, m, at a time."""
+        self._add(stamp_ns, np.array([x, y]))
+
+    def placed(self, estimate: Estimate) -> Estimate | None:
+        """
+        Return an estimate on the ring with positions on the line through the fixes.
+
+        None where there is no line yet. What is unsure is the phase, the line, and how far fixes
+        lie off it.
+        """
+        if self._drawn is None or not estimate.valid:
+            return None
+        line, radius = self._drawn.line, self._radius
+        angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
+        phases = angles / (2.0 * np.pi)
+        along = np.column_stack([-np.sin(angles), np.cos(angles)])
+        around = 2.0 * np.pi * radius
+        squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
+        tangents, doubts = line.tangents(phases)
+        covariances = squares[:, None, None] * tangents[:, :, None] * tangents[:, None, :]
+        covariances += (line.variances(phases) + line.noise_m2)[:, None, None] * np.eye(2)
+        # Laps a second.
+        rate = float(along[0] @ estimate.velocity) / around
+        doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
+        own = doubt * np.outer(tangents[0], tangents[0]) + (rate**2 + doubt) * doubts[0] * np.eye(
+            2
+        )
+        variance = float(np.linalg.eigvalsh(covariances[0])[-1])
+        return replace(
+            estimate,
+            positions=line.at(phases),
+            covariances=covariances,
+            velocity=rate * tangents[0],
+            velocity_covariance=own,
+            # The 95 % quantile of the chi-square distribution with two degrees of freedom.
+            ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
+            places=None,
+        )
+
+    def _add(self, stamp_ns: int, place: Floats | None) -> None:
+        """Keep a mark or a fix until the estimates of its time are there."""
+        self._waiting.append((stamp_ns, place))
+        if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
+            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]), MOST_WAITING)
+
+    def _take(self, stamp_ns: int, place: Floats | None) -> bool:
+        """Place a mark or a fix on the lap; return whether the start line has to move."""
+        after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
+        if not 0 < after < len(self._past):
+            self.unplaced += 1
+            return False
+        before, later = self._past[after - 1][0], self._past[after][0]
+        took = later.stamp_ns - before.stamp_ns
+        # Between them the filter was lost, or there was no IMU.
+        if took > 2 * self._period_ns:
+            self.unplaced += 1
+            return False
+        share = (stamp_ns - before.stamp_ns) / took
+        step = later.positions[0] - before.positions[0]
+        position = before.positions[0] + share * step
+        if place is None:
+            return self._take_mark(position, before.velocity)
+        self._fixes.add(
+            np.array([math.atan2(position[1], position[0]) / (2.0 * math.pi)]), place[None]
+        )
+        known = 0 if self._drawn is None else self._drawn.fixes
+        if self._fixes.fixes >= MORE * known and not self._fixes.problem:
+            self._draw()
+        return False
+
+    def _take_mark(self, position: Floats, direction: Floats) -> bool:
+        if len(self._marks) == LAST_MOVE:
+            return False
+        spot = self._circuit.locate(position, direction)
+        if math.isnan(spot.metres):
+            self.unplaced += 1
+            return False
+        self._marks.append(spot.metres)
+        # At powers of two.
+        return len(self._marks) & (len(self._marks) - 1) == 0
+
+    def _time_again(self) -> LapState | None:
+        """Put the start line where most of the marks are, and time what is known again."""
+        length = self._circuit.length_m
+        places = np.array(self._marks)
+        apart = (places[:, None] - places + 0.5 * length) % length - 0.5 * length
+        middle = int(np.abs(apart).sum(axis=1).argmin())
+        start = (places[middle] + float(np.median(apart[:, middle]))) % length
+        self.timer = LapTimer(self._circuit.starting_at(start), self._sectors)
+        self.timer.number = self._past[0][1]
+        state = None
+        for estimate, _ in self._past:
+            state = self.timer.push(estimate)
+        self.timer.laps.clear()
+        return state
+
+    def _draw(self) -> None:
+        line = self._fixes.draw()
+        corners = line.at(np.linspace(0.0, 1.0, STEPS + 1))
+        steps = np.hypot(*np.diff(corners, axis=0).T)
+        self._drawn = _Drawn(line, self._fixes.fixes, np.concatenate([[0.0], np.cumsum(steps)]))
+
+    def _in_metres(self, state: LapState) -> LapState:
+        """Return a state on the ring with the way along the line through the fixes."""
+        if self._drawn is None:
+            return state
+        circuit, way_m = self.timer.circuit, self._drawn.way_m
+        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
+        edges = np.linspace(0.0, 1.0, STEPS + 1)
+        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
+        metres = float(now - before) % way_m[-1]
+        scale = way_m[-1] / circuit.length_m
+        return replace(
+            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
+        )
+
+
+def check_line(start_line: str, mark_topic: str) -> None:
+    """
+    Check that the start line has one source.
+
+    Raises
+    ------
+    InputError
+        If it is named and marks give it too.
+
+    """
+    if start_line.strip() and mark_topic:
+        msg = (
+            'start_line names the start line and mark_topic gives marks of it: leave one of the '
+            'two out'
+        )
+        raise InputError(msg)
