@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, on_ring, on_route
+from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_ring, on_route, REACHES
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.typing import Floats
@@ -79,8 +79,8 @@ def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, f
     middle = places.mean(axis=0)
     size = np.sqrt(np.square(places - middle).sum() / len(at))
     numbers = np.arange(1, HARMONICS + 1)
-    best = (-np.inf, np.zeros(0), np.zeros(0), 0.0)
-    for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
+    evidences, lines, variances, noises = [], [], [], []
+    for reach in REACHES:
         shape = 1.0 / (1.0 + (numbers / reach) ** 4)
         shape /= 2.0 * shape.sum()
 
@@ -88,18 +88,21 @@ def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, f
             turns = 2.0 * np.pi * (one[:, None] - other[None])
             return 1.0 + (shape * np.cos(turns[..., None] * numbers)).sum(axis=2)
 
-        for noise in 10.0 ** np.arange(-6.0, 0.0):
+        for noise in NOISES:
             covariance = kernel(at, at) + noise * np.eye(len(at))
             solved = np.linalg.solve(covariance, (places - middle) / size)
             quadratic = ((places - middle) / size * solved).sum()
-            evidence = -0.5 * quadratic - np.linalg.slogdet(covariance)[1]
-            if evidence > best[0]:
-                cross = kernel(wanted, at)
-                line = middle + size * cross @ solved
-                known = np.einsum('ij,ji->i', cross, np.linalg.solve(covariance, cross.T))
-                variances = size**2 * (np.diagonal(kernel(wanted, wanted)) - known)
-                best = (evidence, line, variances, size**2 * noise)
-    return best[1:]
+            evidences.append(-0.5 * quadratic - np.linalg.slogdet(covariance)[1])
+            cross = kernel(wanted, at)
+            known = np.einsum('ij,ji->i', cross, np.linalg.solve(covariance, cross.T))
+            lines.append(middle + size * cross @ solved)
+            variances.append(size**2 * (np.diagonal(kernel(wanted, wanted)) - known))
+            noises.append(size**2 * noise)
+    chances = np.exp(np.array(evidences) - np.max(evidences))
+    chances /= chances.sum()
+    line = np.tensordot(chances, np.array(lines), 1)
+    apart = np.square(np.array(lines) - line).mean(axis=2)
+    return line, chances @ (np.array(variances) + apart), float(chances @ noises)
 
 
 @pytest.mark.parametrize('count', [5, 30, 200])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
     Values: TypeAlias = Sequence[float] | Floats
@@ -93,6 +94,20 @@ class UpdaterSession:
     @head.setter
     def head(self, head: ModelHead) -> None:
         self.learner.head = head
+
+    @property
+    def origin(self) -> GeodeticOrigin | None:
+        """Origin of the positions, if they came from satellites."""
+        return self.head.origin
+
+    @origin.setter
+    def origin(self, origin: GeodeticOrigin | None) -> None:
+        self.head = replace(self.head, origin=origin)
+
+    @property
+    def position_counts(self) -> Counter[str]:
+        """How many positions were used, and how many were not by cause."""
+        return self.learner.reference.counters
 
     @property
     def stamps_on_arrival(self) -> bool:

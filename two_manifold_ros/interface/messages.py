@@ -450,6 +450,10 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
 """Topics of valid estimates, and what makes their messages."""
 
 
+PLACED = (Topics.POSITION, Topics.ODOMETRY, Topics.PREDICTED_PATH)
+"""Topics of positions that a model of laps alone has as well once fixes place its laps."""
+
+
 def builders_of(model: ModelHead) -> dict[Topic, Callable[[Estimate, Scene], Message | None]]:
     """Return what makes messages of estimates: without positions if a model knows laps alone."""
     if model.frame_id == LAP_FRAME:

@@ -228,6 +228,16 @@ class FilterParameters(FilteringParameters):
         'means thirds of a lap.',
         '',
     )
+    mark_topic: str = parameter(
+        'Topic with a message of any type at each passage of the start line, such as of a beacon '
+        'or a button: the line is put there; empty means none.',
+        '',
+    )
+    fix_topic: str = parameter(
+        'Topic of positions (PoseStamped, Odometry, NavSatFix and others) that place the laps of '
+        'a model without positions, from five fixes on; empty means none.',
+        '',
+    )
     particles_rate_hz: float = parameter(
         'Rate of the topic particles, which shows the places where the vehicle may be; 0 '
         'means never.',

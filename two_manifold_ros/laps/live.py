@@ -5,23 +5,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.laps.ring import DrawnLine
     from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
 LATE_S = 10.0
@@ -63,10 +65,26 @@ class LiveLaps:
         Of the estimates.
     timer
         Times the laps until the first mark.
+    clock_ns
+        Where estimates are stamped as their samples arrive, the time now: the stamps of marks and
+        fixes count for nothing then.
+
+    Attributes
+    ----------
+    timer
+        That of the start line as it is now.
+    origin
+        Of fixes of satellites; it comes with the first.
+    frame
+        Of the fixes; empty before the first.
+    position_counts
+        How many fixes were used, and how many were not by cause.
 
     """
 
-    def __init__(self, model: RouteModel, timer: LapTimer) -> None:
+    def __init__(
+        self, model: RouteModel, timer: LapTimer, clock_ns: Callable[[], int] | None = None
+    ) -> None:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
         self._period_ns = model.period_ns
@@ -79,7 +97,10 @@ class LiveLaps:
         self._marks: list[float] = []
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
-        self.unplaced = 0
+        self._clock_ns = clock_ns
+        self.origin: GeodeticOrigin | None = None
+        self.frame = ''
+        self.position_counts: Counter[str] = Counter()
 
     @property
     def marks(self) -> int:
@@ -116,13 +137,28 @@ class LiveLaps:
             state = self._time_again()
         return state if state is None else self._in_metres(state)
 
-    def mark(self, stamp_ns: int) -> None:
+    @property
+    def stamps_on_arrival(self) -> bool:
+        """True if estimates are stamped as their samples arrive."""
+        return self._clock_ns is not None
+
+    def fits_origin(self, *, geodetic: bool) -> bool:
+        """Return whether fixes of satellites, or positions in metres, go with those before."""
+        return not self.frame or (self.origin is not None) == geodetic
+
+    def take_mark(self, stamp_ns: int) -> None:
         """Take the time at which the vehicle passes the line."""
         self._add(stamp_ns, None)
 
-    def fix(self, stamp_ns: int, x: float, y: float) -> None:
-        """Take a position, m, at a time."""
+    def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
+        """Take a fix, m; return whether it is in the frame of those before it."""
+        if self.frame not in {'', frame_id}:
+            self.position_counts['other_frame'] += 1
+            return False
+        self.position_counts['used'] += 1
+        self.frame = frame_id
         self._add(stamp_ns, np.array([x, y]))
+        return True
 
     def placed(self, estimate: Estimate) -> Estimate | None:
         """
@@ -162,6 +198,8 @@ class LiveLaps:
 
     def _add(self, stamp_ns: int, place: Floats | None) -> None:
         """Keep a mark or a fix until the estimates of its time are there."""
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
         self._waiting.append((stamp_ns, place))
         if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
             self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]), MOST_WAITING)
@@ -170,13 +208,11 @@ class LiveLaps:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
         if not 0 < after < len(self._past):
-            self.unplaced += 1
             return False
         before, later = self._past[after - 1][0], self._past[after][0]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU.
         if took > 2 * self._period_ns:
-            self.unplaced += 1
             return False
         share = (stamp_ns - before.stamp_ns) / took
         step = later.positions[0] - before.positions[0]
@@ -196,7 +232,6 @@ class LiveLaps:
             return False
         spot = self._circuit.locate(position, direction)
         if math.isnan(spot.metres):
-            self.unplaced += 1
             return False
         self._marks.append(spot.metres)
         # At powers of two.
@@ -236,21 +271,3 @@ class LiveLaps:
         return replace(
             state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
         )
-
-
-def check_line(start_line: str, mark_topic: str) -> None:
-    """
-    Check that the start line has one source.
-
-    Raises
-    ------
-    InputError
-        If it is named and marks give it too.
-
-    """
-    if start_line.strip() and mark_topic:
-        msg = (
-            'start_line names the start line and mark_topic gives marks of it: leave one of the '
-            'two out'
-        )
-        raise InputError(msg)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,12 @@ WIDEST_GAP = 0.5
 
 HARMONICS = 40
 """Waves around a lap, at most, that fixes may show: chosen, not measured."""
+
+REACHES = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Harmonics from which on their variances fall."""
+
+NOISES = tuple((10.0 ** np.arange(-6.0, 0.0, 0.5)).tolist())
+"""Variances of fixes about the line, in squares of the size of the route."""
 
 HUNDREDTHS = 100
 """Parts of a lap in which it is noted whether there was a fix."""
@@ -115,8 +121,9 @@ class ClosedLine:
 
     A Gaussian process on the circle: its harmonics have variances that fall with the fourth power
     of their number, as of a way with continuous directions. How far they reach, and the noise of
-    the fixes, are those by which the fixes are most likely. What is kept of the fixes are sums,
-    so that neither memory nor time grow with their number.
+    the fixes, are unknown: the line is the mean of those of all `REACHES` and `NOISES`, each as
+    likely as it makes the fixes. What is kept of the fixes are sums, so that neither memory nor
+    time grow with their number.
     """
 
     def __init__(self) -> None:
@@ -162,26 +169,36 @@ class ClosedLine:
         size = math.sqrt(squares / count) or 1.0
         sums, squares = sums / size, squares / size**2
         numbers = np.repeat(np.arange(1, HARMONICS + 1), 2)
-        best, found = -math.inf, None
-        for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
+        evidences, lines, spreads, noises = [], [], [], []
+        for reach in REACHES:
             shape = 1.0 / (1.0 + (numbers / reach) ** 4)
             roots = np.sqrt(np.concatenate([[1.0], shape / shape.sum()]))
             scaled, targets = roots[:, None] * self._gram * roots, roots[:, None] * sums
-            for noise in 10.0 ** np.arange(-6.0, 0.0):
+            for noise in NOISES:
                 factor = np.linalg.cholesky(scaled + noise * np.eye(len(roots)))
                 half = np.linalg.solve(factor, targets)
                 # Both coordinates have the same covariance, so its determinant counts twice.
                 determinant = (count - len(roots)) * math.log(noise) + 2.0 * float(
                     np.log(np.diagonal(factor)).sum()
                 )
-                evidence = -0.5 * (squares - float(np.square(half).sum())) / noise - determinant
-                if evidence > best:
-                    best, found = evidence, (roots, noise, factor, half)
-        roots, noise, factor, half = cast('tuple[Floats, float, Floats, Floats]', found)
-        weights = size * roots[:, None] * np.linalg.solve(factor.T, half)
-        # Of the weights: it is this times its transpose.
-        spread = size * math.sqrt(noise) * np.linalg.solve(factor, np.diag(roots)).T
-        return DrawnLine(self._origin + middle, weights, spread, noise * size**2)
+                left = squares - float(np.square(half).sum())
+                evidences.append(-0.5 * left / noise - determinant)
+                lines.append(roots[:, None] * np.linalg.solve(factor.T, half))
+                spread = np.linalg.solve(factor, np.diag(roots))
+                spreads.append(noise * spread.T @ spread)
+                noises.append(noise)
+        chances = np.exp(np.array(evidences) - max(evidences))
+        chances /= chances.sum()
+        weights = np.einsum('k,kfc->fc', chances, np.array(lines))
+        apart = np.array(lines) - weights
+        covariance = np.einsum('k,kfg->fg', chances, np.array(spreads))
+        covariance += 0.5 * np.einsum('k,kfc,kgc->fg', chances, apart, apart)
+        return DrawnLine(
+            self._origin + middle,
+            size * weights,
+            size**2 * covariance,
+            size**2 * float(chances @ noises),
+        )
 
 
 @dataclass(frozen=True)
@@ -195,8 +212,8 @@ class DrawnLine:
         Mean of the fixes, m.
     weights : (1 + 2 H, 2)
         Of the constant, and of cosine and sine of each harmonic, m.
-    spread : (1 + 2 H, 1 + 2 H)
-        Times its transpose it is the covariance of the weights of each coordinate, m^2.
+    covariance : (1 + 2 H, 1 + 2 H)
+        Of the weights, the mean of both coordinates, m^2.
     noise_m2
         Variance of a coordinate of a fix about the line, m^2.
 
@@ -204,7 +221,7 @@ class DrawnLine:
 
     middle: Floats
     weights: Floats
-    spread: Floats
+    covariance: Floats
     noise_m2: float
 
     def at(self, phases: Floats) -> Floats:
@@ -214,8 +231,7 @@ class DrawnLine:
 
     def variances(self, phases: Floats) -> Floats:
         """Return the variance of each coordinate of the line, m^2: (T,)."""
-        variances: Floats = np.square(_harmonics(phases) @ self.spread).sum(axis=1)
-        return variances
+        return _variances(_harmonics(phases), self.covariance)
 
     def tangents(self, phases: Floats) -> tuple[Floats, Floats]:
         """Return how positions change with the phase, m in a lap (T, 2), and variances (T,)."""
@@ -223,7 +239,13 @@ class DrawnLine:
         rates = 2.0 * np.pi * np.arange(1, HARMONICS + 1)
         turned = np.stack([-rates * waves[:, :, 1], rates * waves[:, :, 0]], axis=2)
         slopes = np.column_stack([np.zeros(len(phases)), turned.reshape(len(phases), -1)])
-        return slopes @ self.weights, np.square(slopes @ self.spread).sum(axis=1)
+        return slopes @ self.weights, _variances(slopes, self.covariance)
+
+
+def _variances(features: Floats, covariance: Floats) -> Floats:
+    """Return the variances of features (T, F) of weights with a covariance (F, F): (T,)."""
+    variances: Floats = np.einsum('tf,fg,tg->t', features, covariance, features, optimize=True)
+    return np.maximum(variances, 0.0)
 
 
 def _harmonics(phases: Floats) -> Floats:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import socket
 from struct import Struct
 from time import monotonic
@@ -27,8 +28,15 @@ from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Publisher
-from two_manifold_ros.interface.messages import BUILDERS, builders_of, laps_message, Topics
+from two_manifold_ros.interface.messages import (
+    BUILDERS,
+    builders_of,
+    laps_message,
+    PLACED,
+    Topics,
+)
 from two_manifold_ros.interface.transforms import transform_message
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Message, Scene, Topic
     from two_manifold_ros.interface.transforms import OdometryFrame
-    from two_manifold_ros.laps.timing import LapTimer
+    from two_manifold_ros.laps.live import LiveLaps
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -392,8 +400,10 @@ class EstimatePublishers:
         Prefix of the names of the topics, such as ``adapting/``.
     odometry
         The transform is that to its frame then.
-    timer
+    laps
         Times the laps for the topic ``laps``, which is there with it.
+    placed
+        Whether fixes give laps their positions, for a model that knows none.
 
     Raises
     ------
@@ -410,7 +420,8 @@ class EstimatePublishers:
         transform: bool,
         prefix: str = '',
         odometry: OdometryFrame | None = None,
-        timer: LapTimer | None = None,
+        laps: LiveLaps | None = None,
+        placed: bool = False,
     ) -> None:
         if transform and Topics.POSITION not in builders_of(scene.model):
             msg = (
@@ -424,12 +435,17 @@ class EstimatePublishers:
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
         self.scene = scene
-        self.timer = timer
+        self.laps = laps
+        self._placed = placed
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._publishers = {
             topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
-            for topic in (*builders_of(scene.model), *([] if timer is None else [Topics.LAPS]))
+            for topic in (
+                *builders_of(scene.model),
+                *(PLACED if placed else ()),
+                *([] if laps is None else [Topics.LAPS]),
+            )
         }
         self._layouts: dict[Topic, FixedLayout] = {}
         # Every message of a topic names the same fields, so one object serves for all of them.
@@ -442,17 +458,15 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
-        lap = None
-        if self.timer is not None:
-            lap = self.timer.push(estimate)
-            # They were said as they ended, and a node runs for months.
-            self.timer.laps.clear()
+        lap = None if self.laps is None else self.laps.push(estimate)
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
             if not own.get_subscription_count():
                 continue
             if topic is Topics.LAPS:
                 fields = None if lap is None else laps_message(lap)
+            elif self._placed and topic in PLACED:
+                fields = self._on_line(topic, estimate)
             else:
                 fields = BUILDERS[topic](estimate, self.scene)
             if fields is None:
@@ -469,12 +483,20 @@ class EstimatePublishers:
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
-    def go_on_with(self, timer: LapTimer | None) -> None:
-        """Time laps with another timer from now on, and go on counting them."""
-        if self.timer is not None and timer is not None:
-            timer.number = self.timer.number
+    def _on_line(self, topic: Topic, estimate: Estimate) -> Message | None:
+        """Return the message of a position on the line through fixes, in their frame."""
+        placed = None if self.laps is None else self.laps.placed(estimate)
+        if placed is None or self.laps is None:
+            return None
+        track = self.laps.frame if self.scene.track == LAP_FRAME else self.scene.track
+        return BUILDERS[topic](placed, replace(self.scene, track=track))
+
+    def go_on_with(self, laps: LiveLaps | None) -> None:
+        """Time laps with another model from now on, and go on counting them."""
+        if self.laps is not None and laps is not None:
+            laps.timer.number = self.laps.timer.number
         # Without the topic there is nothing to time for.
-        self.timer = timer if Topics.LAPS in self._publishers else None
+        self.laps = laps if Topics.LAPS in self._publishers else None
 
     def destroy(self) -> None:
         """Stop advertising."""

@@ -26,6 +26,9 @@ from two_manifold_ros.interface.model_swap import further_topics, load_session, 
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.laps.lines import live_timer
+from two_manifold_ros.laps.live import LiveLaps
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -34,13 +37,14 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.live_input import LiveChannels, LiveOdometry
+from two_manifold_ros.nodes.live_input import LiveChannels, LiveFixes, LiveMarks, LiveOdometry
 from two_manifold_ros.nodes.running import declare, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.interface.session import Session
+    from two_manifold_ros.model.head import ModelHead
 
 
 class FilterNode(BackgroundNode):
@@ -53,6 +57,8 @@ class FilterNode(BackgroundNode):
         self._swap: ModelSwap | None = None
         self._further: list[LiveChannels] = []
         self._odometry: LiveOdometry | None = None
+        self._marks: LiveMarks | None = None
+        self._fixes: LiveFixes | None = None
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
@@ -79,15 +85,19 @@ class FilterNode(BackgroundNode):
             raise InputError(msg)
         if chosen.publish_tf:
             check_transform()
-        if chosen.odometry_topic:
-            if not chosen.publish_tf:
-                msg = 'odometry_topic needs publish_tf: set that to true, or leave it empty.'
-                raise InputError(msg)
+        if chosen.odometry_topic and not chosen.publish_tf:
+            msg = 'odometry_topic needs publish_tf: set that to true, or leave it empty.'
+            raise InputError(msg)
+        for name in ('odometry_topic', 'mark_topic', 'fix_topic'):
+            topic = getattr(chosen, name)
             try:
-                validate_topic_name(chosen.odometry_topic)
+                validate_topic_name(topic or 'none')
             except NameValidationException as error:
-                msg = f'odometry_topic {chosen.odometry_topic} is no name of a topic'
+                msg = f'{name} {topic} is no name of a topic'
                 raise InputError(msg) from error
+        if chosen.start_line.strip() and chosen.mark_topic:
+            msg = 'start_line and mark_topic both give the start line: leave one of them empty.'
+            raise InputError(msg)
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
@@ -102,18 +112,34 @@ class FilterNode(BackgroundNode):
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         if chosen.odometry_topic:
             self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
+        laps = self._live_laps(session.model)
+        for name in ('mark_topic', 'fix_topic'):
+            if getattr(chosen, name) and laps is None:
+                msg = (
+                    f'{name} is of laps, which live only a map of the route has that knows one: '
+                    'leave it empty, or use a model of --method route'
+                )
+                raise InputError(msg)
+        if chosen.fix_topic and session.model.frame_id != LAP_FRAME:
+            msg = 'fix_topic is for a model that knows laps and no positions: leave it empty'
+            raise InputError(msg)
         self._estimates = EstimatePublishers(
             self,
             scene,
             transform=chosen.publish_tf,
             odometry=None if self._odometry is None else self._odometry.frame,
-            timer=live_timer(session.model, chosen.start_line, chosen.sectors),
+            laps=laps,
+            placed=bool(chosen.fix_topic),
         )
         self._session, self._swap = session, made
         first = 0
         for topic in topics:
             self._further.append(LiveChannels(self, topic, partial(session.hold, first)))
             first += len(topic.fields)
+        if chosen.mark_topic:
+            self._marks = LiveMarks(self, chosen.mark_topic, self._on_mark)
+        if chosen.fix_topic:
+            self._fixes = LiveFixes(self, chosen.fix_topic, lambda: self._estimates.laps)
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -162,14 +188,23 @@ class FilterNode(BackgroundNode):
         if self._session is not None:
             self._session = self._swap = None
             self._imu.close()
-            for each in self._further:
-                each.close()
+            for channels in self._further:
+                channels.close()
             self._further.clear()
             self._estimates.destroy()
-        if self._odometry is not None:
-            self._odometry.close()
-            self._odometry = None
+        for each in (self._odometry, self._marks, self._fixes):
+            if each is not None:
+                each.close()
+        self._odometry = self._marks = self._fixes = None
         return TransitionCallbackReturn.SUCCESS
+
+    def _live_laps(self, model: ModelHead) -> LiveLaps | None:
+        """Return what times the laps of a model; None if none is known."""
+        chosen = self._chosen
+        timer = live_timer(model, chosen.start_line, chosen.sectors)
+        if timer is None or not isinstance(model, RouteModel):
+            return None
+        return LiveLaps(model, timer, (lambda: self.now_ns) if chosen.use_receive_time else None)
 
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
@@ -209,6 +244,11 @@ class FilterNode(BackgroundNode):
             self._state = state
             self._on_status()
 
+    def _on_mark(self, stamp_ns: int) -> None:
+        laps = self._estimates.laps
+        if laps is not None:
+            laps.take_mark(stamp_ns)
+
     def _advance_swap(self, *, idle: bool = False) -> None:
         """Finish a swap of models, and publish for the model that took over."""
         if self._session is None or self._swap is None:
@@ -221,13 +261,12 @@ class FilterNode(BackgroundNode):
             self.get_logger().info(outcome)
             scene = self._estimates.scene
             self._estimates.scene = replace(scene, model=self._session.model)
-            model, chosen = self._session.model, self._chosen
+            laps = None
             try:
-                timer = live_timer(model, chosen.start_line, chosen.sectors)
+                laps = self._live_laps(self._session.model)
             except InputError as error:
-                timer = None
                 self.get_logger().warning(f'No laps are timed with this model: {error}')
-            self._estimates.go_on_with(timer)
+            self._estimates.go_on_with(laps)
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
@@ -258,8 +297,9 @@ class FilterNode(BackgroundNode):
         for each in self._further:
             # Of several sensors the first one that is wrong.
             others = each.complaints | others
-        if self._odometry is not None:
-            others |= self._odometry.complaints
+        for live in (self._odometry, self._marks, self._fixes):
+            if live is not None:
+                others |= live.complaints
         if session is None or not session.last_raw:
             return others
         try:
@@ -308,6 +348,10 @@ class FilterNode(BackgroundNode):
         if session is not None:
             health = health.with_filter(session.filter, session.model.rate_hz)
             leading['imu_frame'] = session.model.imu_frame_id
+        if self._marks is not None and self._estimates.laps is not None:
+            leading['marks'] = self._estimates.laps.marks
+        if self._fixes is not None and self._estimates.laps is not None:
+            leading['fixes'] = self._estimates.laps.fixes
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:

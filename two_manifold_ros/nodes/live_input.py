@@ -1,40 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Record live topics for the trainer, and decode reference positions and further channels."""
+"""Inputs of nodes beside the IMU: positions, marks, further channels, odometry, images."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 import math
 from time import monotonic
-from typing import Any, cast, TYPE_CHECKING
+from typing import Any, cast, Protocol, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import (
-    assess_silence,
-    Assessment,
     InputLimits,
-    Level,
-    REJECTIONS,
 )
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
-from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.names import POSITION_TYPES
-from two_manifold_ros.nodes.callbacks import SensorTopic
 from two_manifold_ros.recordings.further_channels import CommandTopic, fields_decoder
 from two_manifold_ros.recordings.reading import (
-    decode_imu_cdr,
-    MessageColumns,
     position_decoder,
-    time_base,
 )
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
@@ -50,7 +39,7 @@ if TYPE_CHECKING:
 
     from rclpy.subscription import Subscription
 
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.laps.live import LiveLaps
     from two_manifold_ros.nodes.callbacks import GuardedNode
     from two_manifold_ros.recordings.further_channels import FurtherTopic
     from two_manifold_ros.recordings.reading import Decode
@@ -76,7 +65,8 @@ class LiveReference:
     start, take
         Called once with the type, then with every message; the latter guarded.
     name, types, cure
-        Name of the topic, the types that it may have, and what to do if it has none of them.
+        Name of the topic, the types that it may have, none for any, and what to do if it has none
+        of them.
 
     Attributes
     ----------
@@ -115,7 +105,7 @@ class LiveReference:
             return
         found = self._node.get_publishers_info_by_topic(self.topic)
         types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
-        usable = [kind for kind in types if kind in self._types]
+        usable = [kind for kind in types if not self._types or kind in self._types]
         self.problem = ''
         if len(usable) == 1:
             (self.msgtype,) = usable
@@ -234,6 +224,77 @@ class LiveChannels:
         self._longest_s = max(self._longest_s, self._heard_s - heard_s)
 
 
+class LiveMarks:
+    """Subscribe marks of the start line: messages of any type, one at each passage."""
+
+    def __init__(self, node: GuardedNode, name: str, take: Callable[[int], object]) -> None:
+        self._node, self._mark = node, take
+        self._live = LiveReference(
+            node, '', self._start, self._take, name, (), 'publish it as one type'
+        )
+
+    @property
+    def complaints(self) -> dict[str, str]:
+        """Why it is not subscribed."""
+        self._live.find()
+        topic, problem = self._live.topic, self._live.problem
+        if not problem and not self._live.msgtype:
+            problem = f'nothing is published on {topic} yet: start what marks the start line'
+        return {'mark_topic': problem} if problem else {}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._live.close()
+
+    def _start(self, msgtype: str) -> None:
+        self._msgtype = msgtype
+
+    def _take(self, raw: bytes) -> None:
+        header = getattr(deserialise(raw, self._msgtype), 'header', None)
+        stamp_ns = 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+        self._mark(stamp_ns or self._node.now_ns)
+
+
+class LiveFixes:
+    """Subscribe positions of a vehicle of which laps alone are known."""
+
+    def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
+        self._laps = laps
+        self._taker: LiveLaps | None = None
+        self._input: ReferenceInput | None = None
+        cure = 'publish it as one of {}, or set fix_topic to another'
+        self._live = LiveReference(node, '', self._start, self._take, name, cure=cure)
+
+    @property
+    def complaints(self) -> dict[str, str]:
+        """Why there are no positions yet."""
+        self._live.find()
+        problem = self._live.problem
+        if not problem and not self._live.msgtype:
+            problem = f'nothing is published on {self._live.topic} yet: start what measures'
+        laps = self._laps()
+        if not problem and laps is not None:
+            problem = laps.problem
+        return {'fix_topic': problem} if problem else {}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._live.close()
+
+    def _start(self, _: str) -> None:
+        self._taker = None
+
+    def _take(self, raw: bytes) -> None:
+        laps = self._laps()
+        if laps is None:
+            return
+        if self._input is None or self._taker is not laps:
+            # With another model laps begin elsewhere.
+            self._taker, self._input = laps, ReferenceInput(laps)
+            self._input.start(self._live.msgtype)
+        self._input.take(raw)
+
+
 class LiveOdometry:
     """Subscribe an odometry by its name, to know where its frame lies, see `OdometryFrame`."""
 
@@ -260,147 +321,6 @@ class LiveOdometry:
         self._node.destroy_subscription(self._subscription)
 
 
-class LiveRecording:
-    """
-    Record ``imu`` at once, and ``reference`` as soon as its type is known.
-
-    Parameters
-    ----------
-    node
-        Node that subscribes.
-    reference_type
-        Type of the reference; empty means the one it is published with.
-    ending
-        When the recording ends, in words.
-    silence_s
-        Seconds without a message that are worth a warning.
-
-    """
-
-    def __init__(
-        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
-    ) -> None:
-        self._node = node
-        self._ending = ending
-        self._silence_s = silence_s
-        self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
-        self._positions: MessageColumns | None = None
-        self.imu_count = self.reference_count = self.malformed = 0
-        self._first_s: float | None = None
-        self._reference_s = monotonic()
-        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
-        self._imu.listen(self._on_imu)
-        self._reference = LiveReference(
-            node, reference_type, self._start_reference, self._on_reference
-        )
-
-    @property
-    def assessment(self) -> Assessment:
-        """State of the recording."""
-        reference = self._reference.topic
-        silence = assess_silence(self._imu.health(self._silence_s))
-        if self._reference.problem:
-            return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
-        if not self.imu_count:
-            why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
-            return silence or Assessment(Level.ERROR, None, 'malformed', why)
-        if not self.reference_count:
-            why = f'recording, but no position came on {reference} yet'
-            return Assessment(Level.WARN, None, 'no_reference', why)
-        why = f'recording {self._ending}'
-        if silence is not None:
-            return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
-        silent_s = monotonic() - self._reference_s
-        if silent_s > self._silence_s:
-            why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
-            return Assessment(Level.WARN, None, 'reference_gone', why)
-        return Assessment(Level.OK, None, '', why)
-
-    @property
-    def counts(self) -> dict[str, float | str]:
-        """Messages recorded until now."""
-        return {
-            'imu_messages': self.imu_count,
-            'reference_messages': self.reference_count,
-            'malformed': self.malformed,
-            'reference_type': self._reference.msgtype or 'unknown',
-        }
-
-    def summary(self, assessment: Assessment) -> str:
-        """Return one line for the log."""
-        return (
-            f'{capitalised(assessment.why)}: {self.imu_count} IMU messages on '
-            f'{self._imu.name}, {self.reference_count} positions on '
-            f'{self._reference.topic}'
-        )
-
-    def seconds(self) -> float:
-        """Return how long ago the first IMU message came."""
-        return 0.0 if self._first_s is None else monotonic() - self._first_s
-
-    def recording(self, *, use_receive_time: bool) -> Recording:
-        """
-        Return the recording until now.
-
-        Raises
-        ------
-        InputError
-            If no IMU message or no reference came yet, or no satellite fix is valid.
-
-        """
-        imu, reference = self._samples, self._positions
-        if not self.imu_count:
-            msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
-            raise InputError(msg)
-        if reference is None or not self.reference_count:
-            msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
-            raise InputError(msg)
-        (imu_stamps, stamps), notes = time_base([imu, reference], use_receive_time)
-        notes += [*imu.notes, *reference.notes]
-        positions, more = reference.positions(stamps, None)
-        notes += more
-        return Recording('live topics', imu.imu(imu_stamps), positions, tuple(notes))
-
-    def close(self) -> None:
-        """Stop recording; the recording is freed with this object."""
-        self._imu.close()
-        self._reference.close()
-
-    def update(self) -> None:
-        """Subscribe the reference once its type is known, and log what is wrong."""
-        self._reference.find()
-        problem, malformed = self._reference.problem, self.malformed
-        causes = {'reference_type': problem} if problem else {}
-        if malformed:
-            causes['malformed'] = f'{malformed} messages could not be decoded'
-        self._log.update(causes, monotonic())
-
-    def _start_reference(self, msgtype: str) -> None:
-        topic = self._node.resolve_topic_name('reference')
-        decode = position_decoder(deserialise, msgtype)
-        self._positions = MessageColumns('live', topic, msgtype, decode)
-
-    def _on_imu(self, raw: bytes) -> None:
-        if self._first_s is None:
-            self._first_s = monotonic()
-        self.imu_count += self._add(self._samples, raw)
-
-    def _on_reference(self, raw: bytes) -> None:
-        self._reference_s = monotonic()
-        if self._positions is not None:
-            self.reference_count += self._add(self._positions, raw)
-
-    def _add(self, collected: MessageColumns, raw: bytes) -> int:
-        """Decode one serialised message; return how many were."""
-        try:
-            collected.add(self._node.now_ns, raw)
-        except InputError:
-            self.malformed += 1
-            return 0
-        return 1
-
-
 def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:
     """Return the decoder of images: mean brightnesses on a grid, see `ImageValues`."""
     values, kind = ImageValues(width, height), message_class(Topics.IMAGE.msgtype)
@@ -411,23 +331,43 @@ def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, 
     return decode
 
 
+class PositionTaker(Protocol):
+    """Takes positions in metres, all of one frame, from satellites or not."""
+
+    origin: GeodeticOrigin | None
+
+    @property
+    def stamps_on_arrival(self) -> bool:
+        """True if messages are stamped on arrival, whatever their headers say."""
+
+    def fits_origin(self, *, geodetic: bool) -> bool:
+        """Return whether satellite fixes, or positions in metres, go with what is known."""
+
+    @property
+    def position_counts(self) -> Counter[str]:
+        """How many positions were used, and how many were not by cause."""
+
+    def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
+        """Take a position in metres; return whether it is used."""
+
+
 class ReferenceInput:
     """
-    Decode positions; satellite fixes become positions in the plane of the session's origin.
+    Decode positions; satellite fixes become positions in the plane of the taker's origin.
 
-    Where the session has no origin yet, the first valid fix that the next one agrees with is it.
-    Positions that cannot have the origin of those that the session knows are not used.
+    Where the taker has no origin yet, the first valid fix that the next one agrees with is it.
+    Positions that cannot have the origin of those that the taker knows are not used.
 
     Parameters
     ----------
     session
-        Session that takes them.
+        What takes them.
     clock
         Seconds, never going back.
 
     """
 
-    def __init__(self, session: UpdaterSession, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, session: PositionTaker, clock: Callable[[], float] = monotonic) -> None:
         self._session = session
         self._clock = clock
         self._used_s = math.nan
@@ -450,7 +390,7 @@ class ReferenceInput:
 
     def counts(self) -> Counter[str]:
         """Return how many were used, and how many were not by cause."""
-        return self._refused + self._session.learner.reference.counters
+        return self._refused + self._session.position_counts
 
     def take(self, raw: bytes) -> bool:
         """Take one serialised message; return whether its position is used."""
@@ -483,7 +423,7 @@ class ReferenceInput:
     def _take_fix(self, stamp_ns: int, fix: tuple[float, ...]) -> bool:
         """Take a valid fix: latitude and longitude in degrees, altitude in metres."""
         session, before = self._session, self._waiting
-        if session.head.origin is None:
+        if session.origin is None:
             if before is not None and stamp_ns == before[0]:
                 # A copy is no witness of what it was copied from.
                 self._refused['duplicate_stamp'] += 1
@@ -494,7 +434,7 @@ class ReferenceInput:
             if not fixes_agree(before[1], fix):
                 self._refused['no_fix'] += 1
                 return False
-            session.head = replace(session.head, origin=origin_at(*before[1]))
+            session.origin = origin_at(*before[1])
             if not session.stamps_on_arrival:
                 self._use(before[0], FRAME, *self._project(before[1]))
         self._waiting = None
@@ -503,7 +443,7 @@ class ReferenceInput:
 
     def _project(self, fix: tuple[float, ...]) -> tuple[float, float]:
         """Return metres east and north of the session's origin."""
-        origin = cast('GeodeticOrigin', self._session.head.origin)
+        origin = cast('GeodeticOrigin', self._session.origin)
         # At the height of the origin, as `positions_of_fixes` does.
         latitude, longitude, _ = fix
         there = np.array([latitude]), np.array([longitude]), np.array([origin.altitude_m])

@@ -4,19 +4,33 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.assessment import (
+    assess_silence,
+    Assessment,
+    Level,
+    REJECTIONS,
+)
+from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised
-from two_manifold_ros.nodes.callbacks import GuardedNode
+from two_manifold_ros.interface.status import capitalised, ThrottledLog
+from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
-from two_manifold_ros.nodes.live_input import LiveRecording
+from two_manifold_ros.nodes.live_input import deserialise, LiveReference
 from two_manifold_ros.nodes.running import declare, read
+from two_manifold_ros.recordings.reading import (
+    decode_imu_cdr,
+    MessageColumns,
+    position_decoder,
+    time_base,
+)
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.job import (
     check_target,
     read_bags,
@@ -26,6 +40,147 @@ from two_manifold_ros.training.job import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class LiveRecording:
+    """
+    Record ``imu`` at once, and ``reference`` as soon as its type is known.
+
+    Parameters
+    ----------
+    node
+        Node that subscribes.
+    reference_type
+        Type of the reference; empty means the one it is published with.
+    ending
+        When the recording ends, in words.
+    silence_s
+        Seconds without a message that are worth a warning.
+
+    """
+
+    def __init__(
+        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
+    ) -> None:
+        self._node = node
+        self._ending = ending
+        self._silence_s = silence_s
+        self._imu = SensorTopic(node, Topics.IMU, 'IMU')
+        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
+        self._positions: MessageColumns | None = None
+        self.imu_count = self.reference_count = self.malformed = 0
+        self._first_s: float | None = None
+        self._reference_s = monotonic()
+        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
+        self._imu.listen(self._on_imu)
+        self._reference = LiveReference(
+            node, reference_type, self._start_reference, self._on_reference
+        )
+
+    @property
+    def assessment(self) -> Assessment:
+        """State of the recording."""
+        reference = self._reference.topic
+        silence = assess_silence(self._imu.health(self._silence_s))
+        if self._reference.problem:
+            return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
+        if not self.imu_count:
+            why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
+            return silence or Assessment(Level.ERROR, None, 'malformed', why)
+        if not self.reference_count:
+            why = f'recording, but no position came on {reference} yet'
+            return Assessment(Level.WARN, None, 'no_reference', why)
+        why = f'recording {self._ending}'
+        if silence is not None:
+            return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
+        silent_s = monotonic() - self._reference_s
+        if silent_s > self._silence_s:
+            why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
+            return Assessment(Level.WARN, None, 'reference_gone', why)
+        return Assessment(Level.OK, None, '', why)
+
+    @property
+    def counts(self) -> dict[str, float | str]:
+        """Messages recorded until now."""
+        return {
+            'imu_messages': self.imu_count,
+            'reference_messages': self.reference_count,
+            'malformed': self.malformed,
+            'reference_type': self._reference.msgtype or 'unknown',
+        }
+
+    def summary(self, assessment: Assessment) -> str:
+        """Return one line for the log."""
+        return (
+            f'{capitalised(assessment.why)}: {self.imu_count} IMU messages on '
+            f'{self._imu.name}, {self.reference_count} positions on '
+            f'{self._reference.topic}'
+        )
+
+    def seconds(self) -> float:
+        """Return how long ago the first IMU message came."""
+        return 0.0 if self._first_s is None else monotonic() - self._first_s
+
+    def recording(self, *, use_receive_time: bool) -> Recording:
+        """
+        Return the recording until now.
+
+        Raises
+        ------
+        InputError
+            If no IMU message or no reference came yet, or no satellite fix is valid.
+
+        """
+        imu, reference = self._samples, self._positions
+        if not self.imu_count:
+            msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
+            raise InputError(msg)
+        if reference is None or not self.reference_count:
+            msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
+            raise InputError(msg)
+        (imu_stamps, stamps), notes = time_base([imu, reference], use_receive_time)
+        notes += [*imu.notes, *reference.notes]
+        positions, more = reference.positions(stamps, None)
+        notes += more
+        return Recording('live topics', imu.imu(imu_stamps), positions, tuple(notes))
+
+    def close(self) -> None:
+        """Stop recording; the recording is freed with this object."""
+        self._imu.close()
+        self._reference.close()
+
+    def update(self) -> None:
+        """Subscribe the reference once its type is known, and log what is wrong."""
+        self._reference.find()
+        problem, malformed = self._reference.problem, self.malformed
+        causes = {'reference_type': problem} if problem else {}
+        if malformed:
+            causes['malformed'] = f'{malformed} messages could not be decoded'
+        self._log.update(causes, monotonic())
+
+    def _start_reference(self, msgtype: str) -> None:
+        topic = self._node.resolve_topic_name('reference')
+        decode = position_decoder(deserialise, msgtype)
+        self._positions = MessageColumns('live', topic, msgtype, decode)
+
+    def _on_imu(self, raw: bytes) -> None:
+        if self._first_s is None:
+            self._first_s = monotonic()
+        self.imu_count += self._add(self._samples, raw)
+
+    def _on_reference(self, raw: bytes) -> None:
+        self._reference_s = monotonic()
+        if self._positions is not None:
+            self.reference_count += self._add(self._positions, raw)
+
+    def _add(self, collected: MessageColumns, raw: bytes) -> int:
+        """Decode one serialised message; return how many were."""
+        try:
+            collected.add(self._node.now_ns, raw)
+        except InputError:
+            self.malformed += 1
+            return 0
+        return 1
 
 
 class TrainerNode(GuardedNode):
