@@ -2,26 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter node times laps live as the command does offline, on lines that a user names."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from dataclasses import replace
 
+from geometry_msgs.msg import PointStamped, PoseStamped
 from imu_feed import connect, Feed
-from ros_talk import Health, numbers_of
+from nav_msgs.msg import Odometry
+from ros_talk import Health, numbers_of, stamp_of
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
-from two_manifold_ros.interface.messages import choose_scene
+from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.unplaced import place_by_imu
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers
-from two_manifold_ros.simulation.slot_car_run import run_to_recording
+from two_manifold_ros.recordings.ros_messages import to_message
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, TRACK_FRAME
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 SECOND = 1_000_000_000
+CHI_SQUARE = 5.991
+"""Of two dimensions at 95 %."""
 
 
 def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model_path):
@@ -98,3 +107,74 @@ def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_pa
     with pytest.raises(InputError, match='the model knows laps and no positions'):
         EstimatePublishers(talk.node, choose_scene(laps), transform=True)
     assert {each.topic_name for each in talk.node.publishers} == before
+
+
+def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
+    talk, start, drive, tmp_path
+):
+    """The model was trained without any position, and publishes some from the fixes on."""
+    recording = replace(run_to_recording(drive), positions=None)
+    path = tmp_path / 'laps.npz'
+    save_model(train_model(list(place_by_imu([recording]).recordings), TrainingSettings()), path)
+    topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
+    start('filter_node', model=path, input_timeout_s=60.0, **topics)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    imu = connect(talk, health)
+    marks, fixes = talk.publisher(PointStamped, 'line'), talk.publisher(PoseStamped, 'reference')
+    # The node looks for types once a second.
+    talk.until(
+        lambda: marks.get_subscription_count() and fixes.get_subscription_count(), 'both topics'
+    )
+    laps = talk.listen(Float64MultiArray, 'laps', 1000)
+    odometry = talk.listen(Odometry, 'odometry', 1000)
+    feed = Feed(talk, drive, imu, fixes, every=20)
+    places = drive.positions[:, :2]
+    line = places[len(places) // 4]
+    apart = np.hypot(*(places - line).T)
+    nearest = (apart[1:-1] < apart[:-2]) & (apart[1:-1] <= apart[2:]) & (apart[1:-1] < 0.05)
+    passages = (np.flatnonzero(nearest) + 1).tolist()
+    end = 3 * len(places) // 4
+    for passage in [each for each in passages if each < end]:
+        feed.send(passage + 5 - feed.sent)
+        stamp = stamp_fields(int(drive.stamps_ns[passage]))
+        marks.publish(to_message('geometry_msgs/msg/PointStamped', {'header': {'stamp': stamp}}))
+    feed.send(end - feed.sent)
+    last = int(drive.stamps_ns[end - 1]) - SECOND
+    talk.until(lambda: odometry and stamp_of(odometry[-1]) > last, 'the odometry')
+    talk.until(lambda: numbers_of(laps[-1])['nanosec'] >= 0.0 and len(laps) > 100, 'the laps')
+    found = odometry[-len(odometry) // 3 :]
+    stamps = np.array([stamp_of(each) for each in found])
+    truth = np.stack([np.interp(stamps, drive.stamps_ns, axis) for axis in places.T], axis=1)
+    at = np.array([[m.pose.pose.position.x, m.pose.pose.position.y] for m in found])
+    covariances = np.array([np.reshape(m.pose.covariance, (6, 6))[:2, :2] for m in found])
+    errors = at - truth
+    size = float(np.sqrt(places.var(axis=0).sum()))
+    assert np.sqrt(np.square(errors).sum(axis=1).mean()) < 0.1 * size
+    scores = np.einsum('ti,tij,tj->t', errors, np.linalg.inv(covariances), errors)
+    assert np.mean(scores < CHI_SQUARE) > 0.8
+    assert found[0].header.frame_id == TRACK_FRAME
+    # At the line the phase begins.
+    after = numbers_of(laps[-1])
+    stamp = int(after['sec']) * SECOND + int(after['nanosec'])
+    lap = [int(drive.stamps_ns[each]) for each in passages]
+    share = np.interp(stamp, lap, np.arange(len(lap)))
+    assert abs((after['phase'] - share + 0.5) % 1.0 - 0.5) < 0.1
+    health.until('tracking')
+    assert int(health.values['marks']) == len([each for each in passages if each < end])
+    assert int(health.values['fixes']) > 20
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'words'),
+    [
+        ({'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
+        ({'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
+        ({'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no positions'),
+    ],
+)
+def test_topics_that_make_no_sense_leave_the_node_unconfigured(
+    talk, start, model_path, parameters, words
+):
+    start('filter_node', model=model_path, **parameters)
+    Health(talk).until(words)

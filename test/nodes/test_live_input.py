@@ -26,14 +26,14 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
-from two_manifold_ros.nodes import live_input
+from two_manifold_ros.nodes import live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
     LiveChannels,
     LiveOdometry,
-    LiveRecording,
     ReferenceInput,
 )
+from two_manifold_ros.nodes.trainer_node import LiveRecording
 from two_manifold_ros.recordings.further_channels import (
     CommandTopic,
     FurtherTopic,
@@ -101,9 +101,9 @@ class Recorder:
         self.heard: dict[str, Any] = {'received': False}
         self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
         self.reference = SimpleNamespace(topic='/reference', problem='')
-        monkeypatch.setattr(live_input, 'SensorTopic', lambda *_: self.imu)
-        monkeypatch.setattr(live_input, 'LiveReference', self._listen_to_positions)
-        monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
+        monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: self.imu)
+        monkeypatch.setattr(trainer_node, 'LiveReference', self._listen_to_positions)
+        monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
         logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
         names = '/{}'.format
         node: Any = SimpleNamespace(

@@ -1,0 +1,235 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laps while driving: the start line goes where marks come, and fixes place the laps."""
+
+from collections.abc import Callable
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, oval, SECOND, Vehicle
+import pytest
+
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.laps.live import LAST_MOVE, LATE_S, LiveLaps
+from two_manifold_ros.laps.timing import LapState, LapTimer
+from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.typing import Floats
+
+PERIOD_NS = SECOND // 10
+
+
+def live(frame: str = LAP_FRAME, clock_ns: Callable[[], int] | None = None) -> LiveLaps:
+    model: Any = SimpleNamespace(period_ns=PERIOD_NS, frame_id=frame)
+    return LiveLaps(model, LapTimer(oval()), clock_ns)
+
+
+def estimate_of(drive: Vehicle, tick: int, status: Status = Status.TRACKING) -> Estimate:
+    covariances = np.stack([COVARIANCE, 4.0 * COVARIANCE])
+    positions = drive.positions[[tick, min(tick + 5, len(drive.stamps) - 1)]]
+    return Estimate(
+        stamp_ns=int(drive.stamps[tick]),
+        tick=tick,
+        status=status,
+        cause='',
+        why='',
+        state=np.zeros(1),
+        positions=positions,
+        covariances=covariances,
+        velocity=drive.directions[tick],
+        velocity_covariance=COVARIANCE,
+        evidence=1.0,
+        novelty=1.0,
+        ellipse_m=0.2,
+    )
+
+
+def passages(drive: Vehicle, share: float) -> list[int]:
+    """Return when a place is passed, ns."""
+    numbers = np.arange(math.ceil(drive.shares[0] - share), drive.shares[-1] - share)
+    elapsed = np.interp(numbers + share, drive.shares, drive.stamps - BEGIN_NS)
+    return (BEGIN_NS + np.rint(elapsed).astype(np.int64)).tolist()
+
+
+def follow(
+    laps: LiveLaps, drive: Vehicle, marks: list[int], late_s: float = 0.0
+) -> list[LapState | None]:
+    """Push a drive; marks come so much after their stamps, or before the estimates of them."""
+    states, waiting = [], sorted(marks)
+    for tick, stamp in enumerate(drive.stamps.tolist()):
+        while waiting and waiting[0] + late_s * SECOND <= stamp:
+            laps.take_mark(waiting.pop(0))
+        states.append(laps.push(estimate_of(drive, tick)))
+    return states
+
+
+def plane(shares: Floats) -> Floats:
+    """Return where the places of the oval really are: an ellipse that is longer."""
+    angles = 2.0 * np.pi * np.asarray(shares)
+    return np.stack([120.0 * np.cos(angles) + 7.0, 40.0 * np.sin(angles) - 300.0], axis=-1)
+
+
+def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range, noise_m: float = 0.0) -> None:
+    """Push a drive, with fixes at some of its ticks."""
+    random = np.random.default_rng(0)
+    for tick in range(len(drive.stamps)):
+        laps.push(estimate_of(drive, tick))
+        if tick in ticks:
+            x, y = plane(drive.shares[tick]) + noise_m * random.standard_normal(2)
+            assert laps.take_position(int(drive.stamps[tick]), 'map', x, y)
+
+
+@pytest.mark.parametrize('late_s', [-0.05, 0.0, 1.0, 0.9 * LATE_S])
+def test_laps_are_timed_from_where_marks_come(late_s):
+    drive = driven([LAP_S, 11.0, 13.0, LAP_S, LAP_S])
+    laps = live('map')
+    states = follow(laps, drive, passages(drive, 0.3), late_s)
+    last = states[-1]
+    assert last is not None
+    assert last.phase == pytest.approx((drive.shares[-1] - 0.3) % 1.0, abs=2e-3)
+    times = np.diff(passages(drive, 0.3)) / SECOND
+    assert last.last.seconds == pytest.approx(times[-1], abs=0.03)
+    # The mark was taken after the line was passed, and the lap that began there is timed.
+    if late_s <= 1.0:
+        assert last.lap == len(passages(drive, 0.3))
+
+
+def test_the_line_is_where_most_marks_are():
+    drive = driven([LAP_S] * 10)
+    random = np.random.default_rng(3)
+    marks = [each + round(0.2 * SECOND * random.normal()) for each in passages(drive, 0.6)]
+    # A hand that presses twice.
+    marks[4] += 3 * SECOND
+    laps = live('map')
+    follow(laps, drive, marks)
+    assert laps.marks == len(marks)
+    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
+    # A fifth of a second is .02 of this lap, where it is driven fast.
+    assert begin % 1.0 == pytest.approx(0.6, abs=0.02)
+
+
+def test_the_line_stays_after_many_marks():
+    drive = driven([2.0] * (LAST_MOVE + 4), period_s=0.1)
+    laps = live('map')
+    follow(laps, drive, passages(drive, 0.5))
+    assert laps.marks == LAST_MOVE
+
+
+@pytest.mark.parametrize('stamp_s', [-20.0, 7.0])
+def test_a_mark_of_no_estimate_moves_nothing(stamp_s):
+    """It is older than what is remembered, or comes while the filter is lost."""
+    drive = driven([LAP_S] * 2)
+    laps = live('map')
+    for tick in range(len(drive.stamps)):
+        seconds = (drive.stamps[tick] - BEGIN_NS) / SECOND
+        status = Status.LOST if 5.0 < seconds < 9.0 else Status.TRACKING
+        laps.push(estimate_of(drive, tick, status))
+        if tick == 150:
+            laps.take_mark(BEGIN_NS + round(stamp_s * SECOND))
+    assert laps.marks == 0
+
+
+def test_fixes_place_the_laps():
+    drive = driven([LAP_S] * 4)
+    laps = live()
+    assert laps.problem
+    assert laps.placed(estimate_of(drive, 0)) is None
+    placed_drive(laps, drive, range(1, 420))
+    assert laps.problem == ''
+    assert (laps.frame, laps.fixes) == ('map', 419)
+    for tick in range(430, len(drive.stamps) - 5, 3):
+        before = estimate_of(drive, tick)
+        placed = laps.placed(before)
+        assert placed is not None
+        truth = plane(drive.shares[[tick, tick + 5]])
+        assert placed.positions == pytest.approx(truth, abs=0.5)
+        step = (plane(drive.shares[tick + 1]) - plane(drive.shares[tick - 1])) / 0.2
+        assert placed.velocity == pytest.approx(step, abs=2.0)
+        for covariance in (*placed.covariances, placed.velocity_covariance):
+            assert np.linalg.eigvalsh(covariance)[0] > 0.0
+        # A tenth of a metre of 100 on the ring is so much of the ellipse.
+        slope = plane(drive.shares[tick] + 1e-4) - plane(drive.shares[tick] - 1e-4)
+        along = np.hypot(*slope) / 2e-4 * 0.1 / 100.0
+        spread = math.sqrt(np.linalg.eigvalsh(placed.covariances[0])[1])
+        assert spread == pytest.approx(along, rel=0.2)
+        assert placed.ellipse_m == pytest.approx(2.4477 * spread, rel=1e-3)
+
+
+def test_way_and_its_deviation_are_those_along_the_fixes():
+    drive = driven([LAP_S] * 4)
+    laps = live()
+    placed_drive(laps, drive, range(0, 300, 5))
+    tick = len(drive.stamps) - 1
+    state = laps.push(estimate_of(drive, tick))
+    assert state is None or state.lap
+    fine = plane(np.linspace(0.0, 1.0, 10_001))
+    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(fine, axis=0).T))])
+    state = laps.push(estimate_of(driven([LAP_S] * 5), tick + 1))
+    assert state is not None
+    assert state.distance_m == pytest.approx(
+        np.interp(state.phase, np.linspace(0, 1, 10_001), way), abs=1.0
+    )
+    assert state.distance_deviation_m == pytest.approx(0.1 * way[-1] / 100.0, rel=0.05)
+
+
+def test_few_fixes_claim_little():
+    """What is known of the line is in the covariances."""
+    drive = driven([LAP_S] * 8)
+    scores, spreads = [], []
+    for step in (51, 6):
+        laps = live()
+        placed_drive(laps, drive, range(1, 360, step), noise_m=1.0)
+        found = [laps.placed(estimate_of(drive, tick)) for tick in range(400, 900, 3)]
+        apart = [
+            each.positions[0] - plane(drive.shares[tick])
+            for each, tick in zip(found, range(400, 900, 3), strict=True)
+            if each is not None
+        ]
+        covariances = [each.covariances[0] for each in found if each is not None]
+        solved = zip(apart, covariances, strict=True)
+        scores.append(np.mean([d @ np.linalg.solve(c, d) < 5.991 for d, c in solved]))
+        spreads.append(np.mean([np.trace(each) for each in covariances]))
+    assert min(scores) > 0.9
+    assert spreads[1] < spreads[0]
+
+
+def test_fixes_in_another_frame_are_counted_and_not_used():
+    drive = driven([LAP_S])
+    laps = live()
+    placed_drive(laps, drive, range(0, 40, 5))
+    assert not laps.take_position(int(drive.stamps[-1]), 'odom', 0.0, 0.0)
+    assert laps.position_counts == {'used': 8, 'other_frame': 1}
+    assert laps.fits_origin(geodetic=False)
+    assert not laps.fits_origin(geodetic=True)
+
+
+def test_stamps_on_arrival_are_those_of_the_clock():
+    drive = driven([LAP_S] * 2)
+    now = [0]
+    laps = live('map', clock_ns=lambda: now[0])
+    assert laps.stamps_on_arrival
+    mark = passages(drive, 0.4)[0]
+    for tick, stamp in enumerate(drive.stamps.tolist()):
+        if now[0] < mark <= stamp:
+            now[0] = mark
+            laps.take_mark(12345)
+        now[0] = stamp
+        laps.push(estimate_of(drive, tick))
+    assert laps.marks == 1
+    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
+    assert begin % 1.0 == pytest.approx(0.4, abs=5e-3)
+
+
+def test_a_stamp_that_jumps_back_forgets_what_was_before():
+    drive = driven([LAP_S] * 2)
+    laps = live('map')
+    for tick in range(100):
+        laps.push(estimate_of(drive, tick))
+    for tick in range(40, 60):
+        laps.push(estimate_of(drive, tick))
+    laps.take_mark(int(drive.stamps[45]) + 1)
+    laps.take_mark(int(drive.stamps[80]))
+    laps.push(estimate_of(drive, 60))
+    assert laps.marks == 1
