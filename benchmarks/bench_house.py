@@ -55,7 +55,7 @@ LIMITS = {
         """,
     'sizes of tables and pictures, and counts of what is named in a sentence': """
         cli/compare.py MOST_COLUMNS MOST_NAMED
-        cli/info.py MOST_ROWS
+        cli/looking.py MOST_ROWS
         cli/options.py _PIPED_WIDTH _SHORTEST_WORDS
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points

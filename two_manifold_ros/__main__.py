@@ -38,7 +38,7 @@ COMMANDS = {
 }
 
 
-TOGETHER = {'laps': 'running', 'replay': 'running'}
+TOGETHER = {'info': 'looking', 'inspect': 'looking', 'laps': 'running', 'replay': 'running'}
 """Modules of cli/ that hold several commands, each under its name in capitals."""
 
 # The way through the commands: headings, and examples with what each is for.
