@@ -24,6 +24,7 @@ DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from it
 # module of the chosen command is imported, so help is quick and a missing extra hurts no other.
 COMMANDS = {
     'simulate': 'drive a simulated slot car into a bag',
+    'import': 'make a bag of files of a data logger or a phone',
     'inspect': 'look at recordings before training on them',
     'train': 'learn a model from recordings',
     'evaluate': 'run a model over recordings and score it',
@@ -38,7 +39,13 @@ COMMANDS = {
 }
 
 
-TOGETHER = {'info': 'looking', 'inspect': 'looking', 'laps': 'running', 'replay': 'running'}
+TOGETHER = {
+    'import': 'exchange',
+    'info': 'looking',
+    'inspect': 'looking',
+    'laps': 'running',
+    'replay': 'running',
+}
 """Modules of cli/ that hold several commands, each under its name in capitals."""
 
 # The way through the commands: headings, and examples with what each is for.
@@ -50,6 +57,7 @@ WAY = (
     (
         'With a recording of an IMU and positions, one after the other:',
         (
+            ('two-manifold import drive.vbo -o my_bag', "of a logger's files"),
             ('two-manifold inspect my_bag', 'is it good enough?'),
             ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
             ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),

@@ -142,7 +142,7 @@ def test_alone_it_shows_the_way_through_all_commands(command):
     assert all(f'  {example} ' in said.out for example in examples)
     named = [example.split()[1] for example in examples if example.startswith('two-manifold ')]
     assert sorted(named) == sorted(COMMANDS)
-    assert named[:4] == ['simulate', 'inspect', 'train', 'evaluate']
+    assert named[:5] == ['simulate', 'import', 'inspect', 'train', 'evaluate']
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 # Written by docs/write_pages.py from the commands: ./run format.
 complete -c two-manifold -f
 complete -c two-manifold -n __fish_use_subcommand -a simulate -d 'drive a simulated slot car into a bag'
+complete -c two-manifold -n __fish_use_subcommand -a import -d 'make a bag of files of a data logger or a phone'
 complete -c two-manifold -n __fish_use_subcommand -a inspect -d 'look at recordings before training on them'
 complete -c two-manifold -n __fish_use_subcommand -a train -d 'learn a model from recordings'
 complete -c two-manifold -n __fish_use_subcommand -a evaluate -d 'run a model over recordings and score it'
@@ -24,6 +25,12 @@ complete -c two-manifold -n '__fish_seen_subcommand_from simulate' -l speed-wand
 complete -c two-manifold -n '__fish_seen_subcommand_from simulate' -l driver -x -a 'steady timid bold random' -d 'who drives'
 complete -c two-manifold -n '__fish_seen_subcommand_from simulate' -l sensors -x -a 'magnetometer wheel barometer' -d 'sensors beside the IMU'
 complete -c two-manifold -n '__fish_seen_subcommand_from simulate' -l json -d 'print one JSON object instead'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -s h -l help -d 'show this help message and exit'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -s o -l output -r -F -d 'folder to write'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -l columns -x -d 'columns of a plain CSV, as ROLE-COLUMN'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -l keep-header -d 'write what headers state, such as names of drivers, into the'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -l json -d 'print one JSON object instead'
+complete -c two-manifold -n '__fish_seen_subcommand_from import' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -s h -l help -d 'show this help message and exit'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l imu-topic -x -d 'topic of sensor_msgs/Imu'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l position-topic -x -d 'topic with positions'

@@ -1,0 +1,87 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Read files of loggers of any known format, which their content decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.csv_loggers import (
+    is_aim,
+    is_racecapture,
+    is_racechrono,
+    read_aim,
+    read_racecapture,
+    read_racechrono,
+)
+from two_manifold_ros.loggers.log import joined
+from two_manifold_ros.loggers.plain_csv import read_plain
+from two_manifold_ros.loggers.vbo import is_vbo, read_vbo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from two_manifold_ros.loggers.log import Log
+    from two_manifold_ros.loggers.plain_csv import ColumnChoice
+
+_HEAD = 65_536
+"""Characters in which a file shows its format; headers of loggers are shorter."""
+
+_FORMATS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Log]], ...] = (
+    (is_racechrono, read_racechrono),
+    (is_racecapture, read_racecapture),
+    (is_aim, read_aim),
+    (is_vbo, read_vbo),
+)
+
+
+def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -> Log:
+    """
+    Read files of one drive, or of one vehicle on one route.
+
+    Parameters
+    ----------
+    paths
+        Files of known formats, or tables.
+    columns
+        Map of the columns of plain tables, see `plain_csv.parse_columns`.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read; the sentence names it, and the line if there is one.
+
+    """
+    return joined([_read(Path(path), columns) for path in paths])
+
+
+def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
+    text = _text(path)
+    head = text[:_HEAD]
+    if not columns:
+        for shows, read in _FORMATS:
+            if shows(head):
+                return read(text, str(path))
+    return read_plain(text, str(path), columns)
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        msg = f'{path}: the file cannot be read ({error.strerror}); name another one'
+        raise InputError(msg) from error
+    if not content.strip():
+        msg = f'{path}: the file is empty; choose another recording'
+        raise InputError(msg)
+    try:
+        text = content.decode('utf-8-sig')
+    except UnicodeDecodeError:
+        # Loggers from before write signs such as those of degrees so.
+        text = content.decode('latin-1')
+    if '\0' in text:
+        msg = f'{path}: this is no text file and of no known format; export it as VBO or CSV'
+        raise InputError(msg)
+    return text

@@ -1,0 +1,177 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tables in text files: their cells as numbers, and the columns that play a role."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+import re
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import Channel, factor_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from two_manifold_ros.loggers.log import Axes
+    from two_manifold_ros.typing import Floats, Ints
+
+_MISSING = frozenset({'', '-', '--', 'nan', 'na', 'n/a', 'null', 'none'})
+
+
+class Row(NamedTuple):
+    """Cells of a line, without blanks around them, and its number in the file."""
+
+    line: int
+    cells: list[str]
+
+
+def plain(name: str) -> str:
+    """Return the letters and digits of a name in lower case: loggers differ in the others."""
+    return re.sub('[^a-z0-9]', '', name.lower())
+
+
+def csv_rows(text: str, place: str, delimiter: str = ',') -> Iterator[Row]:
+    """Yield the lines of a text with separated values that are not empty."""
+    # Line by line, so that a quote that is never closed spoils no more than its line.
+    for line, content in enumerate(text.splitlines(), 1):
+        try:
+            cells = next(csv.reader([content], delimiter=delimiter, skipinitialspace=True), [])
+        except csv.Error as error:
+            msg = f'{place}, line {line}: {error}; export the file again'
+            raise InputError(msg) from error
+        stripped = [cell.strip() for cell in cells]
+        if any(stripped):
+            yield Row(line, stripped)
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    A table of text.
+
+    Parameters
+    ----------
+    place
+        The file.
+    names, units
+        Of the columns; a unit may be empty.
+    rows
+        As long as there are columns, see `whole`.
+    notes
+        What was left out, as sentences.
+
+    """
+
+    place: str
+    names: Sequence[str]
+    units: Sequence[str]
+    rows: Sequence[Row]
+    notes: tuple[str, ...] = ()
+
+    def whole(self) -> Table:
+        """
+        Return the table with rows as long as the header; the last one may be torn off.
+
+        Raises
+        ------
+        InputError
+            If there are none, or another row is not as long.
+
+        """
+        rows, width, notes = list(self.rows), len(self.names), self.notes
+        if rows and len(rows[-1].cells) < width:
+            notes += (f'line {rows[-1].line}, the last one, is not whole and is left out',)
+            rows.pop()
+        if not rows:
+            msg = f'{self.place}: there is no line with data; choose another recording'
+            raise InputError(msg)
+        for row in rows:
+            if len(row.cells) < width or any(row.cells[width:]):
+                msg = (
+                    f'{self.place}, line {row.line}: {len(row.cells)} values for {width} columns; '
+                    'export the file again, or remove this line'
+                )
+                raise InputError(msg)
+        return replace(self, rows=rows, notes=notes)
+
+    def column(self, index: int) -> Floats:
+        """Return a column (N,) as numbers, NaN where a cell is empty."""
+        try:
+            return np.array([_number(row.cells[index]) for row in self.rows], dtype=np.float64)
+        except ValueError:
+            for row in self.rows:
+                self._refuse_text(row, index)
+            raise
+
+    def _refuse_text(self, row: Row, index: int) -> None:
+        try:
+            _number(row.cells[index])
+        except ValueError as error:
+            msg = (
+                f'{self.place}, line {row.line}: {row.cells[index][:40]!r} in column '
+                f'{self.names[index]!r} is no number; export the file again, or remove this line'
+            )
+            raise InputError(msg) from error
+
+    def find(self, names: Sequence[str]) -> int | None:
+        """Return the first column with one of these `plain` names, the first name preferred."""
+        known = [plain(name) for name in self.names]
+        return next((known.index(name) for name in names if name in known), None)
+
+    def channel(self, stamps: Ints, role: str, index: int, unit: str) -> Channel:
+        """Return a column as a channel; its own unit counts, or else the given one."""
+        place = f'{self.place}, column {self.names[index]!r}'
+        values = self.column(index) * factor_of(role, self.units[index] or unit, place)
+        return Channel.of_cells(stamps, values)
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        if cell.lower() in _MISSING:
+            return float('nan')
+        raise
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """
+    Columns of a sensor in files of some loggers.
+
+    Parameters
+    ----------
+    columns
+        `plain` names that the column of a role may have.
+    unit
+        Of a column that states none.
+    axes
+        Which axes it has.
+
+    """
+
+    columns: Mapping[str, Sequence[str]]
+    unit: str
+    axes: Axes = 'sensor'
+
+
+def pick(
+    table: Table, stamps: Ints, sensors: Sequence[Sensor]
+) -> tuple[dict[str, Channel], Sensor | None]:
+    """Return the channels of the first of these sensors that the table has, and which it is."""
+    for sensor in sensors:
+        found = {role: table.find(names) for role, names in sensor.columns.items()}
+        channels = {
+            role: table.channel(stamps, role, index, sensor.unit)
+            for role, index in found.items()
+            if index is not None
+        }
+        channels = {role: each for role, each in channels.items() if len(each.stamps)}
+        if channels:
+            return channels, sensor
+    return {}, None
