@@ -31,6 +31,7 @@ COMMANDS = {
     'laps': 'time the laps of recordings by a model',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
+    'export': 'write estimates into a file for viewers: GPX, VBO, CSV',
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
     'view': 'show a drive, recorded or live, in the browser',
@@ -40,6 +41,7 @@ COMMANDS = {
 
 
 TOGETHER = {
+    'export': 'exchange',
     'import': 'exchange',
     'info': 'looking',
     'inspect': 'looking',
@@ -70,6 +72,7 @@ WAY = (
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold laps model.npz my_bag', 'lap and sector times'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
+            ('two-manifold export model.npz my_bag -o a.gpx', 'for other viewers'),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
             ('two-manifold status', 'watch running nodes'),
         ),

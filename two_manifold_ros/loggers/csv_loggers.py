@@ -4,31 +4,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import factor_of, Log
-from two_manifold_ros.loggers.tables import csv_rows, pick, Row, Sensor, Table
+from two_manifold_ros.loggers.log import Log
+from two_manifold_ros.loggers.tables import csv_rows, log_of, Row, Sensor, Table
 from two_manifold_ros.loggers.vbo import GYROSCOPES as VBO_GYROSCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.loggers.log import Log
+    from two_manifold_ros.typing import Ints
 
 RACECHRONO, RACECAPTURE, AIM = 'RaceChrono CSV v3', 'RaceCapture log', 'AiM CSV'
 
-_FIXES = (
+FIXES = (
     Sensor(
         {'latitude': ('latitude', 'gpslatitude'), 'longitude': ('longitude', 'gpslongitude')},
         'deg',
     ),
 )
-_HEIGHTS = (Sensor({'altitude': ('altitude', 'gpsaltitude')}, 'm'),)
+HEIGHTS = (Sensor({'altitude': ('altitude', 'gpsaltitude')}, 'm'),)
 
 
 def is_racechrono(text: str) -> bool:
@@ -75,7 +78,7 @@ def read_racechrono(text: str, place: str) -> Log:
     named[0] = names[0]
     units = [*units, *[''] * (len(names) - len(units))]
     table = Table(place, named, units, rows[begin + 3 :]).whole()
-    stamps = _stamps(table, 0, 'unix time')
+    stamps = table.times(0, 's')
     sensors = (
         Sensor({'accel_x': ('xacc',), 'accel_y': ('yacc',), 'accel_z': ('zacc',)}, 'g'),
         Sensor({'accel_x': ('longitudinalacc',), 'accel_y': ('lateralacc',)}, 'g', 'vehicle'),
@@ -85,7 +88,7 @@ def read_racechrono(text: str, place: str) -> Log:
             'satellites',
         ),
     )
-    return _log(RACECHRONO, table, stamps, sensors, VBO_GYROSCOPES, _stated(rows[:begin]))
+    return _log(RACECHRONO, table, stamps, (sensors, VBO_GYROSCOPES), _stated(rows[:begin]))
 
 
 def read_racecapture(text: str, place: str) -> Log:
@@ -117,7 +120,7 @@ def read_racecapture(text: str, place: str) -> Log:
     gyroscopes = (
         Sensor({'gyro_x': ('roll',), 'gyro_y': ('pitch',), 'gyro_z': ('yaw',)}, 'deg/s'),
     )
-    return _log(RACECAPTURE, table, stamps, accelerometers, gyroscopes, {}, notes)
+    return _log(RACECAPTURE, table, stamps, (accelerometers, gyroscopes), {}, notes)
 
 
 def _racecapture_stamps(table: Table) -> tuple[Ints, list[str]]:
@@ -126,7 +129,7 @@ def _racecapture_stamps(table: Table) -> tuple[Ints, list[str]]:
     if index is None:
         msg = f'{table.place}: there is no column Interval; copy the log from the logger again'
         raise InputError(msg)
-    since = _stamps(table, index, 'ms')
+    since = table.times(index, table.units[index] or 'ms')
     if utc is not None:
         known = table.column(utc)
         valid = np.isfinite(known) & (known > 0)
@@ -140,7 +143,7 @@ def _racecapture_stamps(table: Table) -> tuple[Ints, list[str]]:
 _INLINE = ('inlineacc', 'inlineacceleration', 'accelerometerx', 'loggerinlineacc')
 _LATERAL = ('lateralacc', 'lateralacceleration', 'accelerometery', 'loggerlateralacc')
 _VERTICAL = ('verticalacc', 'verticalacceleration', 'accelerometerz', 'loggerverticalacc')
-AIM_ACCELEROMETERS = (
+_AIM_ACCELEROMETERS = (
     Sensor({'accel_x': _INLINE, 'accel_y': _LATERAL, 'accel_z': _VERTICAL}, 'g', 'vehicle'),
     Sensor(
         {
@@ -151,7 +154,7 @@ AIM_ACCELEROMETERS = (
         'satellites',
     ),
 )
-AIM_GYROSCOPES = (
+_AIM_GYROSCOPES = (
     Sensor(
         {
             'gyro_x': ('rollrate', 'gyrox'),
@@ -160,9 +163,10 @@ AIM_GYROSCOPES = (
         },
         'deg/s',
     ),
-    Sensor({'gyro_z': ('gpsgyro',)}, 'deg/s', 'satellites'),
+    Sensor({'gyro_z': ('gpsgyro', 'gpsyawrate')}, 'deg/s', 'satellites'),
 )
-_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%d/%m/%Y', '%Y-%m-%d')
+AIM_SENSORS = (_AIM_ACCELEROMETERS, _AIM_GYROSCOPES)
+_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%Y-%m-%d')
 _CLOCKS = ('%I:%M %p', '%I:%M:%S %p', '%H:%M', '%H:%M:%S')
 
 
@@ -188,8 +192,8 @@ def read_aim(text: str, place: str) -> Log:
     units = [*units, *[''] * (len(names) - len(units))]
     table = Table(place, names, units, rows[begin + 2 :]).whole()
     start, note = aim_start(stated.pop('Date', ''), stated.pop('Time', ''))
-    stamps = start + _stamps(table, 0, 's')
-    return _log(AIM, table, stamps, AIM_ACCELEROMETERS, AIM_GYROSCOPES, stated, [note])
+    stamps = start + table.times(0, table.units[0] or 's')
+    return _log(AIM, table, stamps, AIM_SENSORS, stated, [note])
 
 
 def aim_start(date: str, clock: str) -> tuple[int, str]:
@@ -214,31 +218,14 @@ def _stated(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _stamps(table: Table, index: int, unit: str) -> Ints:
-    """Return a column of times (N,) in nanoseconds; each line needs one."""
-    place = f'{table.place}, column {table.names[index]!r}'
-    seconds: Floats = table.column(index) * factor_of('time', table.units[index] or unit, place)
-    missing = np.flatnonzero(~np.isfinite(seconds))
-    if len(missing):
-        row = table.rows[int(missing[0])]
-        msg = f'{table.place}, line {row.line}: the time is missing; remove this line'
-        raise InputError(msg)
-    return np.rint(seconds * 1e9).astype(np.int64)
-
-
 def _log(
     kind: str,
     table: Table,
     stamps: Ints,
-    accelerometers: Sequence[Sensor],
-    gyroscopes: Sequence[Sensor],
+    sensors: Sequence[Sequence[Sensor]],
     header: dict[str, str],
     notes: Sequence[str] = (),
 ) -> Log:
-    accelerations, sensor = pick(table, stamps, accelerometers)
-    rates, _ = pick(table, stamps, gyroscopes)
-    fixes, _ = pick(table, stamps, _FIXES)
-    heights, _ = pick(table, stamps, _HEIGHTS)
-    channels = {**accelerations, **rates, **fixes, **heights}
-    axes = 'sensor' if sensor is None else sensor.axes
-    return Log(table.place, kind, channels, axes, (*table.notes, *notes), header)
+    channel = partial(table.channel, stamps)
+    log = log_of(kind, table.place, table.find, channel, (*sensors, FIXES, HEIGHTS))
+    return replace(log, notes=(*table.notes, *notes), header=header)

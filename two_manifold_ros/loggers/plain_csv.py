@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 import re
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from two_manifold_ros.loggers.tables import csv_rows, Row, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.typing import Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 KIND = 'plain CSV'
 
@@ -99,38 +100,49 @@ def parse_columns(text: str) -> dict[str, ColumnChoice]:
                 f'roles are {", ".join(ROLES)}'
             )
             raise InputError(msg)
-        if unit:
+        if unit and (role != 'time' or unit not in _TEXTS):
             factor_of(role, unit, f'--columns {part}')
         choices[role] = ColumnChoice(name, unit.strip(), sign)
     return choices
 
 
-def read_plain(text: str, place: str, columns: Mapping[str, ColumnChoice]) -> Log:
+def read_plain(
+    table: Table,
+    columns: Mapping[str, ColumnChoice],
+    clock: tuple[Floats, Ints] | None = None,
+) -> Log:
     """
-    Read a table whose first line names its columns.
+    Read a table.
 
     Parameters
     ----------
-    text, place
-        Content of the file, and its path.
+    table
+        As `table_of` returns it.
     columns
         Columns by their role; where there is none, usual names are looked for.
+    clock
+        Times of the table (S,) at which it begins or goes on, in seconds, and their stamps (S,)
+        in nanoseconds; by default times count from 1970.
 
     Raises
     ------
     InputError
-        If a column is missing or a line is no row of the table.
+        If a column is missing or a cell is malformed.
 
     """
-    table = table_of(text, place)
     chosen, notes = _chosen(table, columns)
-    stamps, more = _stamps(table, *chosen.pop('time'))
+    index, unit, sign = chosen.pop('time')
+    stamps, more = _stamps(table, index, unit)
+    if clock is not None:
+        begins, at = (np.rint(clock[0] * 1e9).astype(np.int64), clock[1])
+        part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)
+        stamps, more = at[part] + (stamps - begins[part]), []
     channels = {}
     for role, (index, unit, sign) in chosen.items():
-        factor = sign * factor_of(role, unit, f'{place}, column {table.names[index]!r}')
+        factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
         channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    return Log(place, KIND, channels, 'sensor', (*table.notes, *notes, *more))
+    return Log(table.place, KIND, channels, 'sensor', (*table.notes, *notes, *more))
 
 
 def _chosen(
@@ -169,9 +181,12 @@ def _chosen(
 
 
 def _usual_unit(table: Table, role: str, index: int) -> str:
-    """Return the unit of a column that states none: SI, and of times what their size says."""
+    """Return the unit of a column that states none: SI, and of times what they look like."""
     if role != 'time':
         return _SI[role]
+    first = table.rows[0].cells[index]
+    if _ISO.match(first):
+        return 'iso'
     values = table.column(index)
     largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     return next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
@@ -180,23 +195,50 @@ def _usual_unit(table: Table, role: str, index: int) -> str:
 _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11))
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
-
-def _stamps(table: Table, index: int, unit: str, sign: float) -> tuple[Ints, list[str]]:
-    place = f'{table.place}, column {table.names[index]!r}'
-    seconds = sign * factor_of('time', unit, place) * table.column(index)
-    missing = np.flatnonzero(~np.isfinite(seconds))
-    if len(missing):
-        row = table.rows[int(missing[0])]
-        msg = f'{table.place}, line {row.line}: the time is missing; remove this line'
-        raise InputError(msg)
-    stamps = np.rint(seconds * 1e9).astype(np.int64)
-    if seconds[0] < _SINCE_1970_S:
-        return stamps, ['times count from the start of the recording, taken as 1 January 1970']
-    return stamps, []
+_ISO = re.compile(
+    r'(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[-+]\d\d:?\d\d)?$'
+)
 
 
-_SINCE_1970_S = 1e8
-"""Seconds of three years: no recording is as long."""
+def _stamps(table: Table, index: int, unit: str) -> tuple[Ints, list[str]]:
+    """Return the times (N,) of a column, nanoseconds, and notes."""
+    if unit not in _TEXTS:
+        stamps = table.times(index, unit)
+        if stamps[0] < _LONGEST_NS:
+            return stamps, ['times count from the start of the recording, taken as 1970']
+        return stamps, []
+    stamps = np.zeros(len(table.rows), dtype=np.int64)
+    zones = set()
+    for number, row in enumerate(table.rows):
+        read = _of_text(row.cells[index])
+        if read is None:
+            msg = (
+                f'{table.place}, line {row.line}: {row.cells[index][:40]!r} is no time such as '
+                '2026-01-31 12:00:00.5 +0100; correct or remove this line'
+            )
+            raise InputError(msg)
+        stamps[number], zone = read
+        zones.add(zone)
+    return stamps, ['times without a zone are taken as UTC'] if None in zones else []
+
+
+def _of_text(text: str) -> tuple[int, str | None] | None:
+    """Return a time, ns, and its zone; ``None`` if the text is no time."""
+    found = _ISO.match(text)
+    if found is None:
+        return None
+    day, clock, fraction, zone = found.groups()
+    plus = '+0000' if zone in {None, 'Z'} else zone
+    try:
+        when = datetime.strptime(f'{day} {clock}{plus}', '%Y-%m-%d %H:%M:%S%z')
+    except ValueError:
+        return None
+    return round(when.timestamp()) * 10**9 + int((fraction or '0').ljust(9, '0')), zone
+
+
+_TEXTS = frozenset({'iso', 'txt'})
+_LONGEST_NS = 10**17
+"""Three years: no recording is as long, so that longer times count from 1970."""
 
 _WITH_UNIT = re.compile(r'^(.*?)\s*[(\[]\s*([^)\]]*)\s*[)\]]\s*$')
 

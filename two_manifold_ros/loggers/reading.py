@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ from two_manifold_ros.loggers.csv_loggers import (
     read_racechrono,
 )
 from two_manifold_ros.loggers.log import joined
-from two_manifold_ros.loggers.plain_csv import read_plain
+from two_manifold_ros.loggers.phones import columns_of, files_in, phyphox_clock
+from two_manifold_ros.loggers.plain_csv import read_plain, table_of
 from two_manifold_ros.loggers.vbo import is_vbo, read_vbo
+from two_manifold_ros.loggers.xrk import is_xrk, read_xrk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,20 +57,31 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
         If a file cannot be read; the sentence names it, and the line if there is one.
 
     """
-    return joined([_read(Path(path), columns) for path in paths])
+    files: list[Path] = []
+    for path in map(Path, paths):
+        files += files_in(path) if path.is_dir() else [path]
+    return joined([_read(path, columns) for path in files])
 
 
 def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
-    text = _text(path)
+    content = _content(path)
+    if is_xrk(content):
+        return read_xrk(path)
+    text = _text(path, content)
     head = text[:_HEAD]
     if not columns:
         for shows, read in _FORMATS:
             if shows(head):
                 return read(text, str(path))
-    return read_plain(text, str(path), columns)
+    table = table_of(text, str(path))
+    if columns:
+        return read_plain(table, columns)
+    app, known, notes = columns_of(table, path)
+    log = read_plain(table, known, phyphox_clock(path))
+    return replace(log, kind=app or log.kind, notes=(*log.notes, *notes))
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -76,6 +90,13 @@ def _text(path: Path) -> str:
     if not content.strip():
         msg = f'{path}: the file is empty; choose another recording'
         raise InputError(msg)
+    if content.startswith(b'PK'):
+        msg = f'{path}: this is an archive; unpack it and name the folder'
+        raise InputError(msg)
+    return content
+
+
+def _text(path: Path, content: bytes) -> str:
     try:
         text = content.decode('utf-8-sig')
     except UnicodeDecodeError:

@@ -12,10 +12,10 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, factor_of
+from two_manifold_ros.loggers.log import Channel, factor_of, Log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.loggers.log import Axes
     from two_manifold_ros.typing import Floats, Ints
@@ -123,6 +123,25 @@ class Table:
         known = [plain(name) for name in self.names]
         return next((known.index(name) for name in names if name in known), None)
 
+    def times(self, index: int, unit: str) -> Ints:
+        """
+        Return a column of times (N,) in nanoseconds.
+
+        Raises
+        ------
+        InputError
+            If a line has none.
+
+        """
+        place = f'{self.place}, column {self.names[index]!r}'
+        seconds = self.column(index) * factor_of('time', unit, place)
+        missing = np.flatnonzero(~np.isfinite(seconds))
+        if len(missing):
+            line = self.rows[int(missing[0])].line
+            msg = f'{self.place}, line {line}: the time is missing; remove this line'
+            raise InputError(msg)
+        return np.rint(seconds * 1e9).astype(np.int64)
+
     def channel(self, stamps: Ints, role: str, index: int, unit: str) -> Channel:
         """Return a column as a channel; its own unit counts, or else the given one."""
         place = f'{self.place}, column {self.names[index]!r}'
@@ -160,18 +179,42 @@ class Sensor:
     axes: Axes = 'sensor'
 
 
-def pick(
-    table: Table, stamps: Ints, sensors: Sequence[Sensor]
-) -> tuple[dict[str, Channel], Sensor | None]:
-    """Return the channels of the first of these sensors that the table has, and which it is."""
-    for sensor in sensors:
-        found = {role: table.find(names) for role, names in sensor.columns.items()}
-        channels = {
-            role: table.channel(stamps, role, index, sensor.unit)
-            for role, index in found.items()
-            if index is not None
-        }
-        channels = {role: each for role, each in channels.items() if len(each.stamps)}
-        if channels:
-            return channels, sensor
-    return {}, None
+def log_of(
+    kind: str,
+    place: str,
+    find: Callable[[Sequence[str]], int | None],
+    channel: Callable[[str, int, str], Channel],
+    sensors: Sequence[Sequence[Sensor]],
+) -> Log:
+    """
+    Return the channels that a file has.
+
+    Parameters
+    ----------
+    kind, place
+        Name of the format; the file.
+    find
+        Returns the number of the first column with one of these names.
+    channel
+        Returns the column of a role with that number, whose unit may be this one.
+    sensors
+        Of each kind of sensor the preferred one first, accelerometers before all others: their
+        axes are those of the log.
+
+    """
+    channels: dict[str, Channel] = {}
+    axes: Axes = 'sensor'
+    for number, kinds in enumerate(sensors):
+        for sensor in kinds:
+            at = {role: find(names) for role, names in sensor.columns.items()}
+            read = {
+                role: channel(role, index, sensor.unit)
+                for role, index in at.items()
+                if index is not None
+            }
+            there = {role: each for role, each in read.items() if len(each.stamps)}
+            if there:
+                channels |= there
+                axes = sensor.axes if number == 0 else axes
+                break
+    return Log(place, kind, channels, axes)

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, Log
-from two_manifold_ros.loggers.tables import pick, Row, Sensor, Table
+from two_manifold_ros.loggers.log import Channel
+from two_manifold_ros.loggers.tables import log_of, Row, Sensor, Table
 
 if TYPE_CHECKING:
+    from two_manifold_ros.loggers.log import Log
     from two_manifold_ros.typing import Floats, Ints
 
 KIND = 'Racelogic VBO'
@@ -79,16 +82,14 @@ def read_vbo(text: str, place: str) -> Log:
     table, header = _sections(text, place)
     table = table.whole()
     stamps, notes = _stamps(table, header)
-    accelerations, sensor = pick(table, stamps, ACCELEROMETERS)
-    rates, _ = pick(table, stamps, GYROSCOPES)
     places, more = _places(table, stamps)
-    return Log(
-        place,
-        KIND,
-        {**accelerations, **rates, **places},
-        'sensor' if sensor is None else sensor.axes,
-        (*table.notes, *notes, *more),
-        {f'[{name}]': '; '.join(lines) for name, lines in header.items() if name and lines},
+    sensors = (ACCELEROMETERS, GYROSCOPES)
+    log = log_of(KIND, place, table.find, partial(table.channel, stamps), sensors)
+    return replace(
+        log,
+        channels={**log.channels, **places},
+        notes=(*table.notes, *notes, *more),
+        header={f'[{name}]': '; '.join(lines) for name, lines in header.items() if name and lines},
     )
 
 
