@@ -181,6 +181,12 @@ def add_topics(parser: ArgumentParser) -> None:
         help='topic of sensor_msgs/Imu (default: the only one in the bag)',
     )
     parser.add_argument(
+        '--imu-field',
+        metavar='FIELD',
+        help='field with a sensor_msgs/Imu in the messages of --imu-topic, where these are of '
+        'another type, such as data.imu; or six fields with commas, accelerations first',
+    )
+    parser.add_argument(
         '--position-topic',
         metavar='T',
         help='topic with positions: a stamped pose, point or transform, Odometry or NavSatFix '
@@ -439,6 +445,7 @@ def recordings_of(
 
     options = ReadingOptions(
         imu_topic=args.imu_topic,
+        imu_field=getattr(args, 'imu_field', None),
         position_topic=args.position_topic,
         command_topic=getattr(args, 'command_topic', None),
         sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
