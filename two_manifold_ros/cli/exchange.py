@@ -86,8 +86,8 @@ def run_import(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
     rows = [[topic, str(count)] for topic, count in counts.items()]
-    print_table(f'written to {args.output}', ['topic', 'messages'], rows)
-    print_wrapped(f'format: {log.kind}, {(end - begin) * 1e-9:.1f} s')
+    print_wrapped(f'{log.kind}, {(end - begin) * 1e-9:.1f} s, written to {args.output}')
+    print_table('', ['topic', 'messages'], rows)
     for note in notes:
         print_wrapped(f'assumed: {note}')
     return 0
