@@ -206,6 +206,8 @@ def aim_start(date: str, clock: str) -> tuple[int, str]:
                 )
             except ValueError:
                 continue
+            if not 1970 <= began.year < 2038:
+                break
             note = f'the local time {began:%Y-%m-%d %H:%M} of the start is taken as UTC'
             return round(began.timestamp()) * 1_000_000_000, note
     return 0, 'the file has no date: the time counts from 1 January 1970'

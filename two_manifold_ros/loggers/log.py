@@ -47,6 +47,9 @@ _QUANTITIES = {
 }
 ROLES = tuple(_QUANTITIES)
 
+LAST_S = 2**31
+"""Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
+
 _SPELLINGS = (
     (r'[\s^*()]', ''),
     ('²|\N{SUPERSCRIPT TWO}', '2'),
@@ -146,14 +149,6 @@ class Log:
     axes: Axes = 'sensor'
     notes: tuple[str, ...] = ()
     header: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """First and last stamp of all channels, nanoseconds."""
-        stamps = [each.stamps for each in self.channels.values() if len(each.stamps)]
-        if not stamps:
-            return 0, 0
-        return min(int(each.min()) for each in stamps), max(int(each.max()) for each in stamps)
 
 
 def joined(logs: Sequence[Log]) -> Log:

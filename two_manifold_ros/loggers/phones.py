@@ -85,7 +85,7 @@ def _of_sensor_logger(
     sign = 1.0
     stated = path.with_name('Metadata.csv')
     if stated.exists():
-        table = table_of(stated.read_text(encoding='utf-8-sig'), str(stated))
+        table = table_of(stated.read_text('utf-8-sig', 'replace'), str(stated))
         found = dict(zip(map(plain, table.names), table.rows[0].cells, strict=False))
         if found.get('platform') == 'ios' and found.get('standardisation') != 'true':
             sign = -1.0
@@ -116,7 +116,7 @@ def phyphox_clock(path: Path) -> tuple[Floats, Ints] | None:
     file = path.parent / 'meta' / 'time.csv'
     if not file.exists():
         return None
-    table = table_of(file.read_text(encoding='utf-8-sig'), str(file))
+    table = table_of(file.read_text('utf-8-sig', 'replace'), str(file))
     event, own, system = (table.find([name]) for name in ('event', 'experimenttime', 'systemtime'))
     if event is None or own is None or system is None:
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, Log, ROLES
+from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, LAST_S, Log, ROLES
 from two_manifold_ros.loggers.tables import csv_rows, Row, Table
 
 if TYPE_CHECKING:
@@ -232,6 +232,8 @@ def _of_text(text: str) -> tuple[int, str | None] | None:
     try:
         when = datetime.strptime(f'{day} {clock}{plus}', '%Y-%m-%d %H:%M:%S%z')
     except ValueError:
+        return None
+    if not 0 <= when.timestamp() < LAST_S:
         return None
     return round(when.timestamp()) * 10**9 + int((fraction or '0').ljust(9, '0')), zone
 

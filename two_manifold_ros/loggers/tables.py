@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, factor_of, Log
+from two_manifold_ros.loggers.log import Channel, factor_of, LAST_S, Log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,10 +135,13 @@ class Table:
         """
         place = f'{self.place}, column {self.names[index]!r}'
         seconds = self.column(index) * factor_of('time', unit, place)
-        missing = np.flatnonzero(~np.isfinite(seconds))
-        if len(missing):
-            line = self.rows[int(missing[0])].line
-            msg = f'{self.place}, line {line}: the time is missing; remove this line'
+        bad = np.flatnonzero(~(np.abs(seconds) < LAST_S))
+        if len(bad):
+            row = self.rows[int(bad[0])]
+            msg = (
+                f'{self.place}, line {row.line}: {row.cells[index][:40]!r} is no time of 1970 to '
+                f'2038 in {unit}; remove this line, or correct the unit'
+            )
             raise InputError(msg)
         return np.rint(seconds * 1e9).astype(np.int64)
 

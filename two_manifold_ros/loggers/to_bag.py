@@ -107,14 +107,12 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if not there.any():
         msg = f'{log.place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    vertical = imu[there][:, :3].mean(axis=0)
-    if len(missing) < len(IMU_ROLES) and not set(missing) & set(ACCELERATIONS):
-        weight = float(np.linalg.norm(vertical))
-        if weight < 0.5 * GRAVITY:
-            notes.append(
-                f'the mean acceleration is {weight:.2f} m/s^2: the logger left gravity out, and '
-                'none was put in'
-            )
+    weight = float(np.linalg.norm(imu[there][:, :3].mean(axis=0)))
+    if not set(missing) & set(ACCELERATIONS) and weight < 0.5 * GRAVITY:
+        notes.append(
+            f'the mean acceleration is {weight:.2f} m/s^2: the logger left gravity out, and none '
+            'was put in'
+        )
     return stamps[there], imu[there], notes
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,20 +105,12 @@ def write_track(path: str, track: Track) -> int:
     return len(ticks)
 
 
-class _Line(list[str]):
-    """What `csv.writer` writes into."""
-
-    def write(self, text: str) -> None:
-        """Keep a line."""
-        self.append(text)
-
-
 def _csv(track: Track, ticks: Ints) -> Iterator[str]:
     places = None if track.origin is None else latitude_longitude(track.positions, track.origin)
     names = ['stamp_ns', 'time_utc', 'status', 'published', 'x_m', 'y_m']
     names += ['deviation_x_m', 'deviation_y_m', 'velocity_x_m_s', 'velocity_y_m_s']
-    lines = _Line()
-    writer = csv.writer(lines, lineterminator='\n')
+    content = StringIO()
+    writer = csv.writer(content, lineterminator='\n')
     writer.writerow([*names, *(() if places is None else ('latitude_deg', 'longitude_deg'))])
     for tick in ticks.tolist():
         numbers = [*track.positions[tick], *track.deviations[tick], *track.velocities[tick]]
@@ -128,7 +121,7 @@ def _csv(track: Track, ticks: Ints) -> Iterator[str]:
         writer.writerow(
             [stamp, _utc(stamp), track.statuses[tick], int(track.published[tick]), *cells]
         )
-    yield from lines
+    yield content.getvalue()
 
 
 def _gpx(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:
