@@ -37,7 +37,8 @@ MOST = {
 }  # fmt: skip
 OFFLINE = (
     'adapting', 'cli', 'comparison', 'demo.py', 'domains.py', 'estimators.py', 'evaluation',
-    'experiments', 'inspection', 'learned_rows.py', 'nonlinear_ica.py', 'simulation', 'training',
+    'experiments', 'inspection', 'learned_rows.py', 'loggers', 'nonlinear_ica.py', 'simulation',
+    'training',
 )  # fmt: skip
 """Folders and files that no robot needs to filter."""
 
