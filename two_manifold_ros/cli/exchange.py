@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 import json
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
@@ -62,7 +63,13 @@ def add_import(parser: ArgumentParser) -> None:
         help='write what headers state, such as names of drivers, into the bag too (default: '
         'left out)',
     )
-    add_json(parser)
+    printed = parser.add_mutually_exclusive_group()
+    printed.add_argument(
+        '--score',
+        action='store_true',
+        help='train on the first three quarters at once, into BAG.npz, and evaluate on the rest',
+    )
+    add_json(printed)
 
 
 def run_import(args: Namespace) -> int:
@@ -90,6 +97,24 @@ def run_import(args: Namespace) -> int:
     print_table('', ['topic', 'messages'], rows)
     for note in notes:
         print_wrapped(f'assumed: {note}')
+    return _score(args.output, round(0.75e-9 * (end - begin), 1)) if args.score else 0
+
+
+def _score(bag: str, split_s: float) -> int:
+    """Train on a bag until some seconds, evaluate from there on, and return the exit status."""
+    from two_manifold_ros.cli import evaluate, train  # noqa: PLC0415 - many imports
+
+    model = f'{bag.rstrip("/")}.npz'
+    given = {
+        train: [bag, '-o', model, '--until', str(split_s)],
+        evaluate: [model, bag, '--from', str(split_s)],
+    }
+    for command, arguments in given.items():
+        parser = ArgumentParser()
+        command.add_arguments(parser)
+        status: int = command.run(parser.parse_args(arguments))
+        if status:
+            return status
     return 0
 
 

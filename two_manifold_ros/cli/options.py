@@ -24,7 +24,7 @@ from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import _ArgumentGroup, ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.model.head import ModelHead
@@ -380,7 +380,7 @@ def add_part(parser: ArgumentParser) -> None:
     )
 
 
-def add_json(parser: ArgumentParser) -> None:
+def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
