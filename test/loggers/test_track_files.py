@@ -66,7 +66,7 @@ def test_gpx_has_published_ticks_in_utc_and_parts(track, tmp_path):
     assert [len(each) for each in parts] == [17, 19]
     points = [point for part in parts for point in part]
     found = [[float(point.get(name)) for name in ('lat', 'lon')] for point in points]
-    np.testing.assert_allclose(found, degrees_of(track), atol=1e-8)
+    np.testing.assert_allclose(found, degrees_of(track), rtol=0, atol=1e-8)
     times = [point.find(f'{GPX}time').text for point in points]
     assert times[0] == '2026-03-07T23:59:58.300Z'
     assert times[-1] == '2026-03-08T00:00:01.900Z'
@@ -76,7 +76,9 @@ def test_vbo_is_read_as_it_was_written(track, tmp_path):
     path = tmp_path / 'a.vbo'
     assert write_track(str(path), track) == COUNT - 4
     log = read_log([path], {})
-    np.testing.assert_allclose(log.channels['latitude'].values, degrees_of(track)[:, 0], atol=1e-8)
+    np.testing.assert_allclose(
+        log.channels['latitude'].values, degrees_of(track)[:, 0], rtol=0, atol=1e-8
+    )
     np.testing.assert_allclose(
         log.channels['longitude'].values, degrees_of(track)[:, 1], atol=1e-8
     )
@@ -98,6 +100,7 @@ def test_csv_has_every_tick(track, tmp_path):
     np.testing.assert_allclose(
         [float(row['longitude_deg']) for row in rows][3],
         degrees_of(track)[0, 1],
+        rtol=0,
         atol=1e-8,
     )
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Log
 from two_manifold_ros.loggers.tables import csv_rows, log_of, Row, Sensor, Table
 from two_manifold_ros.loggers.vbo import GYROSCOPES as VBO_GYROSCOPES
 
@@ -110,9 +109,7 @@ def read_racecapture(text: str, place: str) -> Log:
         )
         raise InputError(msg)
     names, units = [each[0] for each in described], [each[1] for each in described]
-    # The logger writes its header again where it starts again.
-    rows = [row for row in lines[1:] if row.cells != lines[0].cells]
-    table = Table(place, names, units, rows).whole()
+    table = Table(place, names, units, lines[1:]).whole()
     stamps, notes = _racecapture_stamps(table)
     accelerometers = (
         Sensor({'accel_x': ('accelx',), 'accel_y': ('accely',), 'accel_z': ('accelz',)}, 'g'),
