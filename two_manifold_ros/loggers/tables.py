@@ -101,22 +101,21 @@ class Table:
 
     def column(self, index: int) -> Floats:
         """Return a column (N,) as numbers, NaN where a cell is empty."""
-        try:
-            return np.array([_number(row.cells[index]) for row in self.rows], dtype=np.float64)
-        except ValueError:
-            for row in self.rows:
-                self._refuse_text(row, index)
-            raise
-
-    def _refuse_text(self, row: Row, index: int) -> None:
-        try:
-            _number(row.cells[index])
-        except ValueError as error:
-            msg = (
-                f'{self.place}, line {row.line}: {row.cells[index][:40]!r} in column '
-                f'{self.names[index]!r} is no number; export the file again, or remove this line'
-            )
-            raise InputError(msg) from error
+        values = np.full(len(self.rows), np.nan)
+        for number, row in enumerate(self.rows):
+            cell = row.cells[index]
+            try:
+                values[number] = float(cell)
+            except ValueError as error:
+                if cell.lower() in _MISSING:
+                    continue
+                msg = (
+                    f'{self.place}, line {row.line}: {cell[:40]!r} in column '
+                    f'{self.names[index]!r} is no number; export the file again, or remove this '
+                    'line'
+                )
+                raise InputError(msg) from error
+        return values
 
     def find(self, names: Sequence[str]) -> int | None:
         """Return the first column with one of these `plain` names, the first name preferred."""
@@ -150,15 +149,6 @@ class Table:
         place = f'{self.place}, column {self.names[index]!r}'
         values = self.column(index) * factor_of(role, self.units[index] or unit, place)
         return Channel.of_cells(stamps, values)
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        if cell.lower() in _MISSING:
-            return float('nan')
-        raise
 
 
 @dataclass(frozen=True)
