@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of loggers, written by the rules of their formats, become the drive that was driven."""
 
+import re
+
 from logger_files import Drive, drive, DRIVER, G, racecapture, SECOND, vbo, WRITERS
 import numpy as np
 import pytest
@@ -93,6 +95,27 @@ def test_the_clock_of_racecapture_runs_evenly(made, tmp_path):
     np.testing.assert_allclose(found.imu_stamps, made.stamps, rtol=0, atol=1_000_000)
 
 
+@pytest.mark.parametrize(
+    ('name', 'pattern', 'put'),
+    [
+        ('vbo', rb'File created on [^\r]*', b''),
+        ('racecapture', rb'"Utc"', b'"Other"'),
+        ('aim', rb'"Saturday, March 7, 2026"', b'""'),
+    ],
+)
+def test_a_drive_without_a_date_has_positive_stamps(name, pattern, put, made, tmp_path):
+    writer, file = WRITERS[name]
+    path = writer(tmp_path / file, made)
+    content, count = re.subn(pattern, put, path.read_bytes())
+    assert count == 1
+    path.write_bytes(content)
+    found = drive_of(read_log([path], {}))
+    assert 0 < found.imu_stamps[0] < 3 * 86_400 * SECOND
+    steps = np.diff(found.imu_stamps)
+    np.testing.assert_allclose(steps, np.diff(made.stamps), rtol=0, atol=1_000_000)
+    assert any('no date' in note for note in found.notes)
+
+
 @pytest.mark.parametrize('device', ['calc', '100: gps'])
 def test_accelerations_by_satellites_are_named(device, tmp_path):
     path = tmp_path / 'a.csv'
@@ -178,7 +201,9 @@ def test_a_map_names_columns_units_and_signs(tmp_path):
     )
     columns = parse_columns('t=when:ms, ax=fwd:g, ay=-side:m/s², gz=spin:dps, lat=n:rad, lon=e')
     found = drive_of(read_log([path], columns))
-    assert found.imu_stamps.tolist() == [index * 1_000_000 for index in range(9)]
+    # On the second day of 1970, as no date is known.
+    day = 86_400 * SECOND
+    assert found.imu_stamps.tolist() == [day + index * 1_000_000 for index in range(9)]
     np.testing.assert_allclose(found.imu[0], [G, -2.0, G, 0.0, 0.0, np.pi / 2])
     np.testing.assert_allclose(found.fixes[1, :2], [np.degrees(0.5), 91.0])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import UNDATED, UNDATED_NS
 from two_manifold_ros.loggers.tables import csv_rows, log_of, Row, Sensor, Table
 from two_manifold_ros.loggers.vbo import GYROSCOPES as VBO_GYROSCOPES
 
@@ -134,7 +135,7 @@ def _racecapture_stamps(table: Table) -> tuple[Ints, list[str]]:
             # The median: the clock of the satellites reaches the logger with a jitter.
             apart = np.rint(known[valid] * 1e6).astype(np.int64) - since[valid]
             return since + int(np.median(apart)), []
-    return since, ['the log has no date: the time counts from 1 January 1970']
+    return UNDATED_NS + since - since[0], [UNDATED]
 
 
 _INLINE = ('inlineacc', 'inlineacceleration', 'accelerometerx', 'loggerinlineacc')
@@ -207,7 +208,7 @@ def aim_start(date: str, clock: str) -> tuple[int, str]:
                 break
             note = f'the local time {began:%Y-%m-%d %H:%M} of the start is taken as UTC'
             return round(began.timestamp()) * 1_000_000_000, note
-    return 0, 'the file has no date: the time counts from 1 January 1970'
+    return UNDATED_NS, UNDATED
 
 
 def _stated(rows: Sequence[Row]) -> dict[str, str]:

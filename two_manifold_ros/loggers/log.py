@@ -50,6 +50,10 @@ ROLES = tuple(_QUANTITIES)
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 
+UNDATED_NS = 86_400 * 1_000_000_000
+"""Where a drive without a date begins: a stamp of 0 would be none."""
+UNDATED = 'the file has no date: the drive begins on 2 January 1970'
+
 _SPELLINGS = (
     (r'[\s^*()]', ''),
     ('²|\N{SUPERSCRIPT TWO}', '2'),

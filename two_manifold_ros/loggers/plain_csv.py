@@ -11,7 +11,16 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, LAST_S, Log, ROLES
+from two_manifold_ros.loggers.log import (
+    Channel,
+    factor_of,
+    IMU_ROLES,
+    LAST_S,
+    Log,
+    ROLES,
+    UNDATED,
+    UNDATED_NS,
+)
 from two_manifold_ros.loggers.tables import csv_rows, Row, Table
 
 if TYPE_CHECKING:
@@ -132,11 +141,16 @@ def read_plain(
     """
     chosen, notes = _chosen(table, columns)
     index, unit, sign = chosen.pop('time')
-    stamps, more = _stamps(table, index, unit)
-    if clock is not None:
-        begins, at = (np.rint(clock[0] * 1e9).astype(np.int64), clock[1])
-        part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)
-        stamps, more = at[part] + (stamps - begins[part]), []
+    if clock is None:
+        stamps, more = _stamps(table, index, unit)
+    else:
+        since, begins, more = (
+            table.times(index, unit),
+            np.rint(clock[0] * 1e9).astype(np.int64),
+            [],
+        )
+        part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
+        stamps = clock[1][part] + (since - begins[part])
     channels = {}
     for role, (index, unit, sign) in chosen.items():
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
@@ -205,7 +219,7 @@ def _stamps(table: Table, index: int, unit: str) -> tuple[Ints, list[str]]:
     if unit not in _TEXTS:
         stamps = table.times(index, unit)
         if stamps[0] < _LONGEST_NS:
-            return stamps, ['times count from the start of the recording, taken as 1970']
+            return stamps + UNDATED_NS, [UNDATED]
         return stamps, []
     stamps = np.zeros(len(table.rows), dtype=np.int64)
     zones = set()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel
+from two_manifold_ros.loggers.log import Channel, UNDATED
 from two_manifold_ros.loggers.tables import log_of, Row, Sensor, Table
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ def _stamps(table: Table, header: dict[str, list[str]]) -> tuple[Ints, list[str]
     seconds += _DAY_S * np.cumsum(np.diff(seconds, prepend=seconds[0]) < -0.5 * _DAY_S)
     created = next(filter(None, (_CREATED.search(line) for line in header[''])), None)
     if created is None:
-        day = datetime(1970, 1, 1, tzinfo=timezone.utc)
-        note = 'the file has no date: the drive begins on 1 January 1970'
+        day, note = datetime(1970, 1, 2, tzinfo=timezone.utc), UNDATED
     else:
         day, note = _day_of(created, float(seconds[0]), table.place)
     start_ns = round(day.timestamp()) * 1_000_000_000

@@ -142,7 +142,7 @@ def read_recording(
         decoders = {imu_choice: imu_decoder(bag, imu_choice, options.imu_field)}
         position_choice, notes = choose_position_topic(
             bag.path,
-            [topic for topic in bag.topics if topic != imu_choice],
+            [each for each in bag.topics if each != imu_choice or not options.imu_field],
             options.position_topic,
             needed=options.need_positions,
             find=options.find_positions,
