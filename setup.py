@@ -124,6 +124,8 @@ setup(
             'mcap',
             'scikit-learn>=1.2',
         ],
+        # Files of AiM loggers, which nothing else reads.
+        'xrk': ['libxrk'],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.

@@ -37,7 +37,8 @@ MOST = {
 }  # fmt: skip
 OFFLINE = (
     'adapting', 'cli', 'comparison', 'demo.py', 'domains.py', 'estimators.py', 'evaluation',
-    'experiments', 'inspection', 'learned_rows.py', 'nonlinear_ica.py', 'simulation', 'training',
+    'experiments', 'inspection', 'learned_rows.py', 'loggers', 'nonlinear_ica.py', 'simulation',
+    'training',
 )  # fmt: skip
 """Folders and files that no robot needs to filter."""
 
@@ -55,7 +56,7 @@ LIMITS = {
         """,
     'sizes of tables and pictures, and counts of what is named in a sentence': """
         cli/compare.py MOST_COLUMNS MOST_NAMED
-        cli/info.py MOST_ROWS
+        cli/looking.py MOST_ROWS
         cli/options.py _PIPED_WIDTH _SHORTEST_WORDS
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points

@@ -24,12 +24,14 @@ DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from it
 # module of the chosen command is imported, so help is quick and a missing extra hurts no other.
 COMMANDS = {
     'simulate': 'drive a simulated slot car into a bag',
+    'import': 'make a bag of files of a data logger or a phone',
     'inspect': 'look at recordings before training on them',
     'train': 'learn a model from recordings',
     'evaluate': 'run a model over recordings and score it',
     'laps': 'time the laps of recordings by a model',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
+    'export': 'write estimates into a file for viewers: GPX, VBO, CSV',
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
     'view': 'show a drive, recorded or live, in the browser',
@@ -38,7 +40,14 @@ COMMANDS = {
 }
 
 
-TOGETHER = {'laps': 'running', 'replay': 'running'}
+TOGETHER = {
+    'export': 'exchange',
+    'import': 'exchange',
+    'info': 'looking',
+    'inspect': 'looking',
+    'laps': 'running',
+    'replay': 'running',
+}
 """Modules of cli/ that hold several commands, each under its name in capitals."""
 
 # The way through the commands: headings, and examples with what each is for.
@@ -50,6 +59,7 @@ WAY = (
     (
         'With a recording of an IMU and positions, one after the other:',
         (
+            ('two-manifold import drive.vbo -o my_bag', "of a logger's files"),
             ('two-manifold inspect my_bag', 'is it good enough?'),
             ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
             ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),
@@ -62,6 +72,7 @@ WAY = (
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold laps model.npz my_bag', 'lap and sector times'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
+            ('two-manifold export model.npz my_bag -o a.gpx', 'for other viewers'),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
             ('two-manifold status', 'watch running nodes'),
         ),

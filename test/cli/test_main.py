@@ -6,7 +6,7 @@ from collections.abc import Callable
 import os
 import subprocess
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from command_runs import RUN
 import pytest
@@ -16,14 +16,17 @@ from two_manifold_ros.errors import InputError
 
 
 @pytest.fixture
-def info(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return a stand-in for the module of one command."""
-    module = ModuleType('two_manifold_ros.cli.info')
-    module.HELP = 'A stand-in.'
-    module.add_arguments = lambda parser: parser.add_argument('model')
-    module.run = lambda args: int(not sys.stdout.write(f'{args.model}\n'))
-    monkeypatch.setitem(sys.modules, 'two_manifold_ros.cli.info', module)
-    return module
+def info(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Return a stand-in for one command, in one for its module."""
+    stand_in = SimpleNamespace(
+        HELP='A stand-in.',
+        add_arguments=lambda parser: parser.add_argument('model'),
+        run=lambda args: int(not sys.stdout.write(f'{args.model}\n')),
+    )
+    module = ModuleType('two_manifold_ros.cli.looking')
+    module.INFO = stand_in
+    monkeypatch.setitem(sys.modules, 'two_manifold_ros.cli.looking', module)
+    return stand_in
 
 
 def test_a_command_gets_its_arguments(info, command):
@@ -139,7 +142,7 @@ def test_alone_it_shows_the_way_through_all_commands(command):
     assert all(f'  {example} ' in said.out for example in examples)
     named = [example.split()[1] for example in examples if example.startswith('two-manifold ')]
     assert sorted(named) == sorted(COMMANDS)
-    assert named[:4] == ['simulate', 'inspect', 'train', 'evaluate']
+    assert named[:5] == ['simulate', 'import', 'inspect', 'train', 'evaluate']
 
 
 @pytest.mark.parametrize(

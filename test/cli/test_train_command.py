@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.cli import train
-from two_manifold_ros.cli.info import in_a_sentence, print_tuning
+from two_manifold_ros.cli.looking import in_a_sentence, print_tuning
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model

@@ -90,7 +90,8 @@ def test_all_name_the_same_oldest_versions(checkout, manifest, setup_arguments):
 def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setup_arguments):
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Offline work only: rosdep has no key for a package that comes from pip alone.
-    offline = setup_arguments['extras_require']['train']
+    extras = setup_arguments['extras_require']
+    offline = [*extras['train'], *extras['xrk']]
     offline = {re.split(r'[^\w-]', requirement)[0] for requirement in offline}
     folders = [checkout / 'two_manifold_ros', checkout / 'launch']
     used = imported(folders) - GIVEN

@@ -24,7 +24,7 @@ from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import _ArgumentGroup, ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.model.head import ModelHead
@@ -179,6 +179,12 @@ def add_topics(parser: ArgumentParser) -> None:
         '--imu-topic',
         metavar='T',
         help='topic of sensor_msgs/Imu (default: the only one in the bag)',
+    )
+    parser.add_argument(
+        '--imu-field',
+        metavar='FIELD',
+        help='field with a sensor_msgs/Imu in the messages of --imu-topic, where these are of '
+        'another type, such as data.imu; or six fields with commas, accelerations first',
     )
     parser.add_argument(
         '--position-topic',
@@ -374,7 +380,7 @@ def add_part(parser: ArgumentParser) -> None:
     )
 
 
-def add_json(parser: ArgumentParser) -> None:
+def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
@@ -439,6 +445,7 @@ def recordings_of(
 
     options = ReadingOptions(
         imu_topic=args.imu_topic,
+        imu_field=getattr(args, 'imu_field', None),
         position_topic=args.position_topic,
         command_topic=getattr(args, 'command_topic', None),
         sensor_topics=tuple(getattr(args, 'sensor_topic', ())),

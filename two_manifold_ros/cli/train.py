@@ -527,7 +527,7 @@ def _write_report(
     recordings: Sequence[Recording],
     reports: Sequence[Report],
 ) -> None:
-    from two_manifold_ros.cli.info import model_tables  # noqa: PLC0415 - as below
+    from two_manifold_ros.cli.looking import model_tables  # noqa: PLC0415 - as below
     from two_manifold_ros.pages.model_sections import model_sections  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
@@ -554,7 +554,7 @@ def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
 
 
 def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
-    from two_manifold_ros.cli.info import print_model  # noqa: PLC0415 - needs rich, JSON does not
+    from two_manifold_ros.cli.looking import print_model  # noqa: PLC0415 - needs rich, JSON does not
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)

@@ -28,7 +28,7 @@ from rosbags.typesys import Stores
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_topics import printable, Topic
-from two_manifold_ros.recordings.message_building import types_of
+from two_manifold_ros.recordings.message_building import types_of, types_with
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
@@ -42,7 +42,7 @@ from two_manifold_ros.recordings.storage_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from types import TracebackType
 
     from mcap.records import Chunk, McapRecord
@@ -361,6 +361,40 @@ class Bag:
         if self.is_ros1:
             return self._types.deserialize_ros1(raw, msgtype)
         return self._types.deserialize_cdr(raw, msgtype)
+
+    def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:
+        """
+        Return what decodes messages of a topic whose type only the bag defines.
+
+        Raises
+        ------
+        InputError
+            If it does not define it.
+
+        """
+        definition = next(
+            (
+                each.msgdef.data
+                for _, reader in self._readers
+                for each in reader.connections
+                if _identity(each)[:2] == (topic.name, topic.msgtype)
+                and each.msgdef.format == MessageDefinitionFormat.MSG
+                and each.msgdef.data
+            ),
+            None,
+        )
+        store = Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY
+        try:
+            types = types_with(store, definition, topic.msgtype)
+        # A parser of definitions raises errors of several kinds.
+        except Exception as error:
+            msg = (
+                f'{self.path} does not define {topic.msgtype} of {topic.name}, so it cannot be '
+                f'decoded ({error}): convert the bag to MCAP where its package is installed, with '
+                'ros2 bag convert'
+            )
+            raise InputError(msg) from error
+        return types.deserialize_ros1 if self.is_ros1 else types.deserialize_cdr  # type: ignore[no-any-return]
 
 
 def _loss_notes(

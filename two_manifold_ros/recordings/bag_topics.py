@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES, SENSOR_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -63,6 +63,9 @@ class OpenBag(Protocol):
 
     def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
         """Return the message object of serialised bytes."""
+
+    def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:
+        """Return what decodes messages of a topic, whose type may be none of ROS itself."""
 
 
 _LONGEST_NAME, _LONGEST_LIST = 500, 12
@@ -117,6 +120,13 @@ def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str
         )
         raise InputError(msg)
     return chosen[0]
+
+
+def choose_imu_topic(bag: OpenBag, name: str | None, field: str | None) -> Topic:
+    """Return the topic of the IMU, of any type where its numbers are in a field of messages."""
+    types = tuple(sorted({topic.msgtype for topic in bag.topics}))
+    role = replace(IMU, msgtypes=types) if field else IMU
+    return choose_topic(bag.path, bag.topics, role, name)
 
 
 def choose_position_topic(

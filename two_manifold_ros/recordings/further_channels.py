@@ -271,19 +271,70 @@ def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[flo
 
 
 def fields_decoder(
-    deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, fields: tuple[str, ...]
+    deserialise: Callable[[bytes, str], Any],
+    topic: str,
+    msgtype: str,
+    fields: tuple[str, ...],
+    part: str = '',
 ) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
-    """Return the decoder of messages on a topic; the stamp is 0 where its messages have none."""
+    """
+    Return the decoder of messages on a topic.
+
+    The stamp is that of the ``part`` of a message, if one is named and stamped, or else of the
+    message, or 0 where its messages have none.
+    """
+    parts = part.split('.') if part else []
 
     def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
         message = deserialise(raw, msgtype)
         values = values_of(message, fields, topic)
-        if not hasattr(message, 'header'):
-            return 0, '', values
-        stamp = message.header.stamp
-        return stamp.sec * 1_000_000_000 + stamp.nanosec, message.header.frame_id, values
+        found, stamp_ns, frame_id = message, 0, ''
+        for name in (None, *parts):
+            found = found if name is None else getattr(found, name, None)
+            header = getattr(found, 'header', None)
+            if header is not None:
+                own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+                stamp_ns, frame_id = own_ns or stamp_ns, header.frame_id or frame_id
+        return stamp_ns, frame_id, values
 
     return decode
+
+
+_IMU_FIELDS = tuple(
+    f'{vector}.{axis}' for vector in ('linear_acceleration', 'angular_velocity') for axis in 'xyz'
+)
+
+
+def imu_field_decoder(
+    deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, field: str
+) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
+    """
+    Return the decoder of an IMU inside messages of a topic: specific force, then angular rate.
+
+    Parameters
+    ----------
+    deserialise, topic, msgtype
+        As of `fields_decoder`.
+    field
+        Where a ``sensor_msgs/Imu``, or a message with its fields, is; or six fields with commas.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+
+    """
+    if ',' not in field:
+        fields = tuple(f'{field}.{name}' for name in _IMU_FIELDS)
+        return fields_decoder(deserialise, topic, msgtype, fields, field)
+    fields = tuple(each.strip() for each in field.split(','))
+    if len(fields) != len(_IMU_FIELDS) or not all(fields):
+        msg = (
+            f'--imu-field {field}: name the field with a sensor_msgs/Imu in it, or six fields, '
+            'acceleration x, y, z and angular rate x, y, z, with commas'
+        )
+        raise InputError(msg)
+    return fields_decoder(deserialise, topic, msgtype, fields)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import re
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -39,6 +40,36 @@ def types_of(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks wh
     types = get_typestore(store)
     for name, definition in DEFINITIONS.items():
         types.register(get_types_from_msg(definition, name))
+    return types
+
+
+_MEMBER = re.compile(r'\s*([A-Za-z][\w/]*(?:<=\d+)?(?:\[(?:<=)?\d*\])?)\s+([A-Za-z]\w*)\s*(=?)')
+_SEPARATOR = re.compile(r'=+\s*$')
+_NESTED = re.compile(r'MSG: [A-Za-z][\w/]*\s*$')
+
+
+def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # noqa: ANN401 - as above
+    """
+    Return the types of a release of ROS, and a type with those in it that a bag defines.
+
+    The library makes Python code of a definition, so nothing but names and sizes of members gets
+    there: no constants, defaults or comments.
+    """
+    types = types_of(store)
+    if msgtype in types.fielddefs:
+        return types
+    lines = []
+    for line in (definition or '').splitlines():
+        member = _MEMBER.match(line)
+        if _SEPARATOR.match(line) or _NESTED.match(line):
+            lines.append(line.rstrip())
+        elif member and not member.group(3):
+            lines.append(f'{member.group(1)} {member.group(2)}')
+    if not lines:
+        msg = 'no definition'
+        raise ValueError(msg)
+    found = get_types_from_msg('\n'.join(lines), msgtype)
+    types.register({name: each for name, each in found.items() if name not in types.fielddefs})
     return types
 
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
 from two_manifold_ros.recordings.bag_topics import (
+    choose_imu_topic,
     choose_position_topic,
     choose_topic,
     COMMAND,
-    IMU,
     SENSOR,
 )
 from two_manifold_ros.recordings.further_channels import (
@@ -27,6 +27,7 @@ from two_manifold_ros.recordings.further_channels import (
     CommandTopic,
     fields_decoder,
     HeldStream,
+    imu_field_decoder,
     SensorTopic,
 )
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
@@ -51,6 +52,8 @@ class ReadingOptions:
     ----------
     imu_topic, position_topic
         Topics by name; by default the only one with messages of a fitting type.
+    imu_field
+        Where in a message of another type the IMU is, as `imu_field_decoder` reads it.
     command_topic
         Topic with commands of the vehicle, as `CommandTopic.parse` reads it; by default none.
     sensor_topics, need_sensors
@@ -61,22 +64,20 @@ class ReadingOptions:
         none is named are left out, and so is a satellite receiver that never had a fix, each with
         a note.
     find_positions
-        Whether to look for positions that are not needed. If not, only a topic that is named is
-        read.
+        Whether to look for positions that are not needed, beside a topic that is named.
     use_receive_time
         Take the bag's receive times as time base. By default header stamps are taken, and
         receive times only if all stamps of a topic are zero, with a note.
     origin
-        Origin of the tangent plane of ``NavSatFix``; by default the first valid fix that is near
-        most others.
+        Origin of the plane of ``NavSatFix``; by default the first valid fix near most others.
     salvage
-        Use what can be read of a damaged bag, with notes on what is lost. Without it such a bag
-        is an error. Bags of ROS 1 cannot be salvaged.
+        Use what can be read of a damaged bag of ROS 2, with notes on what is lost.
 
     """
 
     imu_topic: str | None = None
     position_topic: str | None = None
+    imu_field: str | None = None
     command_topic: str | None = None
     sensor_topics: tuple[str, ...] = ()
     need_sensors: bool = True
@@ -137,11 +138,11 @@ def read_recording(
 
     """
     with open_bag(path, salvage=options.salvage) as bag:
-        imu_choice = choose_topic(bag.path, bag.topics, IMU, options.imu_topic)
-        decoders = {imu_choice: imu_decoder(bag, imu_choice)}
+        imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
+        decoders = {imu_choice: imu_decoder(bag, imu_choice, options.imu_field)}
         position_choice, notes = choose_position_topic(
             bag.path,
-            bag.topics,
+            [each for each in bag.topics if each != imu_choice or not options.imu_field],
             options.position_topic,
             needed=options.need_positions,
             find=options.find_positions,
@@ -302,8 +303,10 @@ _CDR = {
 }
 
 
-def imu_decoder(bag: OpenBag, topic: Topic) -> Decode:
-    """Return the decoder of ``sensor_msgs/Imu``: specific force, then angular rate."""
+def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
+    """Return the decoder of ``sensor_msgs/Imu``, in a field: specific force, then angular rate."""
+    if field:
+        return imu_field_decoder(bag.decoder_of(topic), topic.name, topic.msgtype, field)
     if topic.serialisation == 'cdr':
         return decode_imu_cdr
 

@@ -21,7 +21,7 @@ from two_manifold_ros.recordings.bag_topics import printable, Topic
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -129,6 +129,10 @@ class Ros2Bag:
 
         """
         return deserialize_message(raw, _class_of(msgtype))
+
+    def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:  # noqa: ARG002 - as others
+        """Return `decode`: packages that are installed define all types."""
+        return self.decode
 
     def _open(self) -> Any:  # noqa: ANN401 - the library has no types
         kind = (

@@ -87,6 +87,34 @@ def east_north(
     return projected
 
 
+def latitude_longitude(positions: Floats, origin: GeodeticOrigin) -> Floats:
+    """
+    Return where positions in the plane are on earth, the inverse of `east_north`.
+
+    Parameters
+    ----------
+    positions : (N, 2) float64
+        Metres east and north.
+    origin
+        Where both are zero.
+
+    Returns
+    -------
+    (N, 2) float64
+        Degrees north and east, at the height of the origin.
+
+    """
+    degrees = np.tile([origin.latitude_deg, origin.longitude_deg], (len(positions), 1))
+    heights = np.full(len(positions), origin.altitude_m)
+    metres_per_degree = math.radians(_RADIUS_M)
+    scale = np.array([1.0, math.cos(math.radians(origin.latitude_deg))]) * metres_per_degree
+    # Each step leaves less than a hundredth of what was missing, as the earth is nearly a sphere.
+    for _ in range(6):
+        missing = positions - east_north(degrees[:, 0], degrees[:, 1], heights, origin)
+        degrees = degrees + missing[:, ::-1] / scale
+    return degrees
+
+
 ORIGIN_REACH_M = 10_000.0
 """How far the origin of a plane may be from where the vehicle drives. So far from it the plane
 shortens distances by one millionth, 1 - cos(10 km / 6,400 km), and twice as far by five: a wrong

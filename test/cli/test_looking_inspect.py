@@ -8,7 +8,7 @@ import threading
 from ellipse import drive, write_bag
 import pytest
 
-from two_manifold_ros.cli import inspect, train
+from two_manifold_ros.cli import looking, train
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import Report
 from two_manifold_ros.recordings.recording import Recording
@@ -41,10 +41,11 @@ def test_machines_get_one_object(ellipse_bag, command):
 
 
 @pytest.mark.parametrize(
-    ('module', 'options'), [(inspect, ['--json']), (train, ['-o', 'm', '--window', '20'])]
+    ('module', 'name', 'options'),
+    [(looking, 'inspect', ['--json']), (train, 'train', ['-o', 'm', '--window', '20'])],
 )
 def test_progress_is_reported_while_inspecting(
-    module, options, slot_car_bag, command, monkeypatch
+    module, name, options, slot_car_bag, command, monkeypatch
 ):
     """Also in a training, which ends there for the test."""
     seen: list[bool] = []
@@ -55,7 +56,6 @@ def test_progress_is_reported_while_inspecting(
         raise InputError(msg)
 
     monkeypatch.setattr(module, 'inspect_recording', measure)
-    name = module.__name__.split('.')[-1]
     assert command.refused(name, slot_car_bag, *options) == 'far enough'
     assert seen == [True]
 
@@ -63,6 +63,7 @@ def test_progress_is_reported_while_inspecting(
 def test_the_options_reach_the_reading(ellipse_bag, command):
     for options, words in (
         (['--imu-topic', '/none'], '/none, which is not there'),
+        (['--imu-topic', '/pose', '--imu-field', 'pose.x'], 'pose.x.linear_acceleration.x'),
         (['--position-topic', '/imu'], 'name a topic of type geometry_msgs/PoseStamped'),
     ):
         assert words in command.refused('inspect', ellipse_bag, *options)

@@ -1,17 +1,31 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Show what is in a model file."""
+"""Look at recordings before training on them, and at what is in a model file."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, print_table, print_wrapped
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_json,
+    add_report,
+    add_topics,
+    check_report,
+    Command,
+    console,
+    print_table,
+    print_wrapped,
+    print_written,
+    recordings_of,
+)
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -19,12 +33,63 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
+    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+
+INSPECT_HELP = (
+    'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
+    'positions, and laps, and what to do about what was found.'
+)
+
+
+def add_inspect(parser: ArgumentParser) -> None:
+    """Add the arguments of inspect."""
+    add_bags(parser)
+    add_topics(parser)
+    add_report(parser, 'findings with cures, the drive, laps, gaps, vibration and lag')
+    add_json(parser)
+
+
+def run_inspect(args: Namespace) -> int:
+    """Print one report per recording, or all of them as one JSON object."""
+    check_report(args)
+    recordings = recordings_of(args, need_positions=False)
+    reports = []
+    with Progress('inspecting') as progress:
+        for number, recording in enumerate(recordings):
+            progress('inspecting', number / len(recordings))
+            reports.append(inspect_recording(recording))
+    if args.report:
+        _write_page(args.report, reports, recordings)
+    if args.json:
+        content = {'recordings': [report.to_json() for report in reports]}
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    # Not needed for JSON, and slow to import.
+    from two_manifold_ros.inspection.rendering import print_report  # noqa: PLC0415
+
+    for report in reports:
+        print_report(report, console())
+    print_written(args)
+    return 0
+
+
+def _write_page(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:
+    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
+        inspection_sections,
+    )
+    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
+
+    page = Page('What was recorded', ', '.join(each.name for each in recordings))
+    inspection_sections(page, reports, recordings)
+    page.write(path)
+
 
 MOST_NAMES = len(IMU_CHANNELS)
 """Channels that are named; a camera has hundreds, all named alike."""
 
-HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
+INFO_HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
 
 _TITLES = {
     'bandwidth_factor': 'bandwidth (medians)',
@@ -34,13 +99,13 @@ _TITLES = {
 """Choices that need other words than their names."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of this command."""
+def add_info(parser: ArgumentParser) -> None:
+    """Add the arguments of info."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
     add_json(parser)
 
 
-def run(args: Namespace) -> int:
+def run_info(args: Namespace) -> int:
     """Print the model's header; return 0."""
     if args.json:
         print(json.dumps(header_of(args.model), indent=2, allow_nan=False))
@@ -233,3 +298,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
     if isinstance(value, list):
         return ','.join(map(_value, value))
     return f'{value:g}' if isinstance(value, int | float) else str(value)
+
+
+INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)
+INFO = Command(INFO_HELP, add_info, run_info)

@@ -1,0 +1,98 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold import` and `two-manifold export`."""
+
+import json
+
+from logger_files import Drive, drive, DRIVER, racecapture, racechrono
+import numpy as np
+import pytest
+
+from two_manifold_ros.recordings.bag import Bag
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+
+pytest.importorskip('rosbags')
+pytest.importorskip('rich')
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Return a file of a logger."""
+    return racechrono(tmp_path / 'session.csv', drive(20.0))
+
+
+def test_import_prints_what_was_assumed(session, tmp_path, command):
+    output = command('import', session, '-o', tmp_path / 'bag')
+    assert '/imu' in output.out
+    assert 'RaceChrono CSV v3' in output.out
+    assert str(tmp_path / 'bag') in output.out
+    assert 'assumed: ' in output.out
+
+
+@pytest.mark.parametrize('keep', [False, True])
+def test_names_are_left_out_unless_asked_for(keep, session, tmp_path, command):
+    options = ['--keep-header'] if keep else []
+    content = command.json('import', session, '-o', tmp_path / 'bag', *options)
+    with Bag(tmp_path / 'bag') as bag:
+        texts = [topic for topic in bag.topics if topic.msgtype == 'std_msgs/msg/String']
+        said = [bag.decode(raw, texts[0].msgtype).data for _, _, raw in bag.messages(texts)]
+        raw = b''.join(raw for _, _, raw in bag.messages(bag.topics))
+    assert (DRIVER.encode() in raw) == keep
+    assert [json.loads(each)['Driver name'] for each in said] == [DRIVER] * keep
+    assert DRIVER not in json.dumps(content['notes'])
+    assert any('Driver name' in note for note in content['notes']) != keep
+
+
+def test_a_bag_that_is_there_stays(session, tmp_path, command):
+    (tmp_path / 'bag').mkdir()
+    assert str(tmp_path / 'bag') in command.refused('import', session, '-o', tmp_path / 'bag')
+
+
+def test_the_columns_of_a_table_are_an_option(tmp_path, command):
+    table = tmp_path / 'table.csv'
+    table.write_text('a,b\n0,1\n0.1,2\n0.2,3\n')
+    command('import', table, '-o', tmp_path / 'bag', '--columns', 't=a,ax=b:g')
+    assert command.refused('import', table, '-o', tmp_path / 'c', '--columns', 't=a,ax=c')
+
+
+def test_one_command_goes_from_the_file_to_the_errors(tmp_path, command):
+    """With the slot car for a vehicle, whose mean position errs by metres."""
+    driven = run_to_recording(simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20))
+    seconds = (driven.imu.stamps - driven.imu.stamps[0]) / 1e9
+    known = (driven.positions.stamps - driven.imu.stamps[0]) / 1e9
+    places = [np.interp(seconds[::4], known, each) for each in driven.positions.positions.T]
+    degrees = latitude_longitude(np.stack(places, axis=1), GeodeticOrigin(38.16, -122.45, 30.0))
+    fixes = np.column_stack([degrees, np.full(len(degrees), 30.0)])
+    log = racecapture(tmp_path / 'rc.log', Drive(seconds, driven.imu.samples, fixes))
+    words = command.words('import', log, '-o', tmp_path / 'bag', '--score')
+    assert 'position error in metres' in words
+    _, evaluated = words.split('position error in metres')
+    # The row of now: the error of the filter, and that of the mean position.
+    numbers = evaluated.split('0 (0 s)')[1].split()
+    assert float(numbers[1]) < 0.3 * float(numbers[6])
+    assert (tmp_path / 'bag.npz').exists()
+
+
+def test_a_score_is_no_json(session, tmp_path, command):
+    said = command.refused('import', session, '-o', tmp_path / 'bag', '--score', '--json')
+    assert '--json' in said
+    assert not (tmp_path / 'bag').exists()
+
+
+def test_export_writes_the_ticks_of_a_bag(slot_car_bag, model_file, tmp_path, command):
+    content = command.json('export', model_file, slot_car_bag, '-o', tmp_path / 'a.csv')
+    lines = (tmp_path / 'a.csv').read_text().splitlines()
+    assert content['written'] == content['ticks'] == len(lines) - 1
+    assert 0 < content['published'] < content['ticks']
+    said = command.words('export', model_file, slot_car_bag, '-o', tmp_path / 'b.csv')
+    assert str(content['published']) in said
+    assert (tmp_path / 'b.csv').read_text().splitlines() == lines
+
+
+def test_export_needs_satellite_fixes_for_a_map(slot_car_bag, model_file, tmp_path, command):
+    line = command.refused('export', model_file, slot_car_bag, '-o', tmp_path / 'a.gpx')
+    assert str(model_file) in line
+    assert '.csv' in line

@@ -1,0 +1,117 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and fixes of a log, and the bag that they become."""
+
+from logger_files import Drive, drive, SECOND
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, Log, ROLES
+from two_manifold_ros.loggers.to_bag import drive_of, write_drive
+from two_manifold_ros.recordings.reading import read_recording
+
+pytest.importorskip('rosbags')
+
+
+def log_of(made: Drive, signs: tuple[int, ...] = (1,) * 6, axes: str = 'vehicle') -> Log:
+    """Return the log of a drive, with some channels the other way."""
+    channels = {
+        role: Channel(made.stamps, sign * made.imu[:, column])
+        for column, (role, sign) in enumerate(zip(IMU_ROLES, signs, strict=True))
+    }
+    for column, role in enumerate(('latitude', 'longitude', 'altitude')):
+        channels[role] = Channel(made.stamps[::4], made.fixes[:, column])
+    return Log('a file', 'a format', channels, axes)
+
+
+@pytest.mark.parametrize(
+    'signs', [(1, 1, 1, 1, 1, 1), (-1, 1, 1, 1, 1, 1), (1, -1, 1, 1, 1, -1), (-1, -1, 1, 1, 1, 1)]
+)
+def test_the_drive_decides_the_signs_of_vehicle_axes(signs):
+    made = drive()
+    found = drive_of(log_of(made, signs))
+    np.testing.assert_array_equal(found.imu, made.imu)
+    changed = [note.split()[0] for note in found.notes if 'sign changed' in note]
+    assert changed == [
+        role for role in ('accel_x', 'accel_y', 'gyro_z') if signs[IMU_ROLES.index(role)] < 0
+    ]
+
+
+def test_axes_of_a_sensor_are_left_as_they_are():
+    made = drive()
+    found = drive_of(log_of(made, (-1, -1, 1, 1, 1, 1), 'sensor'))
+    np.testing.assert_array_equal(found.imu[:, 0], -made.imu[:, 0])
+
+
+def test_a_sign_that_the_drive_does_not_show_is_kept():
+    made = drive()
+    log = log_of(made)
+    noise = np.random.default_rng(1).normal(size=len(made.stamps))
+    log.channels['accel_x'] = Channel(made.stamps, noise)
+    found = drive_of(log)
+    np.testing.assert_array_equal(found.imu[:, 0], noise)
+    assert any('accel_x keeps its sign' in note for note in found.notes)
+
+
+def test_repeated_positions_are_left_out_but_not_a_standstill():
+    made = drive(10.0)
+    log = log_of(made)
+    # Each row of 20 Hz has the last fix; then the vehicle stands for five seconds.
+    held = np.repeat(made.fixes, 4, axis=0)
+    held[100:] = held[100]
+    for column, role in enumerate(('latitude', 'longitude', 'altitude')):
+        log.channels[role] = Channel(made.stamps, held[:, column])
+    found = drive_of(log)
+    assert found.fix_stamps[:26].tolist() == made.stamps[:104:4].tolist()
+    assert np.diff(found.fix_stamps[25:]).tolist() == [SECOND] * 4
+
+
+def test_positions_that_are_none_are_left_out():
+    made = drive(10.0)
+    log = log_of(made)
+    made.fixes[:5, :2] = 0.0
+    made.fixes[5, 0] = 91.0
+    found = drive_of(log)
+    assert found.fix_stamps[0] == made.stamps[24]
+    assert any('6 of 50' in note for note in found.notes)
+
+
+def test_the_bag_is_read_as_it_was_written(tmp_path):
+    made = drive()
+    found = drive_of(log_of(made))
+    counts = write_drive(found, tmp_path / 'bag')
+    assert counts == {'/imu': len(made.stamps), '/gps/fix': len(made.fixes)}
+    recording = read_recording(tmp_path / 'bag')
+    np.testing.assert_array_equal(recording.imu.samples, made.imu)
+    assert recording.imu.stamps.tolist() == made.stamps.tolist()
+    assert recording.positions is not None
+    assert recording.positions.stamps.tolist() == made.stamps[::4].tolist()
+    assert recording.positions.origin.longitude_deg < 0
+
+
+def test_a_drive_before_1970_is_refused(tmp_path):
+    log = Log('a file', 'a format', {'accel_x': Channel(np.array([-5, 5]), np.zeros(2))})
+    with pytest.raises(InputError, match='1970'):
+        write_drive(drive_of(log), tmp_path / 'bag')
+
+
+@pytest.mark.parametrize(
+    ('role', 'unit', 'factor'),
+    [
+        *((('accel_x', unit, 9.80665)) for unit in ('G', 'g', ' g ')),
+        *((('accel_y', unit, 1.0)) for unit in ('m/s^2', 'm/s²', 'm/s2', 'm/s/s', '(m/s^2)')),
+        *((('gyro_z', unit, np.pi / 180)) for unit in ('Deg/Sec', 'deg_sec', '°/s', 'dps')),
+        *((('gyro_z', unit, 1.0)) for unit in ('rad/s', 'Rad/Sec')),
+        *((('time', unit, 1e-3)) for unit in ('ms', 'milliseconds', 'millis')),
+        *((('time', unit, 1.0)) for unit in ('s', 'sec', 'Seconds', 'unix time')),
+        *((('time', unit, 1e-6)) for unit in ('us', 'µs')),
+        *((('latitude', unit, 1.0)) for unit in ('deg', 'Degrees', '°')),
+        ('longitude', 'Minutes', 1 / 60),
+        *((('altitude', unit, 0.3048)) for unit in ('ft', 'Feet')),
+        *((('altitude', unit, 1.0)) for unit in ('m', 'M', 'meters', 'Metres')),
+    ],
+)
+def test_units_as_loggers_spell_them(role, unit, factor):
+    assert role in ROLES
+    assert factor_of(role, unit, 'a file') == pytest.approx(factor)

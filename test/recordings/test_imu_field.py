@@ -1,0 +1,141 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""An IMU inside messages of a type that only the bag defines."""
+
+from contextlib import closing
+from pathlib import Path
+import sqlite3
+from typing import Any
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+
+rosbag2 = pytest.importorskip('rosbags.rosbag2')
+typesys = pytest.importorskip('rosbags.typesys')
+
+STATE = """\
+# The state of a car.
+uint8 MOVING=1
+std_msgs/Header header
+string name "nobody's"
+car_msgs/Data data
+float64[6] raw
+"""
+DATA = 'float32 steering\nsensor_msgs/Imu imu\n'
+COUNT = 40
+FORCE, RATE = np.arange(3.0) + 1.0, np.arange(3.0) + 10.0
+
+
+def vector(types: Any, values: np.ndarray) -> Any:  # noqa: ANN401 - types of rosbags
+    """Return a vector of ROS."""
+    return types.types['geometry_msgs/msg/Vector3'](*values)
+
+
+def header(types: Any, stamp_ns: int) -> Any:  # noqa: ANN401 - types of rosbags
+    """Return a header with a stamp."""
+    seconds, rest = divmod(stamp_ns, 1_000_000_000)
+    stamp = types.types['builtin_interfaces/msg/Time'](seconds, rest)
+    return types.types['std_msgs/msg/Header'](stamp, 'car' if stamp_ns else '')
+
+
+def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
+    """Write messages that are stamped outside, inside, or nowhere, a tenth of a second apart."""
+    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    for text, name in ((DATA, 'car_msgs/msg/Data'), (STATE, 'car_msgs/msg/State')):
+        types.register(typesys.get_types_from_msg(text, name))
+    with rosbag2.Writer(path, version=9) as writer:
+        topic = writer.add_connection('/car/state', 'car_msgs/msg/State', typestore=types)
+        for index in range(COUNT):
+            later = index * 100_000_000
+            zeros = np.zeros(9)
+            imu = types.types['sensor_msgs/msg/Imu'](
+                header(types, inner_ns and inner_ns + later),
+                types.types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0),
+                zeros,
+                vector(types, RATE + index),
+                zeros,
+                vector(types, FORCE + index),
+                zeros,
+            )
+            state = types.types['car_msgs/msg/State'](
+                header(types, outer_ns and outer_ns + later),
+                'car',
+                types.types['car_msgs/msg/Data'](0.1, imu),
+                np.arange(6.0) * index,
+            )
+            raw = types.serialize_cdr(state, 'car_msgs/msg/State')
+            writer.write(topic, 5_000_000_000 + later, raw)
+    return path
+
+
+def options(field: str, topic: str | None = '/car/state') -> ReadingOptions:
+    """Return how the IMU of the car is read."""
+    return ReadingOptions(imu_topic=topic, imu_field=field, need_positions=False)
+
+
+@pytest.mark.parametrize(
+    ('outer_ns', 'inner_ns', 'first'),
+    [
+        (10**9, 0, 10**9),
+        (10**9, 3 * 10**9, 3 * 10**9),
+        (0, 3 * 10**9, 3 * 10**9),
+        (0, 0, 5 * 10**9),
+    ],
+)
+def test_samples_and_stamps_are_those_inside(outer_ns, inner_ns, first, tmp_path):
+    imu = read_recording(write(tmp_path / 'bag', outer_ns, inner_ns), options('data.imu')).imu
+    index = np.arange(COUNT)
+    assert imu.stamps.tolist() == (first + index * 100_000_000).tolist()
+    expected = np.concatenate([FORCE, RATE]) + index[:, None]
+    np.testing.assert_array_equal(imu.samples, expected)
+
+
+def test_six_fields_make_an_imu_too(tmp_path):
+    fields = ','.join(f'raw.{index}' for index in (5, 4, 3, 2, 1, 0))
+    imu = read_recording(write(tmp_path / 'bag', 10**9, 0), options(fields)).imu
+    np.testing.assert_array_equal(imu.samples[3], [15.0, 12.0, 9.0, 6.0, 3.0, 0.0])
+
+
+def test_an_imu_without_nesting_is_read_as_before(ellipse_bag):
+    plain = read_recording(ellipse_bag)
+    fields = ','.join(plain.imu.names)
+    same = read_recording(ellipse_bag, ReadingOptions(imu_topic='/imu', imu_field=fields))
+    np.testing.assert_array_equal(same.imu.samples, plain.imu.samples)
+    np.testing.assert_array_equal(same.imu.stamps, plain.imu.stamps)
+
+
+@pytest.mark.parametrize(
+    ('field', 'words'),
+    [
+        ('data.imo', 'data.imo.linear_acceleration.x'),
+        ('header', 'header.linear_acceleration.x'),
+        ('raw.0,raw.1', 'six fields'),
+    ],
+)
+def test_a_field_that_is_not_there_is_named(field, words, tmp_path):
+    path = write(tmp_path / 'bag', 10**9, 0)
+    with pytest.raises(InputError, match=r'/car/state|--imu-field') as caught:
+        read_recording(path, options(field))
+    assert words in str(caught.value)
+
+
+def test_a_bag_without_the_definition_is_refused(tmp_path):
+    path = write(tmp_path / 'bag', 10**9, 0)
+    with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
+        # As recorders before Iron left them.
+        database.execute('DELETE FROM message_definitions')
+    with pytest.raises(InputError, match='does not define car_msgs/msg/State') as caught:
+        read_recording(path, options('data.imu'))
+    assert 'convert' in str(caught.value)
+
+
+def test_definitions_run_no_code():
+    """The library makes Python of them; what is no name of a member does not get there."""
+    from two_manifold_ros.recordings.message_building import types_with  # noqa: PLC0415 - an extra
+
+    text = 'string a "\\"); raise SystemExit  # "\nint32 B=1\nint32 c 1 # raise\n);raise\nbool d'
+    types = types_with(typesys.Stores.ROS2_JAZZY, text, 'x_msgs/msg/X')
+    assert [name for name, _ in types.fielddefs['x_msgs/msg/X'][1]] == ['a', 'c', 'd']

@@ -1,0 +1,297 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Make IMU samples and satellite fixes of what a logger recorded, and write them into a bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import json
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, IMU_ROLES, Log
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
+from two_manifold_ros.recordings.satellite_fixes import choose_origin, east_north
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+IMU_TOPIC, FIX_TOPIC, HEADER_TOPIC = '/imu', '/gps/fix', '/import/header'
+
+
+@dataclass(frozen=True)
+class Drive:
+    """
+    What is written into a bag.
+
+    Parameters
+    ----------
+    imu_stamps, imu : (N,) int64, (N, 6) float64
+        Nanoseconds; specific force in m/s^2, then angular rate in rad/s.
+    fix_stamps, fixes : (M,) int64, (M, 3) float64
+        Nanoseconds; degrees north and east, and metres.
+    notes
+        What was assumed and left out, as sentences.
+
+    """
+
+    imu_stamps: Ints
+    imu: Floats
+    fix_stamps: Ints
+    fixes: Floats
+    notes: tuple[str, ...]
+
+
+def drive_of(log: Log) -> Drive:
+    """
+    Return the IMU samples and fixes of a log.
+
+    Raises
+    ------
+    InputError
+        If it has neither accelerations nor angular rates.
+
+    """
+    notes = list(log.notes)
+    measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
+    if not measured:
+        msg = (
+            f'{log.place}: there are neither accelerations nor angular rates, and positions alone '
+            'are not enough; record with a logger or phone whose IMU is exported too'
+        )
+        raise InputError(msg)
+    if log.axes == 'satellites':
+        notes.append(
+            'the accelerations were computed from satellite positions by the logger, there is no '
+            'accelerometer: a model needs satellites in each later drive too'
+        )
+    fix_stamps, fixes, more = _fixes(log.channels)
+    notes += more
+    if log.axes != 'sensor' and len(fix_stamps):
+        measured, more = _signed(measured, fix_stamps, fixes)
+        notes += more
+    stamps, imu, more = _samples(measured, log)
+    return Drive(stamps, imu, fix_stamps, fixes, (*notes, *more))
+
+
+def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, list[str]]:
+    """Return all channels at the stamps of the one with most values, others between their own."""
+    reference = max(measured.values(), key=lambda each: len(each.stamps))
+    stamps = np.unique(reference.stamps)
+    imu = np.zeros((len(stamps), len(IMU_ROLES)))
+    there = np.ones(len(stamps), dtype=np.bool_)
+    notes = []
+    for column, role in enumerate(IMU_ROLES):
+        if role in measured:
+            imu[:, column], known = _at(measured[role], stamps)
+            there &= known
+    missing = [role for role in IMU_ROLES if role not in measured]
+    upright = log.axes != 'sensor' or {'accel_x', 'accel_y'} <= set(measured)
+    if 'accel_z' in missing and upright:
+        imu[:, ACCELERATIONS.index('accel_z')] = GRAVITY
+    if missing:
+        put = [
+            f'{role} {"9.80665 m/s^2" if role == "accel_z" and upright else "0"}'
+            for role in missing
+        ]
+        notes.append(f'channels that are not in the file are constant: {", ".join(put)}')
+    if not there.all():
+        left = int((~there).sum())
+        notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
+    if not there.any():
+        msg = f'{log.place}: no time has all channels of the IMU; import its files one by one'
+        raise InputError(msg)
+    weight = float(np.linalg.norm(imu[there][:, :3].mean(axis=0)))
+    if not set(missing) & set(ACCELERATIONS) and weight < 0.5 * GRAVITY:
+        notes.append(
+            f'the mean acceleration is {weight:.2f} m/s^2: the logger left gravity out, and none '
+            'was put in'
+        )
+    return stamps[there], imu[there], notes
+
+
+def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
+    """Return values (N,) at stamps, between the channel's own, and which of them are near some."""
+    order = np.argsort(channel.stamps, kind='stable')
+    own, values = channel.stamps[order], channel.values[order]
+    start = int(own[0])
+    between = np.interp((stamps - start).astype(np.float64), (own - start).astype(float), values)
+    after = np.searchsorted(own, stamps)
+    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, len(own) - 1)
+    gap = own[np.clip(after, 0, len(own) - 1)] - own[before]
+    inside = (stamps >= own[0]) & (stamps <= own[-1])
+    known: Bools = inside & (gap <= usual_gap_ns(own))
+    return between, known
+
+
+def _fixes(channels: Mapping[str, Channel]) -> tuple[Ints, Floats, list[str]]:
+    """Return valid fixes, each once: loggers repeat the last one until there is another."""
+    if not {'latitude', 'longitude'} <= set(channels):
+        return np.zeros(0, np.int64), np.zeros((0, 3)), ['there are no positions in the file']
+    north, east = channels['latitude'], channels['longitude']
+    stamps, first, second = np.intersect1d(north.stamps, east.stamps, return_indices=True)
+    degrees = np.stack([north.values[first], east.values[second]], axis=1)
+    height = channels.get('altitude')
+    altitude = np.zeros(len(stamps))
+    if height is not None and len(height.stamps):
+        order = np.argsort(height.stamps, kind='stable')
+        altitude = np.interp(stamps, height.stamps[order], height.values[order])
+    on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
+    notes = []
+    if not on_earth.all():
+        left = int((~on_earth).sum())
+        notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
+    stamps, degrees, altitude = stamps[on_earth], degrees[on_earth], altitude[on_earth]
+    new = _new(stamps, degrees)
+    if not new.all():
+        notes.append(
+            f'{int((~new).sum())} of {len(new)} positions repeat the last and are left out'
+        )
+    return stamps[new], np.column_stack([degrees, altitude])[new], notes
+
+
+_STANDING_NS = 1_000_000_000
+"""Receivers have a fix a second at least: the same place after that is no repetition."""
+
+
+def _new(stamps: Ints, degrees: Floats) -> Bools:
+    """Return which positions (N,) are new, or have been the same for a second."""
+    new = np.ones(len(stamps), dtype=np.bool_)
+    kept = 0
+    for index in range(1, len(stamps)):
+        same = (degrees[index] == degrees[kept]).all()
+        if same and stamps[index] - stamps[kept] < _STANDING_NS:
+            new[index] = False
+        else:
+            kept = index
+    return new
+
+
+def _signed(
+    measured: Mapping[str, Channel], stamps: Ints, fixes: Floats
+) -> tuple[dict[str, Channel], list[str]]:
+    """
+    Return channels in axes of the vehicle with the signs of ROS: forward, left, left turn.
+
+    Loggers agree on none of them, so speed and course by the positions of the drive decide.
+    """
+    origin = choose_origin(*fixes.T)
+    places = east_north(fixes[:, 0], fixes[:, 1], np.full(len(fixes), origin.altitude_m), origin)
+    # Over half a second, or the differences would be the noise of the receiver.
+    step = (
+        max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
+        if len(stamps) > 1
+        else 1
+    )
+    signed, notes = dict(measured), list[str]()
+    if len(stamps) < 4 * step + 8:
+        return signed, notes
+    seconds = (stamps - stamps[0]) * 1e-9
+    elapsed = seconds[step:] - seconds[:-step]
+    velocity = (places[step:] - places[:-step]) / elapsed[:, None]
+    middle = seconds[:-step] + elapsed / 2
+    speed = np.hypot(*velocity.T)
+    course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
+    away = middle[step:] - middle[:-step]
+    turning = (course[step:] - course[:-step]) / away
+    mean_speed = (speed[step:] + speed[:-step]) / 2
+    expected = {
+        'accel_x': (speed[step:] - speed[:-step]) / away,
+        'accel_y': mean_speed * turning,
+        'gyro_z': turning,
+    }
+    when = middle[:-step] + away / 2
+    usable = (mean_speed > _MOVING_M_S) & (elapsed[step:] < 2.0) & (away < 2.0)
+    words = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
+    for role, truth in expected.items():
+        if role not in measured or np.count_nonzero(usable) < 20:
+            continue
+        values, known = _at(measured[role], stamps[0] + np.rint(when * 1e9).astype(np.int64))
+        used = usable & known
+        if np.count_nonzero(used) < 20 or np.ptp(values[used]) == 0.0:
+            continue
+        agreement = float(np.corrcoef(values[used], truth[used])[0, 1])
+        if agreement < -_CLEAR:
+            channel = measured[role]
+            signed[role] = Channel(channel.stamps, -channel.values)
+            notes.append(
+                f'{role} has its sign changed: by the drive it is positive {words[role]} now'
+            )
+        elif agreement < _CLEAR:
+            notes.append(f'{role} keeps its sign: the drive does not show which it is')
+    return signed, notes
+
+
+_MOVING_M_S = 2.0
+"""Course from positions is noise below a walk."""
+_CLEAR = 0.2
+"""Correlation from which a sign is believed: wrong axes have less, a shaken logger more."""
+
+
+def write_drive(
+    drive: Drive, path: str | Path, header: Mapping[str, str] | None = None
+) -> dict[str, int]:
+    """
+    Write a drive into a new bag and return how many messages each topic has.
+
+    Parameters
+    ----------
+    drive
+        What was recorded.
+    path
+        Folder to make.
+    header
+        What the header of the file states, if it is wanted in the bag.
+
+    Raises
+    ------
+    InputError
+        If the bag cannot be written.
+
+    """
+    messages: list[tuple[int, str, str, dict[str, Any]]] = []
+    for stamp, sample in zip(drive.imu_stamps.tolist(), drive.imu.tolist(), strict=True):
+        force, rate = sample[:3], sample[3:]
+        content: dict[str, Any] = {
+            'header': _header(stamp, 'imu'),
+            # No orientation: see the comment in the message.
+            'orientation_covariance': [-1.0, *[0.0] * 8],
+            'linear_acceleration': dict(zip('xyz', force, strict=True)),
+            'angular_velocity': dict(zip('xyz', rate, strict=True)),
+        }
+        messages.append((stamp, IMU_TOPIC, 'sensor_msgs/msg/Imu', content))
+    for stamp, (north, east, up) in zip(
+        drive.fix_stamps.tolist(), drive.fixes.tolist(), strict=True
+    ):
+        content = {
+            'header': _header(stamp, 'gps'),
+            'status': {'status': 0, 'service': 1},
+            'latitude': north,
+            'longitude': east,
+            'altitude': up,
+        }
+        messages.append((stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content))
+    if header:
+        text = {'data': json.dumps(dict(header), ensure_ascii=False)}
+        messages.append((messages[0][0], HEADER_TOPIC, 'std_msgs/msg/String', text))
+    messages.sort(key=lambda each: each[0])
+    if messages[0][0] < 0:
+        msg = f'{path}: the drive begins before 1970; correct the date in the file'
+        raise InputError(msg)
+    counts: dict[str, int] = {}
+    with BagWriter(path) as bag:
+        for stamp, topic, msgtype, content in messages:
+            bag.write(topic, msgtype, stamp, content)
+            counts[topic] = counts.get(topic, 0) + 1
+    return counts
+
+
+def _header(stamp: int, frame: str) -> dict[str, object]:
+    seconds, rest = divmod(stamp, 1_000_000_000)
+    return {'stamp': {'sec': seconds, 'nanosec': rest}, 'frame_id': frame}

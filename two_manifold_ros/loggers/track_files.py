@@ -1,0 +1,169 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Write estimates into files that viewers of loggers draw: GPX, VBO, CSV."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+SUFFIXES = ('.gpx', '.vbo', '.csv')
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Track:
+    """
+    Estimates of all ticks.
+
+    Parameters
+    ----------
+    stamps : (N,) int64
+        Nanoseconds.
+    positions, deviations, velocities : (N, 2) float64
+        Metres, their standard deviations, and metres a second; NaN where there is none.
+    published : (N,) bool
+        Whether the filter publishes it.
+    statuses
+        Names of the states.
+    origin
+        Where the positions are zero, or ``None`` where that is not known on earth.
+
+    """
+
+    stamps: Ints
+    positions: Floats
+    deviations: Floats
+    velocities: Floats
+    published: Bools
+    statuses: Sequence[str]
+    origin: GeodeticOrigin | None
+
+
+def check_track_path(path: str, origin: GeodeticOrigin | None, model: str) -> None:
+    """
+    Refuse a file that cannot be written, before anything is computed.
+
+    Raises
+    ------
+    InputError
+        If it has none of ``SUFFIXES``, or needs places on earth that the model does not know.
+
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        msg = f'{path}: the end of the name decides the format; it can be {", ".join(SUFFIXES)}'
+        raise InputError(msg)
+    if suffix != '.csv' and origin is None:
+        msg = (
+            f'{model}: this model was not trained on satellite fixes, so its positions have no '
+            f'latitude and longitude for {path}; name a .csv file'
+        )
+        raise InputError(msg)
+
+
+def write_track(path: str, track: Track) -> int:
+    """
+    Write a track in the format of the name, and return how many ticks are in it.
+
+    CSV has all ticks; GPX and VBO have those that are published.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == '.csv' or track.origin is None:
+        ticks = np.arange(len(track.stamps))
+        lines = _csv(track, ticks)
+    else:
+        ticks = np.flatnonzero(track.published)
+        lines = (_gpx if suffix == '.gpx' else _vbo)(track, ticks, track.origin)
+    try:
+        with Path(path).open('w', newline='', encoding='utf-8') as file:
+            file.writelines(lines)
+    except OSError as error:
+        msg = f'{path}: cannot be written ({error.strerror}); name another file'
+        raise InputError(msg) from error
+    return len(ticks)
+
+
+def _csv(track: Track, ticks: Ints) -> Iterator[str]:
+    places = None if track.origin is None else latitude_longitude(track.positions, track.origin)
+    names = ['stamp_ns', 'time_utc', 'status', 'published', 'x_m', 'y_m']
+    names += ['deviation_x_m', 'deviation_y_m', 'velocity_x_m_s', 'velocity_y_m_s']
+    content = StringIO()
+    writer = csv.writer(content, lineterminator='\n')
+    writer.writerow([*names, *(() if places is None else ('latitude_deg', 'longitude_deg'))])
+    for tick in ticks.tolist():
+        numbers = [*track.positions[tick], *track.deviations[tick], *track.velocities[tick]]
+        cells = ['' if np.isnan(each) else f'{each:.4f}' for each in numbers]
+        if places is not None:
+            cells += ['' if np.isnan(each) else f'{each:.8f}' for each in places[tick]]
+        stamp = int(track.stamps[tick])
+        writer.writerow(
+            [stamp, _utc(stamp), track.statuses[tick], int(track.published[tick]), *cells]
+        )
+    yield content.getvalue()
+
+
+def _gpx(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield (
+        '<gpx version="1.1" creator="two_manifold_ros" '
+        'xmlns="http://www.topografix.com/GPX/1/1">\n<trk><trkseg>\n'
+    )
+    places = latitude_longitude(track.positions[ticks], origin)
+    for number, (tick, (north, east)) in enumerate(zip(ticks.tolist(), places, strict=True)):
+        if number and tick != ticks[number - 1] + 1:
+            # Viewers draw no line over what was not published.
+            yield '</trkseg><trkseg>\n'
+        yield (
+            f'<trkpt lat="{north:.8f}" lon="{east:.8f}"><ele>{origin.altitude_m:.2f}</ele>'
+            f'<time>{_utc(int(track.stamps[tick]))}</time></trkpt>\n'
+        )
+    yield '</trkseg></trk>\n</gpx>\n'
+
+
+def _vbo(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:
+    first = _EPOCH + timedelta(seconds=int(track.stamps[ticks[0]]) // 10**9 if len(ticks) else 0)
+    yield f'File created on {first:%d/%m/%Y} at {first:%H:%M:%S}\r\n\r\n'
+    names = ('time', 'latitude', 'longitude', 'velocity kmh', 'heading', 'height', 'deviation m')
+    yield ''.join(f'{line}\r\n' for line in ('[header]', *names, ''))
+    yield '[comments]\r\nEstimates of two_manifold_ros\r\n\r\n[column names]\r\n'
+    yield 'time lat long velocity heading height deviation\r\n\r\n[data]\r\n'
+    places = latitude_longitude(track.positions[ticks], origin) * 60.0
+    for tick, (north, east) in zip(ticks.tolist(), places, strict=True):
+        # Minutes, positive to the west; hundredths of seconds of the day, which may be the next.
+        hundredths = round(int(track.stamps[tick]) / 1e7) % 8_640_000
+        minutes, rest = divmod(hundredths, 6000)
+        vx, vy = track.velocities[tick]
+        yield (
+            f'{minutes // 60:02d}{minutes % 60:02d}{rest / 100:05.2f} {north:+013.6f} '
+            f'{-east:+013.6f} {3.6 * np.hypot(vx, vy):07.3f} '
+            f'{np.degrees(np.arctan2(vx, vy)) % 360:06.2f} {origin.altitude_m:+09.2f} '
+            f'{np.hypot(*track.deviations[tick]):.3f}\r\n'
+        )
+
+
+def _utc(stamp: int) -> str:
+    """Return a stamp, ns, as the UTC time of GPX, in milliseconds."""
+    seconds, rest = divmod(round(stamp / 1e6), 1000)
+    return f'{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z'
