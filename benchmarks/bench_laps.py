@@ -4,8 +4,10 @@
 Lap times on drives that were not trained on: by positions, by marks, and by the IMU alone.
 
 Run `./run bench laps`, or name cases of the gauntlet after it. The truth are the passages of the
-true positions, at the start line that each model has. Real recordings are read from
-`shared/recordings` beside the checkout and skipped where absent.
+true positions, at the start line that each model has. `half lap s` is how far the lap time is off
+that is predicted half a lap ahead. Phases are compared with the share of the way where positions
+are trained, else with that of the time. Real recordings are read from `shared/recordings` beside
+the checkout and skipped where absent.
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
 FULL_SIZE = ('ridge_car', 'car', 'car_5hz', 'tram')
 """Cases of the larger target."""
 
+LINES = 20
+"""Places around the lap at which the usual time of a lap is taken."""
+
 KINDS = ('positions', 'marks', 'IMU alone')
 
 
@@ -76,11 +81,14 @@ def follow(model: RouteModel, drive: Drive) -> Followed | None:
     return Followed(timer, states, np.array(stamps), len(states) / max(len(stamps), 1))
 
 
-def true_circuit(model: RouteModel, drive: Drive, followed: Followed) -> tuple[Circuit, Floats]:
+def true_circuit(
+    model: RouteModel, drive: Drive, followed: Followed, *, same: bool
+) -> tuple[Circuit, Floats]:
     """
     Return the true circuit with the start line of a timer, and errors of its phase, in laps.
 
-    A model without positions has its own phases: they are compared after the best shift.
+    A model without positions has its own phases, those of time: they are compared after the best
+    shift.
     """
     circuit = model.circuit
     if circuit is None:
@@ -90,6 +98,11 @@ def true_circuit(model: RouteModel, drive: Drive, followed: Followed) -> tuple[C
     ways = way_along(circuit, truths, np.gradient(truths, axis=0))
     phases = np.array([state.phase for state in followed.states])
     known = np.isfinite(ways)
+    if same:
+        circuit = followed.timer.circuit
+        ways = way_along(circuit, truths, np.gradient(truths, axis=0))[known]
+        errors = (ways / circuit.length_m - phases[known] + 0.5) % 1.0 - 0.5
+        return circuit, errors
     usual = np.array([circuit.seconds_at(way) for way in ways[known]]) / circuit.lap_s
     turns = np.exp(2j * np.pi * (usual - phases[known]))
     shift = float(np.angle(turns.mean()) / (2.0 * np.pi)) % 1.0
@@ -103,9 +116,7 @@ def true_circuit(model: RouteModel, drive: Drive, followed: Followed) -> tuple[C
 
 def scored(placed: RouteModel, drive: Drive, followed: Followed, *, same: bool) -> dict[str, Any]:
     """Score a timer against true passages; ``same`` if its model has the true circuit itself."""
-    circuit, errors = true_circuit(placed, drive, followed)
-    if same and placed.circuit is not None:
-        circuit = placed.circuit
+    circuit, errors = true_circuit(placed, drive, followed, same=same)
     stream = PositionStream('', '', '', drive.stamps, drive.truths)
     laps = laps_by_positions(circuit, followed.timer.sectors, stream, followed.stamps)
     apart, sure, ahead = [], [], []
@@ -183,15 +194,33 @@ def _row(kind: str, case: Case, training: list[Recording], placed: RouteModel) -
     elif kind == 'IMU alone':
         bare = [_bare(each) for each in training]
         found = place_by_imu(bare)
-        passages = marks_of(placed, training)
-        times = np.concatenate([np.diff(each) for each in passages]) * 1e-9
-        extra |= {'found_s': found.lap_s, 'usual_s': float(np.median(times)),
+        extra |= {'found_s': found.lap_s, 'usual_s': usual_of(placed, training),
                   'found_laps': found.laps, 'confidence': found.confidence}  # fmt: skip
         model = train_model(found.recordings, TrainingSettings())
     followed = follow(model, case.followed)
     if followed is None or not followed.states:
         return {'refused': 'nothing was published', **extra}
     return extra | scored(placed, case.followed, followed, same=kind == 'positions')
+
+
+def usual_of(model: RouteModel, recordings: list[Recording]) -> float:
+    """Return the median time between passages of the same place, of places all around the lap."""
+    circuit, times = model.circuit, []
+    if circuit is None:
+        raise TypeError
+    lines = tuple((np.arange(1, LINES) / LINES).tolist())
+    for recording in recordings:
+        if recording.positions is None:
+            raise TypeError
+        laps = laps_by_positions(circuit, lines, recording.positions, recording.imu.stamps)
+        sectors = [[each.seconds for each in lap.sectors] for lap in laps]
+        if len(sectors) > 1:
+            # From each line to the same of the next lap.
+            ends = np.cumsum(np.array(sectors), axis=1)
+            begins = np.array([lap.begin_ns - laps[0].begin_ns for lap in laps]) * 1e-9
+            times.append(np.diff(begins[:, None] + ends, axis=0).ravel())
+    found = np.concatenate(times)
+    return float(np.median(found[np.isfinite(found)]))
 
 
 def _bare(recording: Recording) -> Recording:
@@ -205,7 +234,8 @@ def show(results: dict[str, dict[str, Any]]) -> None:
         print(f'\ntrained by {kind}')
         print(
             f'{"case":16} {"lap s":>8} {"publ. %":>7} {"laps":>5} {"true":>5} {"median s":>9} '
-            f'{"95 % s":>8} {"in 2 std %":>10} {"half lap s":>10} {"of laps s":>9} {"phase %":>8}'
+            f'{"95 % s":>8} {"in 2 std %":>10} {"half lap s":>10} {"of laps s":>9} '
+            f'{"phase %":>8}'
         )
         for name, rows in results.items():
             row = rows.get(kind, rows)
