@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 import math
-import time
 from typing import NamedTuple, TYPE_CHECKING
 
 from gauntlet_drives import RECORDINGS
@@ -242,14 +241,13 @@ class Judged(NamedTuple):
 
 def judge(drive: Lapped) -> tuple[str, Judged]:
     recording, laps = drive.recording, drive.laps
-    row = f'{drive.name:26s} {laps:6.2f} {drive.lap_s:8.2f}'
-    began = time.perf_counter()
+    row = f'{drive.name:24s} {laps:6.2f} {drive.lap_s:7.2f}'
     rings = [(each.doubt, each.uneven) for each in rings_of(drive_series(recording))[2]]
     judged = Judged(claimed=False, right=False, rings=rings)
     try:
         loop = find_loop(replace(recording, positions=None))
     except InputError as error:
-        row += f'  refused: {str(error).split(": ", 1)[1][:70]}'
+        row += f'  refused: {str(error).split(": ", 2)[2].split(";")[0][:62]}'
     else:
         truth, _ = true_phases(recording, loop.stamps) if laps else (np.full(1, np.nan), None)
         wrong = 100.0 * (loop.lap_s / drive.lap_s - 1.0)
@@ -259,7 +257,6 @@ def judge(drive: Lapped) -> tuple[str, Judged]:
         # Of a drive that repeats the ring that was chosen is the one to keep.
         near = [each for each in rings if abs(1.0 - each[0] - loop.confidence) < 1e-9]
         judged = Judged(claimed=True, right=right, rings=near)
-    row += f' {time.perf_counter() - began:5.1f}s'
     if laps and not math.isnan(drive.lap_s):
         row += marks_row(recording)
     return row, judged
@@ -293,27 +290,27 @@ def marks_row(recording: Recording) -> str:
     truth, crossed = true_phases(recording, series.stamps)
     seconds = (series.stamps - recording.imu.first_stamp) * 1e-9
     if len(crossed) < 3:
-        return '  marks: too few laps'
+        return '  too few marks'
     usual = np.median(np.diff(crossed))
     # Marks in a row, without a lap between them that was not seen.
     runs = np.split(crossed, np.flatnonzero(np.diff(crossed) > 1.6 * usual) + 1)
     crossed = max(runs, key=len)[:MARKS]
     if len(crossed) < 3:
-        return '  marks: too few laps'
+        return '  too few marks'
     marks = np.interp(crossed, seconds, np.arange(len(seconds)))
     inside = (seconds >= crossed[0]) & (seconds <= crossed[-1])
     known = np.where(inside, truth, np.nan)
     error = phase_error(align_marks(series, marks), known)
     linear = phase_error(np.interp(seconds, crossed, np.arange(len(crossed))), known)
-    return f'  marks {len(crossed):2d}: {error:5.2f} (linear {linear:5.2f})'
+    return f'  {len(crossed)} marks: {error:.2f} (linear {linear:.2f})'
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='beginnings of names of drives')
-    parser.add_argument('--days', type=int, default=1, help='days of each world')
+    parser.add_argument('--days', type=int, default=3, help='days of each world')
     args = parser.parse_args()
-    print(f'{"drive":26s}   laps    lap s   found    lap s  wrong% phase% confid.')
+    print(f'{"drive":24s}   laps   lap s   found    lap s  wrong% phase% confid.')
     found: dict[str, list[Judged]] = {}
     for part in (healthy, wild, other_loops, without_a_loop):
         kind = part.__name__.replace('_', ' ')

@@ -47,6 +47,8 @@ VARIES = {
     'features': r'; train .*',
     'commands': NOTHING,
     'sensors': NOTHING,
+    'laps': NOTHING,
+    'loop': NOTHING,
     'node': ALL,
     'online': ALL,
     'robots': ALL,

@@ -108,7 +108,17 @@ def test_a_steady_drive_is_even_and_a_wild_one_is_not() -> None:
     steady = np.arange(500)
     stops = np.concatenate([steady[:200], np.full(100, 199), steady[200:]])
     wild = np.cumsum(np.random.default_rng(0).permutation(np.repeat([0, 3], [30, 30]).repeat(8)))
-    assert unevenness(steady, 50) == 0.0
+    seen = np.ones(500, dtype=np.bool_)
+    assert unevenness(steady, 50, seen) == 0.0
     # Where it stands it has no speed.
-    assert unevenness(stops, 50) < 0.3
-    assert unevenness(wild, 50) > unevenness(stops, 50)
+    assert unevenness(stops, 50, np.ones(len(stops), dtype=np.bool_)) < 0.3
+    assert unevenness(wild, 50, np.ones(len(wild), dtype=np.bool_)) > 0.5
+
+
+def test_what_is_not_seen_is_not_uneven() -> None:
+    """Between two drives the way leaps."""
+    way = np.concatenate([np.arange(200), 260 + np.arange(300)])
+    seen = np.ones(500, dtype=np.bool_)
+    seen[195:205] = False
+    assert unevenness(way, 50, seen) == 0.0
+    assert unevenness(way, 50, np.zeros(500, dtype=np.bool_)) == np.inf

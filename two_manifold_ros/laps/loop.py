@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 SHORTEST_S = 2.0
 """Shortest windows that are compared, s; longer ones follow, each of twice the length."""
@@ -163,7 +163,15 @@ def find_loop(recording: Recording) -> Loop:
         else 'no part of it looks like another one'
     )
     even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
-    chosen = _shortest(seen, even) if even else None
+    most = max((each.information for each in rings), default=0.0)
+    chosen = None
+    if any(each.information >= (1.0 - ALMOST) * most for each in even):
+        chosen = _shortest(seen, even)
+    elif even:
+        doubt = (
+            'paths at speeds of no vehicle explain it better than any loop; leave out '
+            'drives with crashes and spins'
+        )
     if chosen is not None and chosen.doubt > MOST_DOUBT:
         share = max(chosen.explained, 0.0)
         doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
@@ -189,15 +197,18 @@ def _shortest(seen: Floats, rings: Sequence[Ring]) -> Ring:
     """Return the shortest of the rings that explain a drive about as well as the best does."""
     best = max(rings, key=lambda each: each.information)
     least = (1.0 - ALMOST) * best.information
-    chosen = max((each for each in rings if each.information >= least), key=lambda each: each.laps)
+    alike = [each for each in rings if each.information >= least]
+    # Those of two laps have half as many. Of one loop there may be several, at lags around it.
+    many = 0.75 * max(each.laps for each in alike)
+    chosen = max((each for each in alike if each.laps > many), key=lambda each: each.information)
     # Where laps differ much, windows of one are no candidates but those of some laps are.
     for parts in (2, 3):
         if chosen.phases >= parts * LEAST_PHASES:
             part = lay_around(seen, round(chosen.phases / parts))
             # The same way, in parts. More laps are a surer mean: those of the lap explain more.
-            alike = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
+            whole = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
             better = part.information > chosen.information
-            if alike and better and part.uneven <= MOST_UNEVEN:
+            if whole and better and part.uneven <= MOST_UNEVEN:
                 return _shortest(seen, [part])
     return chosen
 
@@ -308,7 +319,7 @@ def _laid_from(seen: Floats, first: Floats) -> Ring:
     """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
     phases = len(first)
     means = np.nan_to_num(first)
-    known = np.isfinite(seen).all(axis=1)
+    known = np.asarray(np.isfinite(seen).all(axis=1))
     filled = np.ascontiguousarray(np.nan_to_num(seen))
     spread = filled[known].var(axis=0) + 1e-9
     noises = 0.5 * spread
@@ -323,19 +334,24 @@ def _laid_from(seen: Floats, first: Floats) -> Ring:
         steps = (counts + phases * usual) / (counts.sum() + phases)
     information = _information(filled[known], way[known], phases, spread)
     explained = 1.0 - math.exp(-2.0 * information / seen.shape[1])
-    return Ring(phases, way, information, explained, unevenness(way, phases))
+    return Ring(phases, way, information, explained, unevenness(way, phases, known))
 
 
-def unevenness(way: Ints, phases: int) -> float:
+def unevenness(way: Ints, phases: int, known: Bools) -> float:
     """
     Return how much the speed along a ring varies: its range but for tenths, over its median.
 
-    Speeds are those over a tenth of a lap; where a vehicle stands it has none.
+    Speeds are those over a tenth of a lap; where a vehicle stands it has none, nor where one of
+    the steps is not ``known`` (T,), as between two drives.
     """
     width = max(phases // 10, 2)
     if len(way) <= width:
         return math.inf
-    speeds = (way[width:] - way[:-width]) / width
+    unseen = np.concatenate([[0], np.cumsum(~known)])
+    seen = unseen[width + 1 :] == unseen[: -width - 1]
+    speeds = (way[width:] - way[:-width])[seen] / width
+    if not len(speeds):
+        return math.inf
     # A fifth of the usual speed is that of a vehicle that stops.
     moving = speeds[speeds > 0.2 * max(float(np.median(speeds)), 0.5)]
     if not len(moving):
