@@ -56,7 +56,7 @@ class LiveLaps:
 
     A mark puts the start line where the vehicle was. Each further one makes it surer: after 2, 4,
     8 and so on, up to `LAST_MOVE`, the line moves to where most of them are, and the lap that is
-    under way is timed anew from it; best and last lap are forgotten then. Estimates of a model
+    under way is timed again from it; best and last lap are forgotten then. Estimates of a model
     that knows laps and no positions get positions from fixes, see `ClosedLine`.
 
     Parameters
