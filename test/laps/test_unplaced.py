@@ -5,7 +5,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from lap_drives import driven
+from lap_drives import driven, recorded
 import numpy as np
 import pytest
 
@@ -49,6 +49,33 @@ def test_marks_place_a_drive():
     # At a mark a lap begins.
     at_marks = [found[np.argmin(np.abs(stamps - mark))] for mark in marks[1:-1].tolist()]
     assert np.abs(at_marks).max() < 0.01
+
+
+def test_missed_and_doubled_marks_are_no_laps():
+    """A beacon misses two passages, once in a row, and a button is pressed twice."""
+    recording, phases = driven(laps=12.0, seed=1)
+    marks = marks_of(recording, phases)
+    spoilt = np.delete(marks, [3, 7, 8])
+    spoilt = np.sort(np.append(spoilt, marks[5] + 300_000_000))
+    placed = place_by_marks([recording], [spoilt])
+    assert placed.laps == len(marks) - 1
+    assert placed.lap_s == pytest.approx(np.median(np.diff(marks)) * 1e-9, rel=0.02)
+    stamps, found = phases_on(placed.recordings[0])
+    assert error_of(stamps, found, recording, phases) < 0.01
+
+
+def test_a_long_stop_is_no_missed_mark():
+    recording, phases = driven(laps=9.0, seed=4)
+    marks = marks_of(recording, phases)
+    stands = int(np.searchsorted(recording.imu.stamps, marks[4] + 3 * 10**9))
+    extra = round(0.8 * np.median(np.diff(marks)) * 1e-9 * 20.0)
+    rows = np.concatenate(
+        [np.arange(stands), np.full(extra, stands), np.arange(stands, len(phases))]
+    )
+    standing = recorded(recording.imu.samples[rows], 20.0)
+    later = marks + (marks > recording.imu.stamps[stands]) * (extra * 50_000_000)
+    placed = place_by_marks([standing], [later])
+    assert placed.laps == len(marks) - 1
 
 
 def test_two_drives_without_positions_have_the_same_phases():

@@ -282,7 +282,9 @@ def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[
     return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
-def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
+def align_marks(
+    series: Series, marks: Floats, numbers: Floats | None = None, slack: float = 0.1
+) -> Floats:
     """
     Return the phase of each tick, laps since the first mark: (T,).
 
@@ -292,6 +294,8 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
         Of the drive.
     marks : (L + 1,)
         Ticks at which the line was crossed, fractional and increasing.
+    numbers : (L + 1,), optional
+        Laps gone at each mark; without them there is one between any two.
     slack
         By how much a place may be early or late in a lap, laps.
 
@@ -304,12 +308,14 @@ def align_marks(series: Series, marks: Floats, slack: float = 0.1) -> Floats:
     if len(marks) < 3 or not (np.diff(marks) > 0.0).all():
         msg = f'{len(marks)} marks are no laps: give three or more, with increasing times'
         raise InputError(msg)
-    usual = float(np.median(np.diff(marks)))
+    if numbers is None:
+        numbers = np.arange(len(marks), dtype=np.float64)
+    lasted = np.diff(marks) / np.diff(numbers)
+    usual = float(np.median(lasted))
     middles, seen = series.averaged(usual / FINE.steps)
-    numbers = np.arange(len(marks), dtype=np.float64)
     rough = extended(middles, marks, numbers, usual)
     # A halt puts places off by as much as its lap is longer, at most half a lap.
-    late = 1.0 - usual / float(np.diff(marks).max())
+    late = 1.0 - usual / float(lasted.max())
     phases = align_steps(seen, rough, min(slack + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)

@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import find_loop
+from two_manifold_ros.laps.loop import find_loop, lay_around, LEAST_PHASES, MOST_STEPS, PHASES
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.names import MARKS
@@ -21,6 +21,7 @@ from two_manifold_ros.recordings.reading import read_stamps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import ImuStream, Recording
     from two_manifold_ros.typing import Floats, Ints
 
@@ -123,17 +124,53 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
                 'three or more, by the same clock'
             )
             raise InputError(msg)
-        own_ticks = at[inside]
-        phases = align_marks(series, own_ticks)
+        own_ticks, numbers = passages_of(series, at[inside])
+        phases = align_marks(series, own_ticks, numbers)
         # At each mark a lap begins, to the tick.
-        late = np.arange(len(own_ticks)) - np.interp(own_ticks, ticks, phases)
-        phases += np.interp(ticks, own_ticks, late)
+        found = np.interp(own_ticks, ticks, phases)
+        # By what is passed and not by time: a vehicle that stands stays where it is.
+        phases += np.interp(phases, found, numbers - found)
         phases[(ticks < own_ticks[0]) | (ticks > own_ticks[-1])] = np.nan
         parts.append((recording, series.stamps, phases))
-        times.append(np.diff(own[inside]) * 1e-9)
-        laps += len(own_ticks) - 1
+        times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)
+        laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
     return Placed(_placed(parts, lap_s, MARKS), lap_s, laps)
+
+
+def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
+    """
+    Return the marks that are passages of the line, and the laps gone at each.
+
+    A beacon misses a lap, and a button is pressed twice. A mark that follows another one in less
+    than half of the usual time is left out. Where it takes half as long again as usual to the next
+    one, either laps went by without a mark, or the vehicle stood: the drive is laid around a ring
+    of a usual lap (`lay_around`), and as many laps are counted as it goes around.
+
+    Parameters
+    ----------
+    series
+        Of the drive.
+    marks : (L + 1,)
+        Ticks, rising.
+
+    """
+    usual = float(np.median(np.diff(marks)))
+    kept = [float(marks[0])]
+    for each in marks[1:].tolist():
+        if each - kept[-1] >= 0.5 * usual:
+            kept.append(each)
+    own = np.array(kept)
+    lasted = np.diff(own)
+    usual = float(np.median(lasted))
+    gone = np.ones(len(lasted))
+    if (lasted > 1.5 * usual).any():
+        ticks = max(usual / PHASES, len(series.values) / MOST_STEPS, 1.0)
+        middles, seen = series.averaged(ticks)
+        ring = lay_around(seen, max(round(usual / ticks), LEAST_PHASES))
+        around = np.diff(np.interp(own, middles, ring.way / ring.phases))
+        gone = np.where(lasted > 1.5 * usual, np.maximum(np.round(around), 1.0), 1.0)
+    return own, np.concatenate([[0.0], np.cumsum(gone)])
 
 
 def read_marks(source: str, recording: Recording) -> Ints:
