@@ -9,6 +9,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
+    FilterParameters,
     names_without_namespace,
     Parameter,
     PARAMETERS,
@@ -114,3 +115,10 @@ def test_a_file_of_several_robots_misses_none():
 @pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])
 def test_a_file_of_something_else_has_no_sections(content):
     assert not names_without_namespace(content, '/car1/filter_node')
+
+
+def test_a_text_that_may_be_a_number_is_no_list_and_no_truth_value():
+    start_line = next(each for each in FilterParameters.table() if each.name == 'start_line')
+    assert start_line.refusal('12,-3') == start_line.refusal(0.25) == start_line.refusal(0) == ''
+    for value in (True, [1, 2], ['0.25']):
+        assert 'give a text or a number' in start_line.refusal(value)

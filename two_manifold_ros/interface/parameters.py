@@ -60,6 +60,8 @@ class Parameter:
         Unit of the value, or of each entry; inclusive range of a number.
     choices
         All words that are allowed; none means any.
+    or_number
+        Whether a text may be a number as well: ROS takes ``0.25`` for one.
 
     """
 
@@ -71,6 +73,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    or_number: bool = False
 
     @property
     def kind(self) -> str:
@@ -93,6 +96,10 @@ class Parameter:
         """Return why a value of the right type is refused, or an empty string."""
         if self.choices and value not in self.choices:
             return f'{self.name} is {value!r}: choose one of {self.constraint}.'
+        if self.or_number and (
+            isinstance(value, bool) or not isinstance(value, str | int | float)
+        ):
+            return f'{self.name} is {value!r}: give a text or a number.'
         return ''
 
 
@@ -103,11 +110,13 @@ def parameter(
     *,
     units: str = '',
     choices: tuple[str, ...] = (),
+    or_number: bool = False,
     settable: Settable | None = None,
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
     """Return a dataclass field; where it is not said when it is settable, its class says it."""
     about: dict[str, Any] = {'description': description, 'units': units, 'choices': choices}
     about['low'], about['high'] = between or (None, None)
+    about['or_number'] = or_number
     if settable is not None:
         about['settable'] = settable
     if isinstance(default, list):
@@ -222,11 +231,13 @@ class FilterParameters(FilteringParameters):
         'Start line of the laps: X,Y in metres, or a share of a lap after the usual one; empty '
         'means where timing is surest.',
         '',
+        or_number=True,
     )
     sectors: str = parameter(
         'Where the sectors after the first begin, apart by blanks, each as a start line; empty '
         'means thirds of a lap.',
         '',
+        or_number=True,
     )
     mark_topic: str = parameter(
         'Topic with a message of any type at each passage of the start line, such as of a beacon '

@@ -218,6 +218,8 @@ def read(node: Node, parameters: type[Chosen]) -> Chosen:
         value = node.get_parameter(parameter.name).value
         if isinstance(parameter.default, list):
             value = [entry for entry in value if entry != '']
+        elif parameter.or_number:
+            value = str(value)
         found[parameter.name] = value
     return parameters(**found)
 
@@ -230,6 +232,7 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
         name=parameter.name,
         description=f'{parameter.description}{units} Settable {parameter.settable.value}.',
     )
+    message.dynamic_typing = parameter.or_number
     if parameter.choices:
         message.additional_constraints = f'one of {parameter.constraint}'
     low, high = parameter.low, parameter.high
