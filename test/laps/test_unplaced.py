@@ -64,6 +64,14 @@ def test_missed_and_doubled_marks_are_no_laps():
     assert error_of(stamps, found, recording, phases) < 0.01
 
 
+@pytest.mark.parametrize('period_s', [0.01, 0.4])
+def test_a_topic_that_is_published_all_the_time_has_no_marks(period_s):
+    recording, _ = driven(seed=1)
+    first, last = recording.imu.stamps[[0, -1]].tolist()
+    with pytest.raises(InputError, match='are no laps'):
+        place_by_marks([recording], [np.arange(first, last, round(period_s * 1e9))])
+
+
 def test_a_long_stop_is_no_missed_mark():
     recording, phases = driven(laps=9.0, seed=4)
     marks = marks_of(recording, phases)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 APART_NS = 10_000_000_000
 """Time put between recordings that are searched for one loop: a gap, as where nothing was seen."""
 
+SHORTEST_LAP_S = 1.0
+"""Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
+
 UNIX_S = 1e8
 """Seconds from which on a time is one since 1970, and none since a recording began."""
 
@@ -154,6 +157,11 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     marks : (L + 1,)
         Ticks, rising.
 
+    Raises
+    ------
+    InputError
+        If fewer than three are left, or they come too often for laps.
+
     """
     usual = float(np.median(np.diff(marks)))
     kept = [float(marks[0])]
@@ -163,6 +171,13 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     own = np.array(kept)
     lasted = np.diff(own)
     usual = float(np.median(lasted))
+    if len(own) < 3 or usual * series.period_s < SHORTEST_LAP_S:
+        apart = f', {usual * series.period_s:.3g} s apart' if len(own) > 1 else ''
+        msg = (
+            f'{len(marks)} marks{apart} are no laps: give three passages of the line or more, '
+            f'{SHORTEST_LAP_S:g} s apart at least, and no other messages'
+        )
+        raise InputError(msg)
     gone = np.ones(len(lasted))
     if (lasted > 1.5 * usual).any():
         ticks = max(usual / PHASES, len(series.values) / MOST_STEPS, 1.0)
