@@ -79,7 +79,7 @@ def follow(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
     Fill the path (T,) of the cheapest way around a ring of M bins, unwrapped.
 
     ``seen`` (T, d) may be NaN; allowed at t are ``width`` bins from ``low[t]`` on. Scratch:
-    ``score`` and ``before`` (M, S), ``back`` (T, M, S) uint8.
+    ``score`` and ``before`` (M, S), ``back`` (T, width, S) uint8.
     """
     count, dims = seen.shape
     bins, number = score.shape
@@ -126,7 +126,7 @@ def follow(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
                             best, chosen = found, g + 1
                     ratio = gears[g] / usual - 1.0
                     score[m, g] = best + cost + unusual * ratio * ratio
-                back[t, m, g] = chosen
+                back[t, k, g] = chosen
         for m in range(bins):
             for g in range(number):
                 before[m, g] = score[m, g]
@@ -141,7 +141,8 @@ def follow(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
         t = count - 1 - i
         path[t] = position
         if t > 0:
-            chosen = back[t, at, gear]
+            # Where no way leads through the allowed bins it is one of them anyhow.
+            chosen = back[t, min((at - low[t]) % bins, width - 1), gear]
             position -= gears[gear]
             at = (at - gears[gear] + bins) % bins
             gear = chosen
@@ -178,7 +179,7 @@ def find_path(
         min(width, bins), grid.gears, float(grid.bins_a_step), CHANGE, HALT, STANDING,
         UNUSUAL, unlike,
         np.empty((bins, number)), np.empty((bins, number)),
-        np.zeros((len(seen), bins, number), dtype=np.uint8), path,
+        np.zeros((len(seen), min(width, bins), number), dtype=np.uint8), path,
     )  # fmt: skip
     return path.astype(np.float64)
 

@@ -127,7 +127,11 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
                 'three or more, by the same clock'
             )
             raise InputError(msg)
-        own_ticks, numbers = passages_of(series, at[inside])
+        try:
+            own_ticks, numbers = passages_of(series, at[inside])
+        except InputError as error:
+            msg = f'{recording.name}: {error}'
+            raise InputError(msg) from error
         phases = align_marks(series, own_ticks, numbers)
         # At each mark a lap begins, to the tick.
         found = np.interp(own_ticks, ticks, phases)
