@@ -117,14 +117,15 @@ def test_the_line_stays_after_many_marks():
     assert laps.marks == LAST_MOVE
 
 
+@pytest.mark.parametrize('away', [Status.LOST, Status.UNSURE])
 @pytest.mark.parametrize('stamp_s', [-20.0, 7.0])
-def test_a_mark_of_no_estimate_moves_nothing(stamp_s):
-    """It is older than what is remembered, or comes while the filter is lost."""
+def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away):
+    """It is older than what is remembered, or comes while the filter does not track."""
     drive = driven([LAP_S] * 2)
     laps = live('map')
     for tick in range(len(drive.stamps)):
         seconds = (drive.stamps[tick] - BEGIN_NS) / SECOND
-        status = Status.LOST if 5.0 < seconds < 9.0 else Status.TRACKING
+        status = away if 5.0 < seconds < 9.0 else Status.TRACKING
         laps.push(estimate_of(drive, tick, status))
         if tick == 150:
             laps.take_mark(BEGIN_NS + round(stamp_s * SECOND))

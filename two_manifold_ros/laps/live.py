@@ -12,6 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.names import LAP_FRAME
@@ -211,8 +212,9 @@ class LiveLaps:
             return False
         before, later = self._past[after - 1][0], self._past[after][0]
         took = later.stamp_ns - before.stamp_ns
-        # Between them the filter was lost, or there was no IMU.
-        if took > 2 * self._period_ns:
+        # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
+        sure = before.status is later.status is Status.TRACKING
+        if not sure or took > 2 * self._period_ns:
             return False
         share = (stamp_ns - before.stamp_ns) / took
         step = later.positions[0] - before.positions[0]
