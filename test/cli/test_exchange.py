@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold import` and `two-manifold export`."""
 
+from dataclasses import replace
 import json
 
 from logger_files import Drive, drive, DRIVER, racecapture, racechrono
 import numpy as np
 import pytest
 
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.bag import Bag
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
@@ -96,3 +99,12 @@ def test_export_needs_satellite_fixes_for_a_map(slot_car_bag, model_file, tmp_pa
     line = command.refused('export', model_file, slot_car_bag, '-o', tmp_path / 'a.gpx')
     assert str(model_file) in line
     assert '.csv' in line
+
+
+def test_a_model_of_laps_has_no_positions_to_export(slot_car_bag, model_file, tmp_path, command):
+    laps = tmp_path / 'laps.npz'
+    save_model(replace(load_model(model_file), frame_id=LAP_FRAME), laps)
+    assert 'two-manifold laps' in command.refused(
+        'export', laps, slot_car_bag, '-o', tmp_path / 'a.csv'
+    )
+    assert not (tmp_path / 'a.csv').exists()

@@ -21,6 +21,7 @@ from two_manifold_ros.cli.options import (
     print_wrapped,
     recordings_of,
 )
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.loggers.plain_csv import parse_columns
@@ -28,6 +29,7 @@ from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
@@ -145,6 +147,12 @@ def run_export(args: Namespace) -> int:
     """Write the file and report; return 0."""
     model = load_model(args.model)
     check_track_path(args.output, model.origin, args.model)
+    if model.frame_id == LAP_FRAME:
+        msg = (
+            f'{args.model}: the model knows laps and no positions to write; write its laps with '
+            'two-manifold laps --csv or --course'
+        )
+        raise InputError(msg)
     name_channels(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     with Progress('filtering') as progress:
