@@ -46,6 +46,9 @@ PHASES, MOST_STEPS = 100, 4_000
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
 
+MOST_PARTS = 8
+"""Laps that may be in what was found, at most: chosen, not measured."""
+
 LEAST_PHASES = 8
 """Phases of a ring, at least."""
 
@@ -166,7 +169,7 @@ def find_loop(recording: Recording) -> Loop:
     most = max((each.information for each in rings), default=0.0)
     chosen = None
     if any(each.information >= (1.0 - ALMOST) * most for each in even):
-        chosen = _shortest(seen, even)
+        ticks, chosen = _shortest(series, ticks, seen, even)
     elif even:
         doubt = (
             'paths at speeds of no vehicle explain it better than any loop; leave out '
@@ -193,24 +196,32 @@ def rings_of(series: Series) -> tuple[float, Floats, list[Ring]]:
     return ticks, seen, [lay_around(seen, max(round(lag / ticks), LEAST_PHASES)) for lag in lags]
 
 
-def _shortest(seen: Floats, rings: Sequence[Ring]) -> Ring:
-    """Return the shortest of the rings that explain a drive about as well as the best does."""
+def _shortest(
+    series: Series, ticks: float, seen: Floats, rings: Sequence[Ring]
+) -> tuple[float, Ring]:
+    """Return the shortest ring that explains a drive about as well as the best, and its steps."""
     best = max(rings, key=lambda each: each.information)
     least = (1.0 - ALMOST) * best.information
     alike = [each for each in rings if each.information >= least]
     # Those of two laps have half as many. Of one loop there may be several, at lags around it.
     many = 0.75 * max(each.laps for each in alike)
     chosen = max((each for each in alike if each.laps > many), key=lambda each: each.information)
-    # Where laps differ much, windows of one are no candidates but those of some laps are.
-    for parts in (2, 3):
-        if chosen.phases >= parts * LEAST_PHASES:
-            part = lay_around(seen, round(chosen.phases / parts))
-            # The same way, in parts. More laps are a surer mean: those of the lap explain more.
-            whole = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
-            better = part.information > chosen.information
-            if whole and better and part.uneven <= MOST_UNEVEN:
-                return _shortest(seen, [part])
-    return chosen
+    # Of many laps each has few of the most alike windows, and one lap may be no candidate.
+    lag = chosen.phases * ticks
+    for parts in range(2, MOST_PARTS + 1):
+        if lag / parts * series.period_s < SHORTEST_S:
+            break
+        fine = max(lag / parts / PHASES, len(series.values) / MOST_STEPS, 1.0)
+        _, close = (ticks, seen) if fine == ticks else series.averaged(fine)
+        part = lay_around(close, max(round(lag / parts / fine), LEAST_PHASES))
+        # The same way, in parts.
+        whole = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
+        if whole and part.uneven <= MOST_UNEVEN:
+            # More laps are a surer mean: those of the lap explain more.
+            together = lay_around(close, round(lag / fine))
+            if part.information > together.information:
+                return _shortest(series, fine, close, [part])
+    return ticks, chosen
 
 
 def _loop_of(series: Series, ring: Ring, ticks: float) -> Loop:
