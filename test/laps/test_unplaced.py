@@ -72,6 +72,23 @@ def test_a_topic_that_is_published_all_the_time_has_no_marks(period_s):
         place_by_marks([recording], [np.arange(first, last, round(period_s * 1e9))])
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_marks_at_random_times_are_no_passages(seed):
+    recording, phases = driven(laps=10.0, seed=1)
+    first, last = recording.imu.stamps[[0, -1]]
+    random = np.random.default_rng(seed)
+    times = np.sort(random.uniform(0.0, float(last - first), 11)).astype(np.int64)
+    with pytest.raises(InputError, match=r'no passages of one line|are no laps'):
+        place_by_marks([recording], [first + times])
+    assert place_by_marks([recording], [marks_of(recording, phases)]).laps == 8
+
+
+def test_marks_by_another_clock_are_named_beside_the_time_of_the_imu():
+    recording, phases = driven(seed=1)
+    with pytest.raises(InputError, match=r'0 of 7 marks, which lie 3[0-9.]+ to 4[0-9.]+ s after'):
+        place_by_marks([recording], [marks_of(recording, phases) + 300 * 10**9])
+
+
 def test_a_long_stop_is_no_missed_mark():
     recording, phases = driven(laps=9.0, seed=4)
     marks = marks_of(recording, phases)
@@ -126,7 +143,7 @@ def test_a_line_without_a_time_is_named(tmp_path: Path):
 
 def test_marks_of_another_clock_are_refused():
     recording, phases = driven(seed=1)
-    with pytest.raises(InputError, match='0 marks fall into the time of the IMU'):
+    with pytest.raises(InputError, match=r'0 of 7 marks, which lie 1000[0-9.]+ to'):
         place_by_marks([recording], [marks_of(recording, phases) + 10**15])
 
 

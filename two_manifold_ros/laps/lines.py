@@ -114,7 +114,7 @@ def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
     if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
         msg = (
             f'sectors {sectors!r}: name where each sector after the first begins, in the order '
-            'driven and none on the start line, such as 0.33 0.66'
+            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
         )
         raise InputError(msg)
     return shares
@@ -127,7 +127,10 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
     except ValueError:
         numbers = []
     if not all(map(math.isfinite, numbers)) or len(numbers) not in {1, 2}:
-        msg = f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25'
+        msg = (
+            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25; '
+            'several are apart by blanks'
+        )
         raise InputError(msg)
     if len(numbers) == 1:
         if not 0.0 <= numbers[0] < 1.0:

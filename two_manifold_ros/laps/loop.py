@@ -224,6 +224,31 @@ def _shortest(
     return ticks, chosen
 
 
+def repeats(series: Series, phases: Floats, marks: Floats, numbers: Floats) -> bool:
+    """
+    Return whether other laps explain anything of each lap of a drive, whose phases are known.
+
+    Parameters
+    ----------
+    series
+        Of the drive.
+    phases : (T,)
+        Laps gone at each tick.
+    marks, numbers : (L + 1,)
+        Ticks between which the phases are known, and the laps gone at each.
+
+    """
+    ticks = max(float(np.median(np.diff(marks) / np.diff(numbers))) / PHASES, 1.0)
+    middles, seen = series.averaged(ticks)
+    inside = (middles >= marks[0]) & (middles <= marks[-1]) & np.isfinite(seen).all(axis=1)
+    rows = seen[inside]
+    if not len(rows):
+        return False
+    at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
+    way = np.floor(PHASES * at).astype(np.int64)
+    return _information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9) > 0.0
+
+
 def _loop_of(series: Series, ring: Ring, ticks: float) -> Loop:
     """Align the laps in fine steps."""
     at = (np.arange(float(len(ring.way))) + np.float64(0.5)) * np.float64(ticks)

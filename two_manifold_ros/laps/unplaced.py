@@ -12,7 +12,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import find_loop, lay_around, LEAST_PHASES, MOST_STEPS, PHASES
+from two_manifold_ros.laps.loop import (
+    find_loop,
+    lay_around,
+    LEAST_PHASES,
+    MOST_STEPS,
+    PHASES,
+    repeats,
+)
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.names import MARKS
@@ -122,9 +129,15 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         inside = (own >= series.stamps[0]) & (own <= series.stamps[-1])
         # Two laps, of which one repeats the other.
         if inside.sum() < 3:
+            first, last = (
+                f'{1e-9 * (each - series.stamps[0]):.3f}'
+                for each in (own[:1].sum(), own[-1:].sum())
+            )
+            seconds = 1e-9 * float(series.stamps[-1] - series.stamps[0])
+            where = f', which lie {first} to {last} s after its first stamp' if len(own) else ''
             msg = (
-                f'{recording.name}: {inside.sum()} marks fall into the time of the IMU; give '
-                'three or more, by the same clock'
+                f'{recording.name}: {inside.sum()} of {len(own)} marks{where} fall into the '
+                f'{seconds:.0f} s of the IMU; give three or more, by the same clock'
             )
             raise InputError(msg)
         try:
@@ -137,6 +150,12 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         found = np.interp(own_ticks, ticks, phases)
         # By what is passed and not by time: a vehicle that stands stays where it is.
         phases += np.interp(phases, found, numbers - found)
+        if not repeats(series, phases, own_ticks, numbers):
+            msg = (
+                f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
+                'are no passages of one line; give their times by the clock of the IMU'
+            )
+            raise InputError(msg)
         phases[(ticks < own_ticks[0]) | (ticks > own_ticks[-1])] = np.nan
         parts.append((recording, series.stamps, phases))
         times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)

@@ -139,7 +139,7 @@ def _day_of(created: re.Match[str], first_s: float, place: str) -> tuple[datetim
     """Return the day on which the first time of day is nearest to when a file was created."""
     date, month, year, hours, minutes = (int(each or 0) for each in created.groups())
     try:
-        if not 1970 < year < 2038:
+        if not 1970 <= year < 2038:
             raise ValueError(year)  # noqa: TRY301 - as datetime does for other years
         written = datetime(year, month, date, hours, minutes, tzinfo=timezone.utc)
     except ValueError as error:
