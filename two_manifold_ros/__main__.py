@@ -11,6 +11,7 @@ from signal import SIGINT, SIGPIPE
 import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
+from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
@@ -170,6 +171,7 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
         prog='two-manifold',
         description=DESCRIPTION,
     )
+    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)

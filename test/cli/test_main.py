@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 from command_runs import RUN
 import pytest
 
+from two_manifold_ros import __version__
 from two_manifold_ros.__main__ import command_named, COMMANDS, main, make_parser, WAY
 from two_manifold_ros.errors import InputError
 
@@ -159,3 +160,8 @@ def test_help_fits_eighty_columns(name, monkeypatch, command):
     monkeypatch.setenv('COLUMNS', '80')
     said = command(*name.split(), '--help')
     assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert main(['--version']) == 0
+    assert capsys.readouterr().out == f'two-manifold {__version__}\n'
