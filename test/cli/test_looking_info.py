@@ -10,7 +10,8 @@ from command_runs import Command
 import pytest
 
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.model_file import header_of, save_model
+from two_manifold_ros.model.model_file import header_of, load_model, save_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
@@ -104,3 +105,9 @@ def test_the_lag_of_the_bags_and_what_was_undone(rows, words, slot_car_model, wo
     lags = [{'recording': 'bag', **dict(zip(names, row, strict=True))} for row in rows]
     summary = slot_car_model.summary | {'position_lag': lags}
     assert words in words_of(replace(slot_car_model, summary=summary))
+
+
+def test_a_model_of_laps_says_that_its_metres_are_none(model_file, words_of):
+    model = load_model(model_file)
+    assert 'seconds of a usual lap' not in words_of(model)
+    assert 'knows laps and no positions' in words_of(replace(model, frame_id=LAP_FRAME))

@@ -25,6 +25,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
@@ -125,6 +126,13 @@ def run_info(args: Namespace) -> int:
 
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
+    if model.frame_id == LAP_FRAME:
+        lap = model.circuit if isinstance(model, RouteModel) else None
+        usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
+        print_wrapped(
+            f'This model knows laps and no positions: what is in metres below is in seconds of a '
+            f'usual lap{usual}.'
+        )
     for table in model_tables(model):
         print_table(*table)
     summary = model.summary
