@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, oval, SECOND, Vehicle
+from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, oval, SECOND, Vehicle, vehicle
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
@@ -111,7 +111,7 @@ def test_the_line_is_where_most_marks_are():
 
 
 def test_the_line_stays_after_many_marks():
-    drive = driven([2.0] * (LAST_MOVE + 4), period_s=0.1)
+    drive = driven([0.6 * LAP_S] * (LAST_MOVE + 4))
     laps = live('map')
     follow(laps, drive, passages(drive, 0.5))
     assert laps.marks == LAST_MOVE
@@ -234,3 +234,91 @@ def test_a_stamp_that_jumps_back_forgets_what_was_before():
     laps.take_mark(int(drive.stamps[80]))
     laps.push(estimate_of(drive, 60))
     assert laps.marks == 1
+
+
+@pytest.mark.parametrize('share', [0.3, 0.45, 0.6, 0.9])
+@pytest.mark.parametrize('first', [0, 2])
+def test_laps_are_counted_by_the_line_that_marks_give(share, first):
+    """Also those before the first mark, which are longer ago than what is timed again."""
+    drive = driven([2.5 * LATE_S] * 5)
+    marks = passages(drive, share)
+    laps = live('map')
+    states = follow(laps, drive, marks[first:], 0.5)
+    numbers = [each.lap for each in states[-20:] if each is not None]
+    assert numbers == [len(marks)] * 20
+
+
+def test_marks_at_a_standstill_are_where_the_vehicle_stands():
+    """It has no direction then but that of its noise."""
+    shares = driven([LAP_S] * 2).shares
+    stands = 130
+    drive = vehicle(np.concatenate([shares[:stands], np.full(200, shares[stands])]))
+    noise = 0.02 * np.random.default_rng(1).standard_normal((200, 2))
+    drive.directions[stands:] = noise
+    laps = live('map')
+    follow(laps, drive, (drive.stamps[[150, 230, 310]] + 1).tolist())
+    assert laps.marks == 3
+    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
+    assert begin % 1.0 == pytest.approx(shares[stands] % 1.0, abs=2e-3)
+
+
+def test_a_button_that_is_pressed_again_at_once_marks_once():
+    drive = driven([LAP_S] * 3)
+    marks = passages(drive, 0.5)
+    again = [each + round(late * SECOND) for each in marks for late in (0.0, 0.3, 3.0)]
+    laps = live('map')
+    follow(laps, drive, again)
+    assert laps.marks == len(marks)
+
+
+def test_a_mark_of_a_time_that_is_yet_to_come_moves_nothing():
+    """Its clock is another one."""
+    drive = driven([LAP_S] * 5)
+    laps = live('map')
+    for tick in range(len(drive.stamps)):
+        laps.push(estimate_of(drive, tick))
+        if tick == 10:
+            laps.take_mark(int(drive.stamps[10]) + round(2.0 * LATE_S * SECOND))
+    assert laps.marks == 0
+
+
+def test_a_mark_that_waits_while_the_clock_is_set_back_moves_nothing():
+    drive = driven([LAP_S] * 5)
+    laps = live('map')
+    for tick in range(100):
+        laps.push(estimate_of(drive, tick))
+    laps.take_mark(int(drive.stamps[101]))
+    for tick in range(60, 200):
+        laps.push(estimate_of(drive, tick))
+    assert laps.marks == 0
+
+
+def test_a_line_that_stays_where_it_is_forgets_no_lap():
+    drive = driven([LAP_S] * 9)
+    laps = live('map')
+    states = follow(laps, drive, passages(drive, 0.3)[:8])
+    timed = [each is not None and math.isfinite(each.best.seconds) for each in states]
+    # From the end of the lap that the first mark began.
+    assert all(timed[timed.index(True) :])
+    assert timed.index(True) < 200
+
+
+def test_a_mark_holds_up_no_estimate_however_many_there_are():
+    """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
+    drive = driven([LAP_S] * 2, period_s=1e-3)
+    model: Any = SimpleNamespace(period_ns=SECOND // 1000, frame_id='map')
+    laps = LiveLaps(model, LapTimer(oval()))
+    begun = drive.stamps[drive.shares >= 0.9][0]
+    pushed = []
+    for tick in range(15_000):
+        laps.push(estimate_of(drive, tick))
+    laps.take_mark(int(begun))
+    followed = LapTimer.follow
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LapTimer, 'follow', lambda *a: pushed.append(0) or followed(*a))
+        state = laps.push(estimate_of(drive, 15_000))
+    assert len(pushed) < 500
+    assert state is not None
+    assert state.elapsed.seconds == pytest.approx(
+        (drive.stamps[15_000] - begun) / SECOND, abs=5e-3
+    )

@@ -15,7 +15,6 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
-from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +27,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 LATE_S = 10.0
-"""Seconds by which a mark or a fix may come after the estimates of its time."""
+"""Seconds by which a mark or a fix may come after the estimates of its time, or before them."""
 
 MOST_WAITING = 1000
-"""Marks or fixes that may be ahead of the estimates: a fix at 100 Hz for as long."""
+"""Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
+
+TIMED_AGAIN = 250
+"""Estimates from which a lap is timed again, at most: the node publishes nothing meanwhile."""
 
 LAST_MOVE = 64
 """Marks after which the line stays: their mean errs by an eighth of what one does."""
@@ -41,6 +43,22 @@ MORE = 1.1
 
 STEPS = 400
 """Parts of a lap whose lengths are summed to the way along the line through fixes."""
+
+
+class _Tick(NamedTuple):
+    """
+    What is remembered of an estimate.
+
+    Its stamp, position, velocity and covariance, whether the filter was tracking, and the way
+    along the circuit as the model has it, m, NaN off it.
+    """
+
+    stamp_ns: int
+    position: Floats
+    velocity: Floats
+    covariance: Floats
+    tracking: bool
+    metres: float
 
 
 class _Drawn(NamedTuple):
@@ -57,7 +75,8 @@ class LiveLaps:
 
     A mark puts the start line where the vehicle was. Each further one makes it surer: after 2, 4,
     8 and so on, up to `LAST_MOVE`, the line moves to where most of them are, and the lap that is
-    under way is timed again from it; best and last lap are forgotten then. Estimates of a model
+    under way is timed again from it; best and last lap are forgotten then, and laps are counted as
+    if it had always been there. Estimates of a model
     that knows laps and no positions get positions from fixes, see `ClosedLine`.
 
     Parameters
@@ -89,13 +108,14 @@ class LiveLaps:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
         self._period_ns = model.period_ns
-        self._on_ring = model.frame_id == LAP_FRAME
         points = self._circuit.points
         self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
-        # Estimates of the last while, and the number of the lap before each.
-        self._past: deque[tuple[Estimate, int]] = deque()
-        self._waiting: deque[tuple[int, Floats | None]] = deque(maxlen=MOST_WAITING)
+        # Line, and first place of the vehicle, along the circuit as the model has it.
+        self._line_m, self._first_m = 0.0, math.nan
+        self._past: deque[_Tick] = deque()
+        self._waiting: deque[tuple[int, Floats | None]] = deque()
         self._marks: list[float] = []
+        self._last_mark_ns: int | None = None
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
         self._clock_ns = clock_ns
@@ -120,22 +140,43 @@ class LiveLaps:
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
-        number = self.timer.number
         state = self.timer.push(estimate)
         # They were said as they ended, and a node runs for months.
         self.timer.laps.clear()
         if not estimate.valid:
             return None
-        if self._past and estimate.stamp_ns <= self._past[-1][0].stamp_ns:
+        stamp_ns = estimate.stamp_ns
+        if self._past and stamp_ns <= self._past[-1].stamp_ns:
+            # The clock was set back: what is ahead of it is of the time before.
+            newest_ns = self._past[-1].stamp_ns
+            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
             self._past.clear()
-        self._past.append((estimate, number))
-        while estimate.stamp_ns - self._past[0][0].stamp_ns > LATE_S * 1e9:
+            self._last_mark_ns = None
+        metres = math.nan
+        if state is not None:
+            metres = (self._line_m + state.distance_m) % self._circuit.length_m
+            if math.isnan(self._first_m):
+                self._first_m = metres
+        self._past.append(
+            _Tick(
+                stamp_ns,
+                estimate.positions[0],
+                estimate.velocity,
+                estimate.covariances[0],
+                estimate.status is Status.TRACKING,
+                metres,
+            )
+        )
+        late_ns = round(LATE_S * 1e9)
+        while stamp_ns - self._past[0].stamp_ns > late_ns:
             self._past.popleft()
+        while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
+            self._waiting.pop()
         moved = False
-        while self._waiting and self._waiting[0][0] <= estimate.stamp_ns:
+        while self._waiting and self._waiting[0][0] <= stamp_ns:
             moved |= self._take(*self._waiting.popleft())
         if moved:
-            state = self._time_again()
+            state = self._time_again(state)
         return state if state is None else self._in_metres(state)
 
     @property
@@ -201,26 +242,29 @@ class LiveLaps:
         """Keep a mark or a fix until the estimates of its time are there."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
+        # Those that came first are due first.
+        if len(self._waiting) == MOST_WAITING:
+            return
         self._waiting.append((stamp_ns, place))
         if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
-            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]), MOST_WAITING)
+            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]))
 
     def _take(self, stamp_ns: int, place: Floats | None) -> bool:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
-        after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
+        after = bisect_left(self._past, stamp_ns, key=lambda each: each.stamp_ns)
         if not 0 < after < len(self._past):
             return False
-        before, later = self._past[after - 1][0], self._past[after][0]
+        before, later = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
-        sure = before.status is later.status is Status.TRACKING
-        if not sure or took > 2 * self._period_ns:
+        if not (before.tracking and later.tracking) or took > 2 * self._period_ns:
             return False
         share = (stamp_ns - before.stamp_ns) / took
-        step = later.positions[0] - before.positions[0]
-        position = before.positions[0] + share * step
         if place is None:
-            return self._take_mark(position, before.velocity)
+            length = self._circuit.length_m
+            step = (later.metres - before.metres + 0.5 * length) % length - 0.5 * length
+            return self._take_mark(stamp_ns, (before.metres + share * step) % length)
+        position = before.position + share * (later.position - before.position)
         self._fixes.add(
             np.array([math.atan2(position[1], position[0]) / (2.0 * math.pi)]), place[None]
         )
@@ -229,30 +273,49 @@ class LiveLaps:
             self._draw()
         return False
 
-    def _take_mark(self, position: Floats, direction: Floats) -> bool:
-        if len(self._marks) == LAST_MOVE:
+    def _take_mark(self, stamp_ns: int, metres: float) -> bool:
+        last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns
+        # A button that is pressed twice, as `passages_of` leaves it out.
+        twice = last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s
+        if twice:
+            self._last_mark_ns = last_ns
+        if twice or math.isnan(metres) or len(self._marks) == LAST_MOVE:
             return False
-        spot = self._circuit.locate(position, direction)
-        if math.isnan(spot.metres):
-            return False
-        self._marks.append(spot.metres)
+        self._marks.append(metres)
         # At powers of two.
         return len(self._marks) & (len(self._marks) - 1) == 0
 
-    def _time_again(self) -> LapState | None:
-        """Put the start line where most of the marks are, and time what is known again."""
+    def _time_again(self, state: LapState | None) -> LapState | None:
+        """Put the start line where most of the marks are; return the newest state by it."""
         length = self._circuit.length_m
         places = np.array(self._marks)
         apart = (places[:, None] - places + 0.5 * length) % length - 0.5 * length
         middle = int(np.abs(apart).sum(axis=1).argmin())
         start = (places[middle] + float(np.median(apart[:, middle]))) % length
-        self.timer = LapTimer(self._circuit.starting_at(start), self._sectors)
-        self.timer.number = self._past[0][1]
+        circuit = self._circuit.starting_at(start)
+        step = length / len(circuit)
+        line_m = step * (round(start / step) % len(circuit))
+        if line_m == self._line_m:
+            return state
+        number = self._number_from(line_m)
+        self.timer, self._line_m = LapTimer(circuit, self._sectors), line_m
         state = None
-        for estimate, _ in self._past:
-            state = self.timer.push(estimate)
+        every = -(-len(self._past) // TIMED_AGAIN)
+        # The newest one is among them.
+        for tick in list(self._past)[(len(self._past) - 1) % every :: every]:
+            state = self.timer.follow(tick.stamp_ns, tick.position, tick.velocity, tick.covariance)
         self.timer.laps.clear()
-        return state
+        self.timer.number = number
+        return None if state is None else replace(state, lap=number)
+
+    def _number_from(self, line_m: float) -> int:
+        """Return how often another line was passed, where it was always there."""
+        length = self._circuit.length_m
+        to_line = (line_m - self._line_m) % length
+        first = (self._first_m - self._line_m) % length
+        # The lap under way began at the old line, the first one with the first estimate.
+        number = self.timer.number - (self.timer.way_m < to_line) + (first < to_line)
+        return max(number, 0)
 
     def _draw(self) -> None:
         line = self._fixes.draw()

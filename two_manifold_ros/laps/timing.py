@@ -209,6 +209,11 @@ class LapTimer:
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
 
+    @property
+    def way_m(self) -> float:
+        """Way since the start line at the farthest place of the lap, m: what was passed."""
+        return self._farthest % self.circuit.length_m
+
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the circuit is known."""
         if not estimate.valid:
