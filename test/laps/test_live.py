@@ -172,7 +172,11 @@ def test_way_and_its_deviation_are_those_along_the_fixes():
     assert state.distance_m == pytest.approx(
         np.interp(state.phase, np.linspace(0, 1, 10_001), way), abs=1.0
     )
-    assert state.distance_deviation_m == pytest.approx(0.1 * way[-1] / 100.0, rel=0.05)
+    # A tenth of a metre of 100 on the ring is as much of the ellipse as lies there.
+    place = state.phase + np.array([-5e-4, 5e-4])
+    slope = float(np.hypot(*np.diff(plane(place), axis=0)[0])) / 1e-3
+    assert abs(slope / way[-1] - 1.0) > 0.1
+    assert state.distance_deviation_m == pytest.approx(0.1 * slope / 100.0, rel=0.05)
 
 
 def test_few_fixes_claim_little():
@@ -322,3 +326,70 @@ def test_a_mark_holds_up_no_estimate_however_many_there_are():
     assert state.elapsed.seconds == pytest.approx(
         (drive.stamps[15_000] - begun) / SECOND, abs=5e-3
     )
+
+
+@pytest.mark.parametrize('wrong', [math.nan, math.inf, 1e300])
+def test_a_fix_that_is_no_place_is_counted_and_not_used(wrong):
+    laps = live()
+    assert not laps.take_position(BEGIN_NS, 'map', wrong, 0.0)
+    assert not laps.take_position(BEGIN_NS, 'map', 0.0, wrong)
+    assert laps.position_counts['used'] == 0
+    assert laps.frame == ''
+
+
+def test_a_wild_fix_spoils_no_line():
+    drive = driven([LAP_S] * 5)
+    ellipses = []
+    for off in (0.0, 1e5):
+        laps = live()
+        for tick in range(500):
+            laps.push(estimate_of(drive, tick))
+            x, y = plane(drive.shares[tick]) + off * (tick in {150, 151, 300})
+            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
+        placed = laps.placed(estimate_of(drive, 505))
+        assert placed is not None
+        assert placed.positions == pytest.approx(plane(drive.shares[[505, 510]]), abs=0.5)
+        ellipses.append(placed.ellipse_m)
+    assert laps.position_counts['far'] == 3
+    assert ellipses[1] == pytest.approx(ellipses[0], rel=0.05)
+
+
+def test_fixes_that_keep_to_another_way_are_believed():
+    """A line of five fixes may be wrong and sure."""
+    drive = driven([LAP_S] * 30)
+    laps = live()
+    for tick in range(len(drive.stamps) - 10):
+        laps.push(estimate_of(drive, tick))
+        x, y = plane(drive.shares[tick]) + (30.0 if tick < 140 else 0.0)
+        laps.take_position(int(drive.stamps[tick]), 'map', x, y)
+    assert laps.position_counts['far'] < 30
+    tick = len(drive.stamps) - 10
+    placed = laps.placed(estimate_of(drive, tick))
+    assert placed is not None
+    assert placed.positions[0] == pytest.approx(plane(drive.shares[tick]), abs=3.0)
+
+
+def test_fixes_at_one_place_have_no_way():
+    drive = driven([LAP_S] * 3)
+    laps = live()
+    states = []
+    for tick in range(300):
+        states.append(laps.push(estimate_of(drive, tick)))
+        laps.take_position(int(drive.stamps[tick]), 'map', 4e5, 5e6)
+    placed = laps.placed(estimate_of(drive, 305))
+    assert placed is not None
+    assert placed.positions == pytest.approx(np.array([[4e5, 5e6]] * 2))
+    assert states[-1] is not None
+    assert states[-1].distance_m == pytest.approx(0.0, abs=1e-3)
+
+
+def test_of_thousands_of_fixes_a_second_many_are_used():
+    """They come before the estimates of their time."""
+    drive = driven([LAP_S] * 2)
+    laps = live()
+    for tick in range(100):
+        for part in range(0, PERIOD_NS, PERIOD_NS // 500):
+            laps.take_position(int(drive.stamps[tick]) + part, 'map', 1.0, 2.0)
+        if tick >= 3:
+            laps.push(estimate_of(drive, tick - 3))
+    assert laps.fixes > 5_000

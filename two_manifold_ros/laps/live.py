@@ -15,6 +15,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.recordings.excursions import FARTHEST_M
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,12 @@ LAST_MOVE = 64
 
 MORE = 1.1
 """Times as many fixes as before after which the line through them is drawn again."""
+
+FAR = 30.0
+"""Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
+
+MOST_FAR, LATELY = 0.1, 100
+"""Share of the fixes, of about so many, above which those far off show another way: all count."""
 
 STEPS = 400
 """Parts of a lap whose lengths are summed to the way along the line through fixes."""
@@ -98,7 +105,7 @@ class LiveLaps:
     frame
         Of the fixes; empty before the first.
     position_counts
-        How many fixes were used, and how many were not by cause.
+        How many fixes were taken, and how many were not by cause.
 
     """
 
@@ -118,6 +125,7 @@ class LiveLaps:
         self._last_mark_ns: int | None = None
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
+        self._far = 0.0
         self._clock_ns = clock_ns
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
@@ -194,7 +202,13 @@ class LiveLaps:
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         """Take a fix, m; return whether it is in the frame of those before it."""
-        if self.frame not in {'', frame_id}:
+        if not (math.isfinite(x) and math.isfinite(y)):
+            self.position_counts['non_finite'] += 1
+            return False
+        if max(abs(x), abs(y)) > FARTHEST_M:
+            self.position_counts['out_of_range'] += 1
+            return False
+        if self.position_counts['used'] and frame_id != self.frame:
             self.position_counts['other_frame'] += 1
             return False
         self.position_counts['used'] += 1
@@ -265,13 +279,33 @@ class LiveLaps:
             step = (later.metres - before.metres + 0.5 * length) % length - 0.5 * length
             return self._take_mark(stamp_ns, (before.metres + share * step) % length)
         position = before.position + share * (later.position - before.position)
-        self._fixes.add(
-            np.array([math.atan2(position[1], position[0]) / (2.0 * math.pi)]), place[None]
-        )
+        turned = math.atan2(position[1], position[0])
+        along = np.array([-math.sin(turned), math.cos(turned)])
+        doubt = float(along @ before.covariance @ along) / (2.0 * math.pi * self._radius) ** 2
+        self._take_fix(turned / (2.0 * math.pi), doubt, place)
+        return False
+
+    def _take_fix(self, phase: float, variance: float, place: Floats) -> None:
+        """Add a fix at a phase, in laps, to the line, unless it is wild."""
+        at = np.array([phase])
+        if self._drawn is not None:
+            far = self._is_far(self._drawn.line, at, variance, place)
+            self._far += (far - self._far) / LATELY
+            if far and self._far < MOST_FAR:
+                self.position_counts['far'] += 1
+                return
+        self._fixes.add(at, place[None])
         known = 0 if self._drawn is None else self._drawn.fixes
         if self._fixes.fixes >= MORE * known and not self._fixes.problem:
             self._draw()
-        return False
+
+    def _is_far(self, line: DrawnLine, at: Floats, variance: float, place: Floats) -> bool:
+        square = float(np.square(place - line.at(at)[0]).sum())
+        # Most are near, and the rest costs more.
+        if square <= FAR * line.noise_m2:
+            return False
+        slopes = float(np.square(line.tangents(at)[0]).sum())
+        return square > FAR * (line.noise_m2 + float(line.variances(at)[0]) + variance * slopes)
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
         last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns
@@ -331,8 +365,11 @@ class LiveLaps:
         begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
         edges = np.linspace(0.0, 1.0, STEPS + 1)
         before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
-        metres = float(now - before) % way_m[-1]
-        scale = way_m[-1] / circuit.length_m
+        whole = float(way_m[-1])
+        metres = float(now - before) % whole if whole else 0.0
+        # As fast as the line goes on there.
+        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
+        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
         return replace(
             state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
         )
