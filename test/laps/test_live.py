@@ -393,3 +393,20 @@ def test_of_thousands_of_fixes_a_second_many_are_used():
         if tick >= 3:
             laps.push(estimate_of(drive, tick - 3))
     assert laps.fixes > 5_000
+
+
+@pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
+def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
+    drive = driven([LAP_S])
+    laps = live()
+    assert laps.mark_problem == ''
+    for tick in range(50):
+        laps.take_position(int(drive.stamps[tick]) + round(stamp_s * SECOND), 'map', 1.0, 2.0)
+        laps.take_mark(int(drive.stamps[tick]) + round(stamp_s * SECOND))
+        laps.push(estimate_of(drive, tick))
+    assert 'of 50 fixes none counts' in laps.problem
+    assert 'of 50 marks none counts' in laps.mark_problem
+    laps.take_mark(int(drive.stamps[50]))
+    for tick in range(50, 53):
+        laps.push(estimate_of(drive, tick))
+    assert laps.mark_problem == ''

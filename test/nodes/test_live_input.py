@@ -30,6 +30,7 @@ from two_manifold_ros.nodes import live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
     LiveChannels,
+    LiveMarks,
     LiveOdometry,
     ReferenceInput,
 )
@@ -444,3 +445,41 @@ def test_an_image_that_cannot_be_used_is_reported_and_costs_nothing():
     assert session.take(raw_image(pixels, 'mono8')) == []
     assert session.counts()['malformed'] == 2
     assert session.counts()['used'] == 1
+
+
+class Marked:
+    """Marks of a type, and what of them reaches the laps."""
+
+    def __init__(self, msgtype: str) -> None:
+        self.stamps: list[int] = []
+        self.taken: list[Callable[[bytes], object]] = []
+        laps: Any = SimpleNamespace(take_mark=self.stamps.append, mark_problem='')
+        node: Any = SimpleNamespace(
+            now_ns=77,
+            get_logger=lambda: SimpleNamespace(info=lambda _: None),
+            get_publishers_info_by_topic=lambda _: [SimpleNamespace(topic_type=msgtype)],
+            resolve_topic_name='/{}'.format,
+            subscribe=lambda _, take: self.taken.append(take),
+        )
+        self.marks = LiveMarks(node, 'line', lambda: laps)
+
+
+def test_marks_count_by_their_stamp_or_when_they_were_received() -> None:
+    stamped, empty = Marked(POINT), Marked('std_msgs/msg/Empty')
+    for each, message in (
+        (stamped, raw(POINT, {})),
+        (empty, serialize_message(to_message('std_msgs/msg/Empty', {}))),
+    ):
+        (take,) = each.taken
+        take(message)
+        assert each.marks.complaints == {}
+    assert stamped.stamps == [7_000_000_005]
+    assert empty.stamps == [77]
+
+
+@pytest.mark.parametrize('msgtype', ['pit_wall_msgs/msg/Beacon', 'std_msgs/msg/Beacon'])
+def test_marks_of_a_type_that_is_not_installed_are_a_complaint_and_no_crash(msgtype: str) -> None:
+    """The node subscribes them while it is configured."""
+    marked = Marked(msgtype)
+    assert not marked.taken
+    assert f'as {msgtype}, which is not installed' in marked.marks.complaints['mark_topic']

@@ -126,6 +126,8 @@ class LiveLaps:
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
         self._far = 0.0
+        # Marks and fixes that were placed nowhere.
+        self._missed: Counter[str] = Counter()
         self._clock_ns = clock_ns
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
@@ -144,7 +146,23 @@ class LiveLaps:
     @property
     def problem(self) -> str:
         """Why fixes make no positions yet; empty if they do."""
-        return '' if self._drawn is not None else self._fixes.problem
+        if self._drawn is not None:
+            return ''
+        return self._why_missed('fixes', self._fixes.fixes) or self._fixes.problem
+
+    @property
+    def mark_problem(self) -> str:
+        """Why marks move no line; empty if they do, and before the first."""
+        return self._why_missed('marks', len(self._marks))
+
+    def _why_missed(self, what: str, counted: int) -> str:
+        missed = self._missed[what]
+        if counted or not missed:
+            return ''
+        return (
+            f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
+            'clock, and see that the filter tracks then'
+        )
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
@@ -179,7 +197,7 @@ class LiveLaps:
         while stamp_ns - self._past[0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._waiting.pop()
+            self._miss(self._waiting.pop()[1])
         moved = False
         while self._waiting and self._waiting[0][0] <= stamp_ns:
             moved |= self._take(*self._waiting.popleft())
@@ -267,12 +285,12 @@ class LiveLaps:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each.stamp_ns)
         if not 0 < after < len(self._past):
-            return False
+            return self._miss(place)
         before, later = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         if not (before.tracking and later.tracking) or took > 2 * self._period_ns:
-            return False
+            return self._miss(place)
         share = (stamp_ns - before.stamp_ns) / took
         if place is None:
             length = self._circuit.length_m
@@ -283,6 +301,10 @@ class LiveLaps:
         along = np.array([-math.sin(turned), math.cos(turned)])
         doubt = float(along @ before.covariance @ along) / (2.0 * math.pi * self._radius) ** 2
         self._take_fix(turned / (2.0 * math.pi), doubt, place)
+        return False
+
+    def _miss(self, place: Floats | None) -> bool:
+        self._missed['marks' if place is None else 'fixes'] += 1
         return False
 
     def _take_fix(self, phase: float, variance: float, place: Floats) -> None:

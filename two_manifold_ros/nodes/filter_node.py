@@ -137,7 +137,7 @@ class FilterNode(BackgroundNode):
             self._further.append(LiveChannels(self, topic, partial(session.hold, first)))
             first += len(topic.fields)
         if chosen.mark_topic:
-            self._marks = LiveMarks(self, chosen.mark_topic, self._on_mark)
+            self._marks = LiveMarks(self, chosen.mark_topic, lambda: self._estimates.laps)
         if chosen.fix_topic:
             self._fixes = LiveFixes(self, chosen.fix_topic, lambda: self._estimates.laps)
         self._imu.listen(self._on_imu)
@@ -243,11 +243,6 @@ class FilterNode(BackgroundNode):
         if state != self._state:
             self._state = state
             self._on_status()
-
-    def _on_mark(self, stamp_ns: int) -> None:
-        laps = self._estimates.laps
-        if laps is not None:
-            laps.take_mark(stamp_ns)
 
     def _advance_swap(self, *, idle: bool = False) -> None:
         """Finish a swap of models, and publish for the model that took over."""

@@ -108,6 +108,14 @@ class LiveReference:
         usable = [kind for kind in types if not self._types or kind in self._types]
         self.problem = ''
         if len(usable) == 1:
+            try:
+                message_class(usable[0])
+            except (ImportError, AttributeError):
+                self.problem = (
+                    f'{self.topic} is published as {usable[0]}, which is not installed here: '
+                    'source the workspace that has it'
+                )
+                return
             (self.msgtype,) = usable
             self._start(self.msgtype)
             # Best effort matches both kinds of publisher.
@@ -227,19 +235,22 @@ class LiveChannels:
 class LiveMarks:
     """Subscribe marks of the start line: messages of any type, one at each passage."""
 
-    def __init__(self, node: GuardedNode, name: str, take: Callable[[int], object]) -> None:
-        self._node, self._mark = node, take
+    def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
+        self._node, self._laps = node, laps
         self._live = LiveReference(
             node, '', self._start, self._take, name, (), 'publish it as one type'
         )
 
     @property
     def complaints(self) -> dict[str, str]:
-        """Why it is not subscribed."""
+        """Why no mark moves the line."""
         self._live.find()
         topic, problem = self._live.topic, self._live.problem
         if not problem and not self._live.msgtype:
             problem = f'nothing is published on {topic} yet: start what marks the start line'
+        laps = self._laps()
+        if not problem and laps is not None:
+            problem = laps.mark_problem
         return {'mark_topic': problem} if problem else {}
 
     def close(self) -> None:
@@ -250,9 +261,14 @@ class LiveMarks:
         self._msgtype = msgtype
 
     def _take(self, raw: bytes) -> None:
+        laps = self._laps()
+        if laps is None:
+            return
         header = getattr(deserialise(raw, self._msgtype), 'header', None)
-        stamp_ns = 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
-        self._mark(stamp_ns or self._node.now_ns)
+        stamp: Any = getattr(header, 'stamp', None)
+        # Any type may have a field of this name.
+        stamp_ns = stamp.sec * 10**9 + stamp.nanosec if hasattr(stamp, 'nanosec') else 0
+        laps.take_mark(stamp_ns or self._node.now_ns)
 
 
 class LiveFixes:
