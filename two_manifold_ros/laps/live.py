@@ -33,6 +33,19 @@ LATE_S = 10.0
 MOST_WAITING = 1000
 """Marks or fixes that may be ahead of the estimates: a fix at 100 Hz for as long."""
 
+FARTHEST_M = 2e7
+"""Coordinates beyond which a fix is none: half of the way around the earth; UTM has less."""
+
+FAR_OFF, MOST_FAR_OFF = 5.0, 20
+"""
+Standard deviations beyond which a fix is left out, and how many in a row begin the line again.
+
+One wrong fix would widen the line for good; where all are off, those before were wrong.
+"""
+
+STANDS = 0.05
+"""Share of the mean speed of a lap below which a velocity shows no direction."""
+
 LAST_MOVE = 64
 """Marks after which the line stays: their mean errs by an eighth of what one does."""
 
@@ -92,10 +105,13 @@ class LiveLaps:
         self._on_ring = model.frame_id == LAP_FRAME
         points = self._circuit.points
         self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
-        # Estimates of the last while, and the number of the lap before each.
-        self._past: deque[tuple[Estimate, int]] = deque()
+        # Estimates of the last while.
+        self._past: deque[Estimate] = deque()
         self._waiting: deque[tuple[int, Floats | None]] = deque(maxlen=MOST_WAITING)
         self._marks: list[float] = []
+        self._marked_ns: int | None = None
+        self._highest = 0
+        self._far_off = 0
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
         self._clock_ns = clock_ns
@@ -120,23 +136,32 @@ class LiveLaps:
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
-        number = self.timer.number
         state = self.timer.push(estimate)
         # They were said as they ended, and a node runs for months.
         self.timer.laps.clear()
         if not estimate.valid:
             return None
-        if self._past and estimate.stamp_ns <= self._past[-1][0].stamp_ns:
+        if self._past and estimate.stamp_ns <= self._past[-1].stamp_ns:
             self._past.clear()
-        self._past.append((estimate, number))
-        while estimate.stamp_ns - self._past[0][0].stamp_ns > LATE_S * 1e9:
+            self._waiting.clear()
+        self._past.append(estimate)
+        while estimate.stamp_ns - self._past[0].stamp_ns > LATE_S * 1e9:
             self._past.popleft()
         moved = False
         while self._waiting and self._waiting[0][0] <= estimate.stamp_ns:
             moved |= self._take(*self._waiting.popleft())
         if moved:
-            state = self._time_again()
-        return state if state is None else self._in_metres(state)
+            state = self._time_again(state)
+        if state is None:
+            return None
+        # Where the line moves ahead of a vehicle that passed it, the lap goes on with its number.
+        self._highest = max(self._highest, state.lap)
+        return self._in_metres(replace(state, lap=self._highest))
+
+    def go_on(self, before: LiveLaps) -> None:
+        """Go on counting laps, and with the frame of the fixes, in place of another model's."""
+        self.timer.number = self._highest = max(before.timer.number, before._highest)
+        self.origin, self.frame = before.origin, before.frame
 
     @property
     def stamps_on_arrival(self) -> bool:
@@ -152,7 +177,11 @@ class LiveLaps:
         self._add(stamp_ns, None)
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """Take a fix, m; return whether it is in the frame of those before it."""
+        """Take a fix, m; return whether it is one, in the frame of those before it."""
+        # Who has no fix often says so by zeros.
+        if not max(abs(x), abs(y)) < FARTHEST_M or x == y == 0.0:
+            self.position_counts['no_fix'] += 1
+            return False
         if self.frame not in {'', frame_id}:
             self.position_counts['other_frame'] += 1
             return False
@@ -201,16 +230,22 @@ class LiveLaps:
         """Keep a mark or a fix until the estimates of its time are there."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
+        elif self._past:
+            newest = self._past[-1].stamp_ns
+            # One without a stamp is of now, and the clock of one far ahead is another one.
+            stamp_ns = stamp_ns or newest
+            if stamp_ns - newest > LATE_S * 1e9:
+                return
         self._waiting.append((stamp_ns, place))
         if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
             self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]), MOST_WAITING)
 
     def _take(self, stamp_ns: int, place: Floats | None) -> bool:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
-        after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
+        after = bisect_left(self._past, stamp_ns, key=lambda each: each.stamp_ns)
         if not 0 < after < len(self._past):
             return False
-        before, later = self._past[after - 1][0], self._past[after][0]
+        before, later = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         sure = before.status is later.status is Status.TRACKING
@@ -220,38 +255,66 @@ class LiveLaps:
         step = later.positions[0] - before.positions[0]
         position = before.positions[0] + share * step
         if place is None:
-            return self._take_mark(position, before.velocity)
-        self._fixes.add(
-            np.array([math.atan2(position[1], position[0]) / (2.0 * math.pi)]), place[None]
-        )
+            return self._take_mark(stamp_ns, position, before.velocity)
+        self._take_fix(math.atan2(position[1], position[0]) / (2.0 * math.pi), before, place)
+        return False
+
+    def _take_fix(self, phase: float, estimate: Estimate, place: Floats) -> None:
+        """Add a fix to the line, unless it is far off it."""
+        placed = self.placed(estimate)
+        if placed is not None and self._drawn is not None:
+            variance = float(np.linalg.eigvalsh(placed.covariances[0])[-1])
+            away = place - self._drawn.line.at(np.array([phase]))[0]
+            if float(away @ away) > FAR_OFF**2 * variance:
+                self.position_counts['far_off'] += 1
+                self._far_off += 1
+                if self._far_off < MOST_FAR_OFF:
+                    return
+                self._fixes, self._drawn = ClosedLine(), None
+        self._far_off = 0
+        self._fixes.add(np.array([phase]), place[None])
         known = 0 if self._drawn is None else self._drawn.fixes
         if self._fixes.fixes >= MORE * known and not self._fixes.problem:
             self._draw()
-        return False
 
-    def _take_mark(self, position: Floats, direction: Floats) -> bool:
-        if len(self._marks) == LAST_MOVE:
+    def _take_mark(self, stamp_ns: int, position: Floats, direction: Floats) -> bool:
+        circuit, before = self._circuit, self._marked_ns
+        # As of those of a recording: whoever passes has one mark in half a lap.
+        again = before is not None and 0 <= stamp_ns - before < 0.5e9 * circuit.lap_s
+        if again or len(self._marks) == LAST_MOVE:
             return False
-        spot = self._circuit.locate(position, direction)
+        slow = math.hypot(*direction) < STANDS * circuit.length_m / circuit.lap_s
+        spot = circuit.locate(position, np.zeros(2) if slow else direction)
         if math.isnan(spot.metres):
             return False
+        self._marked_ns = stamp_ns
         self._marks.append(spot.metres)
         # At powers of two.
         return len(self._marks) & (len(self._marks) - 1) == 0
 
-    def _time_again(self) -> LapState | None:
+    def _time_again(self, now: LapState | None) -> LapState | None:
         """Put the start line where most of the marks are, and time what is known again."""
         length = self._circuit.length_m
         places = np.array(self._marks)
         apart = (places[:, None] - places + 0.5 * length) % length - 0.5 * length
         middle = int(np.abs(apart).sum(axis=1).argmin())
         start = (places[middle] + float(np.median(apart[:, middle]))) % length
-        self.timer = LapTimer(self._circuit.starting_at(start), self._sectors)
-        self.timer.number = self._past[0][1]
+        timer = LapTimer(self._circuit.starting_at(start), self._sectors)
         state = None
-        for estimate, _ in self._past:
-            state = self.timer.push(estimate)
-        self.timer.laps.clear()
+        for estimate in self._past:
+            state = timer.push(estimate)
+        timer.laps.clear()
+        timer.number = self.timer.number
+        if state is not None and now is not None:
+            # How far the new line lies ahead of the old one, and whether one alone was passed.
+            ahead = (now.phase - state.phase + 0.5) % 1.0 - 0.5
+            if ahead < 0.0 and state.phase < -ahead:
+                timer.number += 1
+            elif ahead > 0.0 and state.phase >= 1.0 - ahead:
+                timer.number -= 1
+            timer.number = max(timer.number, 0)
+            state = replace(state, lap=timer.number)
+        self.timer = timer
         return state
 
     def _draw(self) -> None:
@@ -262,7 +325,8 @@ class LiveLaps:
 
     def _in_metres(self, state: LapState) -> LapState:
         """Return a state on the ring with the way along the line through the fixes."""
-        if self._drawn is None:
+        # Where all fixes are at one place there is no way.
+        if self._drawn is None or not self._drawn.way_m[-1] > 0.0:
             return state
         circuit, way_m = self.timer.circuit, self._drawn.way_m
         begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)

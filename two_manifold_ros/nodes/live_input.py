@@ -108,6 +108,14 @@ class LiveReference:
         usable = [kind for kind in types if not self._types or kind in self._types]
         self.problem = ''
         if len(usable) == 1:
+            try:
+                message_class(usable[0])
+            except (ImportError, AttributeError):
+                self.problem = (
+                    f'{self.topic} is published as {usable[0]}, which is not installed here: '
+                    'source the workspace that has it'
+                )
+                return
             (self.msgtype,) = usable
             self._start(self.msgtype)
             # Best effort matches both kinds of publisher.
@@ -275,6 +283,10 @@ class LiveFixes:
         laps = self._laps()
         if not problem and laps is not None:
             problem = laps.problem
+            refused = {} if self._input is None else {**self._input.counts()}
+            refused.pop('used', None)
+            if problem and refused:
+                problem += f' (refused: {", ".join(f"{n} {key}" for key, n in refused.items())})'
         return {'fix_topic': problem} if problem else {}
 
     def close(self) -> None:
@@ -424,7 +436,8 @@ class ReferenceInput:
         """Take a valid fix: latitude and longitude in degrees, altitude in metres."""
         session, before = self._session, self._waiting
         if session.origin is None:
-            if before is not None and stamp_ns == before[0]:
+            stamped = stamp_ns and not session.stamps_on_arrival
+            if stamped and before is not None and stamp_ns == before[0]:
                 # A copy is no witness of what it was copied from.
                 self._refused['duplicate_stamp'] += 1
                 return False
