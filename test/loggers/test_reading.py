@@ -243,3 +243,15 @@ def test_samples_without_a_channel_are_left_out(tmp_path):
     # One missing cell is a value between two; twenty are a gap.
     assert len(found.imu_stamps) == 80
     assert any('20 of 100' in note for note in found.notes)
+
+
+def test_two_files_without_satellites_become_one_drive(made, tmp_path):
+    files = []
+    for number, day in enumerate((b'07/03/2026', b'09/03/2026')):
+        file = vbo(tmp_path / f'{number}.vbo', made)
+        content = file.read_bytes().replace(b'07/03/2026', day, 1)
+        file.write_bytes(content.replace(b'\r\n012 ', b'\r\n000 '))
+        files.append(file)
+    found = drive_of(read_log(files, {}))
+    assert len(found.fixes) == 0
+    assert len(found.imu) == 2 * len(made.imu)

@@ -193,4 +193,4 @@ def _places(table: Table, stamps: Ints) -> tuple[dict[str, Channel], list[str]]:
     height = table.find(['height', 'altitude'])
     if height is not None:
         places['altitude'] = table.channel(stamps, 'altitude', height, 'm')
-    return places, notes
+    return {role: each for role, each in places.items() if len(each.stamps)}, notes
