@@ -69,6 +69,10 @@ def check_track_path(path: str, origin: GeodeticOrigin | None, model: str) -> No
     if suffix not in SUFFIXES:
         msg = f'{path}: the end of the name decides the format; it can be {", ".join(SUFFIXES)}'
         raise InputError(msg)
+    folder = Path(path).parent
+    if not folder.is_dir():
+        msg = f'{path}: there is no folder {folder}; make it, or name another file'
+        raise InputError(msg)
     if suffix != '.csv' and origin is None:
         msg = (
             f'{model}: this model was not trained on satellite fixes, so its positions have no '
