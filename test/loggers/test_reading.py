@@ -255,3 +255,36 @@ def test_two_files_without_satellites_become_one_drive(made, tmp_path):
     found = drive_of(read_log(files, {}))
     assert len(found.fixes) == 0
     assert len(found.imu) == 2 * len(made.imu)
+
+
+@pytest.mark.parametrize('name', WRITERS)
+def test_two_drives_in_one_file_are_refused(name, made, tmp_path):
+    """As where the logger was started again and its clock with it."""
+    writer, file = WRITERS[name]
+    path = writer(tmp_path / file, made)
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(b'\n'.join([*lines, *lines[-600:]]))
+    with pytest.raises(InputError, match=f'line {len(lines) + 1}: the time is'):
+        read_log([path], {})
+
+
+def test_late_rows_are_sorted(tmp_path):
+    path = tmp_path / 'table.csv'
+    at = np.arange(0, 1000, 10)
+    at[50] -= 45
+    path.write_text('time (ms),ax\n' + ''.join(f'{each},1\n' for each in at))
+    stamps = drive_of(read_log([path], {})).imu_stamps
+    assert (np.diff(stamps) > 0).all()
+    assert len(stamps) == 100
+
+
+def test_samples_at_the_same_time_are_named(tmp_path):
+    path = tmp_path / 'table.csv'
+    path.write_text(
+        'time,ax\n' + ''.join(f'{index - (index % 10 == 5)},1\n' for index in range(99))
+    )
+    found = drive_of(read_log([path], {}))
+    assert any('10 of 99' in note for note in found.notes)
+    path.write_text('time,ax\n' + ''.join(f'{index // 10},1\n' for index in range(99)))
+    with pytest.raises(InputError, match='more decimals'):
+        drive_of(read_log([path], {}))

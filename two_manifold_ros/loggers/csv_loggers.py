@@ -226,6 +226,6 @@ def _log(
     header: dict[str, str],
     notes: Sequence[str] = (),
 ) -> Log:
-    channel = partial(table.channel, stamps)
+    channel = partial(table.channel, table.forward(stamps))
     log = log_of(kind, table.place, table.find, channel, (*sensors, FIXES, HEIGHTS))
     return replace(log, notes=(*table.notes, *notes), header=header)

@@ -151,6 +151,7 @@ def read_plain(
         )
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
+    table.forward(stamps)
     channels = {}
     for role, (index, unit, sign) in chosen.items():
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _MISSING = frozenset({'', '-', '--', 'nan', 'na', 'n/a', 'null', 'none'})
 
 
+_BACK_NS = 1_000_000_000
+"""Rows of several sensors may be late by less; sorted, two drives would become one."""
+
+
 class Row(NamedTuple):
     """Cells of a line, without blanks around them, and its number in the file."""
 
@@ -143,6 +147,27 @@ class Table:
             )
             raise InputError(msg)
         return np.rint(seconds * 1e9).astype(np.int64)
+
+    def forward(self, stamps: Ints) -> Ints:
+        """
+        Return the stamps (N,) of the rows, ns, if none is far before that of an earlier row.
+
+        Raises
+        ------
+        InputError
+            If a line begins again at an earlier time, as after a restart of the logger.
+
+        """
+        back = np.maximum.accumulate(stamps) - stamps
+        if back.max() > _BACK_NS:
+            number = int(np.argmax(back > _BACK_NS))
+            msg = (
+                f'{self.place}, line {self.rows[number].line}: the time is {back[number] / 1e9:.3f} '
+                's before that of an earlier line; make a file of each drive, or remove the wrong '
+                'line'
+            )
+            raise InputError(msg)
+        return stamps
 
     def channel(self, stamps: Ints, role: str, index: int, unit: str) -> Channel:
         """Return a column as a channel; its own unit counts, or else the given one."""

@@ -84,9 +84,21 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     """Return all channels at the stamps of the one with most values, others between their own."""
     reference = max(measured.values(), key=lambda each: len(each.stamps))
     stamps = np.unique(reference.stamps)
+    again = len(reference.stamps) - len(stamps)
+    if again > len(stamps):
+        msg = (
+            f'{log.place}: {again} of {len(reference.stamps)} IMU samples have the time of another '
+            'one; record or name a time with more decimals'
+        )
+        raise InputError(msg)
     imu = np.zeros((len(stamps), len(IMU_ROLES)))
     there = np.ones(len(stamps), dtype=np.bool_)
     notes = []
+    if again:
+        notes.append(
+            f'{again} of {len(reference.stamps)} IMU samples have the time of another one and are '
+            'left out'
+        )
     for column, role in enumerate(IMU_ROLES):
         if role in measured:
             imu[:, column], known = _at(measured[role], stamps)

@@ -132,7 +132,7 @@ def _stamps(table: Table, header: dict[str, list[str]]) -> tuple[Ints, list[str]
     else:
         day, note = _day_of(created, float(seconds[0]), table.place)
     start_ns = round(day.timestamp()) * 1_000_000_000
-    return start_ns + np.rint(seconds * 1e9).astype(np.int64), [note]
+    return table.forward(start_ns + np.rint(seconds * 1e9).astype(np.int64)), [note]
 
 
 def _day_of(created: re.Match[str], first_s: float, place: str) -> tuple[datetime, str]:
