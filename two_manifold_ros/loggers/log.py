@@ -55,20 +55,24 @@ UNDATED_NS = 86_400 * 1_000_000_000
 UNDATED = 'the file has no date: the drive begins on 2 January 1970'
 
 _SPELLINGS = (
-    (r'[\s^*()]', ''),
-    ('²|\N{SUPERSCRIPT TWO}', '2'),
-    ('°|º', 'deg'),
-    ('µ|μ', 'u'),
-    ('^unixtime$', 's'),
-    ('meters?$|metres?$', 'm'),
+    (r'[\s^*().·]', ''),
+    ('²|squared', '2'),
+    ('⁻', '-'),
+    ('[°º]|degrees?', 'deg'),
+    ('[µμ]|micro', 'u'),
+    ('nano', 'n'),
+    ('milli', 'm'),
+    ('met(er|re)s?', 'm'),
     ('feet', 'ft'),
-    ('degrees?', 'deg'),
+    ('radians?', 'rad'),
     ('minutes?', 'min'),
-    ('seconds?|sec', 's'),
-    ('_|per|p(?=s$)', '/'),
-    ('^d/s$|^deg/s$', 'deg/s'),
-    ('m/s/s|mps2', 'm/s2'),
-    ('^millis$', 'ms'),
+    ('sec(ond)?s?|^unixtime$', 's'),
+    ('_|per|p(?=s2?$)', '/'),
+    # Powers, as of m s-2 and deg s-1.
+    ('(?<!/)s-([12])$', r'/s\1'),
+    ('/s1$', '/s'),
+    ('/s/s$', '/s2'),
+    ('(?<!ra)d/s$', 'deg/s'),
 )
 
 

@@ -162,9 +162,9 @@ class Table:
         if back.max() > _BACK_NS:
             number = int(np.argmax(back > _BACK_NS))
             msg = (
-                f'{self.place}, line {self.rows[number].line}: the time is {back[number] / 1e9:.3f} '
-                's before that of an earlier line; make a file of each drive, or remove the wrong '
-                'line'
+                f'{self.place}, line {self.rows[number].line}: the time is '
+                f'{back[number] / 1e9:.3f} s before that of an earlier line; make a file of each '
+                'drive, or remove the wrong line'
             )
             raise InputError(msg)
         return stamps

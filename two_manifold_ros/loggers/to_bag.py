@@ -87,8 +87,8 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     again = len(reference.stamps) - len(stamps)
     if again > len(stamps):
         msg = (
-            f'{log.place}: {again} of {len(reference.stamps)} IMU samples have the time of another '
-            'one; record or name a time with more decimals'
+            f'{log.place}: {again} of {len(reference.stamps)} IMU samples have the time of '
+            'another one; record or name a time with more decimals'
         )
         raise InputError(msg)
     imu = np.zeros((len(stamps), len(IMU_ROLES)))
