@@ -181,6 +181,8 @@ def test_a_malformed_line_is_named(name, damage, made, tmp_path):
         (b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n', 'CSV v3'),
         (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', 'line 1'),
         (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'names of channels'),
+        (b'time,ax\n', 'no line with data'),
+        (b'time,force,place\n1,2,3\n', "'time', 'force', 'place'"),
         (b'time,lat,lon\n1,2,3\n', 'neither accelerations'),
         (b'time,ax (V)\n1,2\n', "'V' is no unit of accel_x"),
     ],
@@ -281,10 +283,53 @@ def test_late_rows_are_sorted(tmp_path):
 def test_samples_at_the_same_time_are_named(tmp_path):
     path = tmp_path / 'table.csv'
     path.write_text(
-        'time,ax\n' + ''.join(f'{index - (index % 10 == 5)},1\n' for index in range(99))
+        'time (s),ax\n' + ''.join(f'{index - (index % 10 == 5)},1\n' for index in range(99))
     )
     found = drive_of(read_log([path], {}))
     assert any('10 of 99' in note for note in found.notes)
-    path.write_text('time,ax\n' + ''.join(f'{index // 10},1\n' for index in range(99)))
+    path.write_text('time (s),ax\n' + ''.join(f'{index // 10},1\n' for index in range(99)))
     with pytest.raises(InputError, match='more decimals'):
         drive_of(read_log([path], {}))
+
+
+def table(path, head, separator=','):
+    """Write a hundred samples, ten milliseconds apart, and return the file."""
+    rows = [separator.join([str(10 * index), '1', '2', '3']) for index in range(100)]
+    path.write_text('\n'.join([head, *rows]))
+    return path
+
+
+@pytest.mark.parametrize(
+    'head',
+    [
+        'time_ms,ax_g,gz_deg_s,lat',
+        'timestamp_ms,accel_x_g,gyro_z_dps,lat',
+        'T_ms,AX_G,wz_degps,lat',
+    ],
+)
+def test_units_are_read_from_the_ends_of_names(head, tmp_path):
+    found = drive_of(read_log([table(tmp_path / 'a.csv', head)], {}))
+    np.testing.assert_allclose(found.imu[0], [G, 0.0, 0.0, 0.0, 0.0, np.radians(2.0)])
+    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
+
+
+def test_a_time_without_unit_is_not_taken_for_seconds_against_the_odds(tmp_path):
+    path = table(tmp_path / 'a.csv', 'time,ax,ay,az')
+    with pytest.raises(InputError, match='time=time:ms'):
+        read_log([path], {})
+    found = drive_of(read_log([path], parse_columns('t=time:ms,ax=ax')))
+    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
+    # Fixes have a rate as low as this.
+    assert read_log([table(tmp_path / 'b.csv', 'time,a,lat,lon')], {}).channels
+
+
+def test_a_table_of_two_bytes_a_character_is_read(tmp_path):
+    path = table(tmp_path / 'a.txt', 'time (ms)\tax\tay\taz', '\t')
+    path.write_bytes(path.read_text().encode('utf-16'))
+    assert drive_of(read_log([path], {})).imu[0, :3].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_columns_of_one_name_are_named(tmp_path):
+    log = read_log([table(tmp_path / 'a.csv', 'time (ms),ax,ay,ax')], {})
+    assert log.channels['accel_x'].values[0] == 1.0
+    assert any('first of 2' in note for note in log.notes)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 import re
 from typing import NamedTuple, TYPE_CHECKING
@@ -21,7 +22,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
-from two_manifold_ros.loggers.tables import csv_rows, Row, Table
+from two_manifold_ros.loggers.tables import csv_rows, plain, Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,6 +165,7 @@ def _chosen(
     table: Table, columns: Mapping[str, ColumnChoice]
 ) -> tuple[dict[str, tuple[int, str, float]], list[str]]:
     """Return index, unit and sign of the column of each role."""
+    table = table if columns else _with_units(table)
     chosen: dict[str, tuple[int, str, float]] = {}
     words = []
     for role in ROLES:
@@ -183,25 +185,58 @@ def _chosen(
             if found is None:
                 continue
             index, unit, sign = found, '', 1.0
+        if role == 'time' and _ISO.match(table.rows[0].cells[index]):
+            unit = 'iso'
         unit = unit or table.units[index] or _usual_unit(table, role, index)
         chosen[role] = index, unit, sign
-        words.append(f'{role} is {"-" if sign < 0 else ""}{table.names[index]} in {unit}')
-    if 'time' not in chosen:
+        name = table.names[index]
+        words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
+        if table.names.count(name) > 1:
+            words[-1] += f' (the first of {table.names.count(name)} columns of this name)'
+    if 'time' not in chosen or len(chosen) < 2:
+        lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
-            f'{table.place}: no column is known to hold the time; name the columns with --columns '
-            f"'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
+            f'{table.place}: no column is known to hold {lacking}; name the columns with '
+            f"--columns 'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
         )
         raise InputError(msg)
+    if 'time' not in columns and not table.units[chosen['time'][0]]:
+        _check_seconds(table, chosen)
     return chosen, ['; '.join(words)]
+
+
+def _with_units(table: Table) -> Table:
+    """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
+    known = {name for usual in _USUAL.values() for name in usual}
+    found = [_SUFFIX.match(name) for name in table.names]
+    apart = [each if each and plain(each.group(1)) in known else None for each in found]
+    return replace(
+        table,
+        names=[each[1] if each else name for each, name in zip(apart, table.names, strict=True)],
+        units=[each[2] if each else unit for each, unit in zip(apart, table.units, strict=True)],
+    )
+
+
+def _check_seconds(table: Table, chosen: Mapping[str, tuple[int, str, float]]) -> None:
+    """Refuse seconds as the unit of a time that states none, where the IMU would be too slow."""
+    index, unit, _ = chosen['time']
+    if unit != 's' or not set(IMU_ROLES) & set(chosen):
+        return
+    seconds = table.column(index)
+    steps = np.diff(seconds[np.isfinite(seconds)])
+    if len(steps) > 1 and (step_s := float(np.median(steps))) >= 1.0:
+        name = table.names[index]
+        msg = (
+            f'{table.place}: column {name!r} states no unit, and its rows would be {step_s:g} s '
+            f"apart; state it, as in --columns 'time={name}:ms,...'"
+        )
+        raise InputError(msg)
 
 
 def _usual_unit(table: Table, role: str, index: int) -> str:
     """Return the unit of a column that states none: SI, and of times what they look like."""
     if role != 'time':
         return _SI[role]
-    first = table.rows[0].cells[index]
-    if _ISO.match(first):
-        return 'iso'
     values = table.column(index)
     largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     return next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
@@ -257,6 +292,9 @@ _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
 
+_SUFFIX = re.compile(
+    '(?i)(.+?)_(ns|us|ms|s|m?g|m_?s2|mps2|m?dps|deg_s|degps|rad_s|radps|deg|m|ft)$'
+)
 _WITH_UNIT = re.compile(r'^(.*?)\s*[(\[]\s*([^)\]]*)\s*[)\]]\s*$')
 
 
@@ -273,7 +311,7 @@ def table_of(text: str, place: str) -> Table:
     head = next((line for line in text.splitlines() if line.strip()), '')
     delimiter = max(',;\t', key=head.count)
     rows = list(csv_rows(text, place, delimiter))
-    if len(rows) < 2 or delimiter not in head:
+    if delimiter not in head:
         msg = f'{place}: this is no table with names in its first line; choose another file'
         raise InputError(msg)
     if delimiter != ',':

@@ -98,7 +98,9 @@ def _content(path: Path) -> bytes:
 
 def _text(path: Path, content: bytes) -> str:
     try:
-        text = content.decode('utf-8-sig')
+        # Spreadsheets write "Unicode text" in pairs of bytes.
+        pairs = content.startswith((b'\xff\xfe', b'\xfe\xff'))
+        text = content.decode('utf-16' if pairs else 'utf-8-sig')
     except UnicodeDecodeError:
         # Loggers from before write signs such as those of degrees so.
         text = content.decode('latin-1')
