@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import UNDATED, UNDATED_NS
-from two_manifold_ros.loggers.tables import csv_rows, log_of, Row, Sensor, Table
+from two_manifold_ros.loggers.tables import csv_rows, log_of, Sensor, Table
 from two_manifold_ros.loggers.vbo import GYROSCOPES as VBO_GYROSCOPES
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def read_racechrono(text: str, place: str) -> Log:
             'satellites',
         ),
     )
-    return _log(RACECHRONO, table, stamps, (sensors, VBO_GYROSCOPES), _stated(rows[:begin]))
+    return _log(RACECHRONO, table, stamps, (sensors, VBO_GYROSCOPES))
 
 
 def read_racecapture(text: str, place: str) -> Log:
@@ -118,7 +118,7 @@ def read_racecapture(text: str, place: str) -> Log:
     gyroscopes = (
         Sensor({'gyro_x': ('roll',), 'gyro_y': ('pitch',), 'gyro_z': ('yaw',)}, 'deg/s'),
     )
-    return _log(RACECAPTURE, table, stamps, (accelerometers, gyroscopes), {}, notes)
+    return _log(RACECAPTURE, table, stamps, (accelerometers, gyroscopes), notes)
 
 
 def _racecapture_stamps(table: Table) -> tuple[Ints, list[str]]:
@@ -186,12 +186,12 @@ def read_aim(text: str, place: str) -> Log:
         msg = f'{place}: there is no line with the names of channels; export the file again'
         raise InputError(msg)
     names, units = rows[begin].cells, rows[begin + 1].cells
-    stated = _stated(rows[:begin])
+    stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in rows[:begin]}
     units = [*units, *[''] * (len(names) - len(units))]
     table = Table(place, names, units, rows[begin + 2 :]).whole()
-    start, note = aim_start(stated.pop('Date', ''), stated.pop('Time', ''))
+    start, note = aim_start(stated.get('Date', ''), stated.get('Time', ''))
     stamps = start + table.times(0, table.units[0] or 's')
-    return _log(AIM, table, stamps, AIM_SENSORS, stated, [note])
+    return _log(AIM, table, stamps, AIM_SENSORS, [note])
 
 
 def aim_start(date: str, clock: str) -> tuple[int, str]:
@@ -211,21 +211,13 @@ def aim_start(date: str, clock: str) -> tuple[int, str]:
     return UNDATED_NS, UNDATED
 
 
-def _stated(rows: Sequence[Row]) -> dict[str, str]:
-    """Return what the lines before a table state, by its name."""
-    return {
-        row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in rows if any(row.cells[1:])
-    }
-
-
 def _log(
     kind: str,
     table: Table,
     stamps: Ints,
     sensors: Sequence[Sequence[Sensor]],
-    header: dict[str, str],
     notes: Sequence[str] = (),
 ) -> Log:
     channel = partial(table.channel, table.forward(stamps))
     log = log_of(kind, table.place, table.find, channel, (*sensors, FIXES, HEIGHTS))
-    return replace(log, notes=(*table.notes, *notes), header=header)
+    return replace(log, notes=(*table.notes, *notes))

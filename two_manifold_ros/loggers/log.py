@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import math
 import re
 from typing import Literal, TYPE_CHECKING
@@ -147,8 +147,6 @@ class Log:
         Which axes its accelerations have.
     notes
         What was assumed and left out, as sentences.
-    header
-        What its header states of people, vehicles and places: it may be personal.
 
     """
 
@@ -157,7 +155,6 @@ class Log:
     channels: Mapping[str, Channel]
     axes: Axes = 'sensor'
     notes: tuple[str, ...] = ()
-    header: Mapping[str, str] = field(default_factory=dict)
 
 
 def joined(logs: Sequence[Log]) -> Log:
@@ -203,5 +200,4 @@ def joined(logs: Sequence[Log]) -> Log:
         channels=channels,
         axes=others.pop() if others else first.axes,
         notes=tuple(note for log in logs for note in log.notes),
-        header={name: text for log in logs for name, text in log.header.items()},
     )

@@ -5,24 +5,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import json
-from typing import Any, TYPE_CHECKING
+from heapq import merge
+from operator import itemgetter
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 from two_manifold_ros.recordings.satellite_fixes import choose_origin, east_north
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-IMU_TOPIC, FIX_TOPIC, HEADER_TOPIC = '/imu', '/gps/fix', '/import/header'
+IMU_TOPIC, FIX_TOPIC = '/imu', '/gps/fix'
 
 
 @dataclass(frozen=True)
@@ -246,20 +247,9 @@ _CLEAR = 0.2
 """Correlation from which a sign is believed: wrong axes have less, a shaken logger more."""
 
 
-def write_drive(
-    drive: Drive, path: str | Path, header: Mapping[str, str] | None = None
-) -> dict[str, int]:
+def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """
     Write a drive into a new bag and return how many messages each topic has.
-
-    Parameters
-    ----------
-    drive
-        What was recorded.
-    path
-        Folder to make.
-    header
-        What the header of the file states, if it is wanted in the bag.
 
     Raises
     ------
@@ -267,9 +257,26 @@ def write_drive(
         If the bag cannot be written.
 
     """
-    messages: list[tuple[int, str, str, dict[str, Any]]] = []
-    for stamp, sample in zip(drive.imu_stamps.tolist(), drive.imu.tolist(), strict=True):
-        force, rate = sample[:3], sample[3:]
+    if min(each[0] for each in (drive.imu_stamps, drive.fix_stamps) if len(each)) < 0:
+        msg = f'{path}: the drive begins before 1970; correct the date in the file'
+        raise InputError(msg)
+    counts: dict[str, int] = {}
+    with BagWriter(path) as bag:
+        for stamp, topic, msgtype, content in merge(
+            _imu_messages(drive), _fix_messages(drive), key=itemgetter(0)
+        ):
+            bag.write(topic, msgtype, stamp, content)
+            counts[topic] = counts.get(topic, 0) + 1
+    return counts
+
+
+_Message: TypeAlias = tuple[int, str, str, dict[str, Any]]
+"""Stamp, topic, type and content."""
+
+
+def _imu_messages(drive: Drive) -> Iterator[_Message]:
+    for stamp, sample in zip(drive.imu_stamps.tolist(), drive.imu, strict=True):
+        force, rate = sample[:3].tolist(), sample[3:].tolist()
         content: dict[str, Any] = {
             'header': _header(stamp, 'imu'),
             # No orientation: see the comment in the message.
@@ -277,31 +284,17 @@ def write_drive(
             'linear_acceleration': dict(zip('xyz', force, strict=True)),
             'angular_velocity': dict(zip('xyz', rate, strict=True)),
         }
-        messages.append((stamp, IMU_TOPIC, 'sensor_msgs/msg/Imu', content))
-    for stamp, (north, east, up) in zip(
-        drive.fix_stamps.tolist(), drive.fixes.tolist(), strict=True
-    ):
-        content = {
+        yield stamp, IMU_TOPIC, 'sensor_msgs/msg/Imu', content
+
+
+def _fix_messages(drive: Drive) -> Iterator[_Message]:
+    for stamp, place in zip(drive.fix_stamps.tolist(), drive.fixes, strict=True):
+        content: dict[str, Any] = {
             'header': _header(stamp, 'gps'),
             'status': {'status': 0, 'service': 1},
-            'latitude': north,
-            'longitude': east,
-            'altitude': up,
+            **dict(zip(FIX_ROLES, place.tolist(), strict=True)),
         }
-        messages.append((stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content))
-    if header:
-        text = {'data': json.dumps(dict(header), ensure_ascii=False)}
-        messages.append((messages[0][0], HEADER_TOPIC, 'std_msgs/msg/String', text))
-    messages.sort(key=lambda each: each[0])
-    if messages[0][0] < 0:
-        msg = f'{path}: the drive begins before 1970; correct the date in the file'
-        raise InputError(msg)
-    counts: dict[str, int] = {}
-    with BagWriter(path) as bag:
-        for stamp, topic, msgtype, content in messages:
-            bag.write(topic, msgtype, stamp, content)
-            counts[topic] = counts.get(topic, 0) + 1
-    return counts
+        yield stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content
 
 
 def _header(stamp: int, frame: str) -> dict[str, object]:

@@ -89,7 +89,6 @@ def read_vbo(text: str, place: str) -> Log:
         log,
         channels={**log.channels, **places},
         notes=(*table.notes, *notes, *more),
-        header={f'[{name}]': '; '.join(lines) for name, lines in header.items() if name and lines},
     )
 
 

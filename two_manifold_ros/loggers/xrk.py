@@ -59,8 +59,7 @@ def read_xrk(path: Path) -> Log:
     except Exception as error:
         msg = f'{path}: libxrk cannot read this file ({error}); copy it from the logger again'
         raise InputError(msg) from error
-    header = {name: str(text) for name, text in file.metadata.items() if text}
-    start, note = aim_start(header.pop('Log Date', ''), header.pop('Log Time', ''))
+    start, note = aim_start(*(str(file.metadata.get(f'Log {each}')) for each in ('Date', 'Time')))
     known = [plain(name) for name in names]
 
     def find(wanted: Sequence[str]) -> int | None:
@@ -76,4 +75,4 @@ def read_xrk(path: Path) -> Log:
         return Channel.of_cells(start + milliseconds * 1_000_000, values * factor)
 
     log = log_of(KIND, str(path), find, channel, (*AIM_SENSORS, FIXES, HEIGHTS))
-    return replace(log, notes=(note,), header=header)
+    return replace(log, notes=(note,))
