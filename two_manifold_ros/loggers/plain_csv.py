@@ -14,15 +14,18 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     Channel,
+    csv_rows,
     factor_of,
     IMU_ROLES,
     LAST_S,
     Log,
+    plain,
     ROLES,
+    Row,
+    Table,
     UNDATED,
     UNDATED_NS,
 )
-from two_manifold_ros.loggers.tables import csv_rows, plain, Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -325,4 +328,4 @@ def table_of(text: str, place: str) -> Table:
         found = _WITH_UNIT.match(cell)
         names.append(found.group(1) if found else cell)
         units.append(found.group(2) if found else '')
-    return Table(place, names, units, rows[1:]).whole()
+    return Table.of(place, names, units, rows[1:])
