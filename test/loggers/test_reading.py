@@ -319,6 +319,8 @@ def test_a_time_without_unit_is_not_taken_for_seconds_against_the_odds(tmp_path)
         read_log([path], {})
     found = drive_of(read_log([path], parse_columns('t=time:ms,ax=ax')))
     assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
+    with pytest.raises(InputError, match='time=time:ms'):
+        read_log([path], parse_columns('t=time,ax=ax'))
     # Fixes have a rate as low as this.
     assert read_log([table(tmp_path / 'b.csv', 'time,a,lat,lon')], {}).channels
 
@@ -333,3 +335,10 @@ def test_columns_of_one_name_are_named(tmp_path):
     log = read_log([table(tmp_path / 'a.csv', 'time (ms),ax,ay,ax')], {})
     assert log.channels['accel_x'].values[0] == 1.0
     assert any('first of 2' in note for note in log.notes)
+
+
+def test_text_of_windows_has_no_more_lines_than_it_shows(tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_bytes('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'))
+    with pytest.raises(InputError, match="line 3: 'x'"):
+        read_log([path], {})

@@ -48,6 +48,8 @@ _QUANTITIES = {
     'time': 'time',
 }
 ROLES = tuple(_QUANTITIES)
+SI = {role: next(iter(_FACTORS[quantity])) for role, quantity in _QUANTITIES.items()}
+"""Units of roles that none states."""
 
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""

@@ -22,6 +22,7 @@ from two_manifold_ros.loggers.log import (
     plain,
     ROLES,
     Row,
+    SI,
     Table,
     UNDATED,
     UNDATED_NS,
@@ -31,31 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.typing import Floats, Ints
-
-KIND = 'plain CSV'
-
-_SHORT = {
-    't': 'time',
-    'ax': 'accel_x',
-    'ay': 'accel_y',
-    'az': 'accel_z',
-    'gx': 'gyro_x',
-    'gy': 'gyro_y',
-    'gz': 'gyro_z',
-    'lat': 'latitude',
-    'lon': 'longitude',
-    'alt': 'altitude',
-}
-"""Short names of roles."""
-
-_SI = {
-    'time': 's',
-    **dict.fromkeys(IMU_ROLES[:3], 'm/s^2'),
-    **dict.fromkeys(IMU_ROLES[3:], 'rad/s'),
-    'latitude': 'deg',
-    'longitude': 'deg',
-    'altitude': 'm',
-}
 
 _USUAL: dict[str, tuple[str, ...]] = {
     'time': ('time', 'timestamp', 't', 'times', 'unixtime', 'epoch', 'seconds', 'secondselapsed'),
@@ -103,7 +79,7 @@ def parse_columns(text: str) -> dict[str, ColumnChoice]:
     choices: dict[str, ColumnChoice] = {}
     for part in filter(None, (each.strip() for each in text.split(','))):
         role, equals, column = (each.strip() for each in part.partition('='))
-        role = _SHORT.get(role, role)
+        role = next((known for known, names in _USUAL.items() if plain(role) in names), role)
         name, _, unit = column.rpartition(':') if ':' in column else (column, '', '')
         sign = -1.0 if name.startswith('-') else 1.0
         name = name.removeprefix('-').strip()
@@ -145,14 +121,11 @@ def read_plain(
     """
     chosen, notes = _chosen(table, columns)
     index, unit, sign = chosen.pop('time')
+    more: list[str] = []
     if clock is None:
         stamps, more = _stamps(table, index, unit)
     else:
-        since, begins, more = (
-            table.times(index, unit),
-            np.rint(clock[0] * 1e9).astype(np.int64),
-            [],
-        )
+        since, begins = table.times(index, unit), np.rint(clock[0] * 1e9).astype(np.int64)
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
     table.forward(stamps)
@@ -161,7 +134,7 @@ def read_plain(
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
         channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    return Log(table.place, KIND, channels, 'sensor', (*table.notes, *notes, *more))
+    return Log(table.place, 'plain CSV', channels, 'sensor', (*table.notes, *notes, *more))
 
 
 def _chosen(
@@ -190,7 +163,10 @@ def _chosen(
             index, unit, sign = found, '', 1.0
         if role == 'time' and _ISO.match(table.rows[0].cells[index]):
             unit = 'iso'
-        unit = unit or table.units[index] or _usual_unit(table, role, index)
+        unit = unit or table.units[index]
+        if role == 'time' and not unit:
+            unit = _unit_of_time(table, index, imu=bool(set(IMU_ROLES) & set(chosen)))
+        unit = unit or SI[role]
         chosen[role] = index, unit, sign
         name = table.names[index]
         words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
@@ -203,8 +179,6 @@ def _chosen(
             f"--columns 'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
         )
         raise InputError(msg)
-    if 'time' not in columns and not table.units[chosen['time'][0]]:
-        _check_seconds(table, chosen)
     return chosen, ['; '.join(words)]
 
 
@@ -220,29 +194,20 @@ def _with_units(table: Table) -> Table:
     )
 
 
-def _check_seconds(table: Table, chosen: Mapping[str, tuple[int, str, float]]) -> None:
-    """Refuse seconds as the unit of a time that states none, where the IMU would be too slow."""
-    index, unit, _ = chosen['time']
-    if unit != 's' or not set(IMU_ROLES) & set(chosen):
-        return
-    seconds = table.column(index)
-    steps = np.diff(seconds[np.isfinite(seconds)])
-    if len(steps) > 1 and (step_s := float(np.median(steps))) >= 1.0:
+def _unit_of_time(table: Table, index: int, *, imu: bool) -> str:
+    """Return the unit that times look like, if a column with samples of an IMU states none."""
+    values = table.column(index)
+    values = values[np.isfinite(values)]
+    largest = values.max(initial=0.0)
+    unit = next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
+    if imu and unit == 's' and len(values) > 2 and (step := np.median(np.diff(values))) >= 1.0:
         name = table.names[index]
         msg = (
-            f'{table.place}: column {name!r} states no unit, and its rows would be {step_s:g} s '
+            f'{table.place}: column {name!r} states no unit, and its rows would be {step:g} s '
             f"apart; state it, as in --columns 'time={name}:ms,...'"
         )
         raise InputError(msg)
-
-
-def _usual_unit(table: Table, role: str, index: int) -> str:
-    """Return the unit of a column that states none: SI, and of times what they look like."""
-    if role != 'time':
-        return _SI[role]
-    values = table.column(index)
-    largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
-    return next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
+    return unit
 
 
 _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11))

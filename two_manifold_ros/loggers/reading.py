@@ -89,7 +89,7 @@ def _text(path: Path, content: bytes) -> str:
         text = content.decode('utf-16' if pairs else 'utf-8-sig')
     except UnicodeDecodeError:
         # Loggers from before write signs such as those of degrees so.
-        text = content.decode('latin-1')
+        text = content.decode('cp1252', 'replace')
     if '\0' in text:
         msg = f'{path}: this is no text file and of no known format; export it as VBO or CSV'
         raise InputError(msg)
