@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import joined, plain
+from two_manifold_ros.loggers.log import FIX_ROLES, joined, plain, SI
 from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
@@ -116,65 +116,53 @@ def _files_in(folder: Path) -> list[Path]:
     return found
 
 
+_IOS = 'accelerations have their signs changed, because iOS has them the other way'
+
+
 def _columns_of(table: Table, path: Path) -> tuple[str, dict[str, ColumnChoice], list[str]]:
     """Return the app that made a table, its columns by their role, and notes; else nothing."""
     names = {plain(name): name for name in table.names}
+    app, notes = '', list[str]()
+    wanted: dict[str, ColumnChoice] = {}
     if {'time', 'secondselapsed'} <= set(names):
-        return 'Sensor Logger', *_of_sensor_logger(names, path)
-    if {'loggingtime', 'accelerometeraccelerationx'} <= set(names):
-        # As iOS has them: what gravity pulls, against what an accelerometer measures.
-        wanted = {'time': ('loggingtime', 'iso', 1.0)}
+        app = 'Sensor Logger'
+        wanted, notes = _of_sensor_logger(path)
+    elif {'loggingtime', 'accelerometeraccelerationx'} <= set(names):
+        app, notes = 'SensorLog', [_IOS]
+        wanted['time'] = ColumnChoice('loggingtime', 'iso', 1.0)
+        gyro = 'gyrorotation' if 'gyrorotationx' in names else 'motionrotationrate'
         for axis in 'xyz':
-            wanted[f'accel_{axis}'] = f'accelerometeracceleration{axis}', 'g', -1.0
-            gyro = f'gyrorotation{axis}'
-            gyro = gyro if gyro in names else f'motionrotationrate{axis}'
-            wanted[f'gyro_{axis}'] = gyro, 'rad/s', 1.0
-        for role, unit in (('latitude', 'deg'), ('longitude', 'deg'), ('altitude', 'm')):
-            wanted[role] = f'location{role}', unit, 1.0
-        note = 'accelerations have their signs changed, because iOS has them the other way'
-        return 'SensorLog', _there(names, wanted), [note]
-    return '', {}, []
+            # As iOS has them: what gravity pulls, against what an accelerometer measures.
+            wanted[f'accel_{axis}'] = ColumnChoice(f'accelerometeracceleration{axis}', 'g', -1.0)
+            wanted[f'gyro_{axis}'] = ColumnChoice(f'{gyro}{axis}', 'rad/s', 1.0)
+        wanted |= {role: ColumnChoice(f'location{role}', SI[role], 1.0) for role in FIX_ROLES}
+    columns = {
+        role: each._replace(name=names[each.name])
+        for role, each in wanted.items()
+        if each.name in names
+    }
+    return app, columns, notes
 
 
-def _of_sensor_logger(
-    names: dict[str, str], path: Path
-) -> tuple[dict[str, ColumnChoice], list[str]]:
+def _of_sensor_logger(path: Path) -> tuple[dict[str, ColumnChoice], list[str]]:
     """Return columns by the name of the file: those of all sensors are time, z, y and x."""
     stem = plain(path.stem)
-    wanted = {'time': ('time', 'ns', 1.0)}
+    wanted = {'time': ColumnChoice('time', 'ns', 1.0)}
     if stem in _STEMS[1]:
-        wanted |= {f'gyro_{axis}': (axis, 'rad/s', 1.0) for axis in 'xyz'}
-        return _there(names, wanted), []
+        return wanted | {f'gyro_{axis}': ColumnChoice(axis, 'rad/s', 1.0) for axis in 'xyz'}, []
     if stem in _STEMS[2]:
-        wanted |= {role: (role, 'deg', 1.0) for role in ('latitude', 'longitude')}
-        return _there(names, wanted | {'altitude': ('altitude', 'm', 1.0)}), []
+        return wanted | {role: ColumnChoice(role, SI[role], 1.0) for role in FIX_ROLES}, []
     if stem not in _STEMS[0]:
         msg = f'{path}: no IMU and no positions are in this file of Sensor Logger; leave it out'
         raise InputError(msg)
-    notes = []
-    sign = 1.0
+    sign, notes = 1.0, ['signs of accelerations are taken as those of Android: no Metadata.csv']
     stated = path.with_name('Metadata.csv')
     if stated.exists():
         table = table_of(stated.read_text('utf-8-sig', 'replace'), str(stated))
         found = dict(zip(map(plain, table.names), table.rows[0].cells, strict=False))
-        if found.get('platform') == 'ios' and found.get('standardisation') != 'true':
-            sign = -1.0
-            notes.append('accelerations have their signs changed, as iOS has them the other way')
-    else:
-        notes.append('signs of accelerations are taken as those of Android: no Metadata.csv')
-    return _there(
-        names, wanted | {f'accel_{axis}': (axis, 'm/s^2', sign) for axis in 'xyz'}
-    ), notes
-
-
-def _there(
-    names: dict[str, str], wanted: dict[str, tuple[str, str, float]]
-) -> dict[str, ColumnChoice]:
-    return {
-        role: ColumnChoice(names[name], unit, sign)
-        for role, (name, unit, sign) in wanted.items()
-        if name in names
-    }
+        ios = found.get('platform') == 'ios' and found.get('standardisation') != 'true'
+        sign, notes = (-1.0, [_IOS]) if ios else (1.0, [])
+    return wanted | {f'accel_{axis}': ColumnChoice(axis, 'm/s2', sign) for axis in 'xyz'}, notes
 
 
 def _phyphox_clock(path: Path) -> tuple[Floats, Ints] | None:

@@ -176,10 +176,9 @@ _STANDING_NS = 1_000_000_000
 def _new(stamps: Ints, degrees: Floats) -> Bools:
     """Return which positions (N,) are new, or have been the same for a second."""
     new = np.ones(len(stamps), dtype=np.bool_)
-    kept = 0
-    for index in range(1, len(stamps)):
-        same = (degrees[index] == degrees[kept]).all()
-        if same and stamps[index] - stamps[kept] < _STANDING_NS:
+    at, places, kept = stamps.tolist(), degrees.tolist(), 0
+    for index in range(1, len(at)):
+        if places[index] == places[kept] and at[index] - at[kept] < _STANDING_NS:
             new[index] = False
         else:
             kept = index
@@ -196,34 +195,25 @@ def _signed(
     """
     origin = choose_origin(*fixes.T)
     places = east_north(fixes[:, 0], fixes[:, 1], np.full(len(fixes), origin.altitude_m), origin)
-    # Over half a second, or the differences would be the noise of the receiver.
-    step = (
-        max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
-        if len(stamps) > 1
-        else 1
-    )
     signed, notes = dict(measured), list[str]()
+    # Over half a second, or the differences would be the noise of the receiver.
+    usual_ns = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 1e9
+    step = max(1, round(0.5e9 / max(usual_ns, 1.0)))
     if len(stamps) < 4 * step + 8:
         return signed, notes
-    seconds = (stamps - stamps[0]) * 1e-9
-    elapsed = seconds[step:] - seconds[:-step]
-    velocity = (places[step:] - places[:-step]) / elapsed[:, None]
-    middle = seconds[:-step] + elapsed / 2
+    middle, velocity, elapsed = _slopes((stamps - stamps[0]) * 1e-9, places, step)
     speed = np.hypot(*velocity.T)
     course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-    away = middle[step:] - middle[:-step]
-    turning = (course[step:] - course[:-step]) / away
+    when, changes, away = _slopes(middle, np.stack([speed, course], axis=1), step)
     mean_speed = (speed[step:] + speed[:-step]) / 2
     expected = {
-        'accel_x': (speed[step:] - speed[:-step]) / away,
-        'accel_y': mean_speed * turning,
-        'gyro_z': turning,
+        'accel_x': (changes[:, 0], 'forward'),
+        'accel_y': (mean_speed * changes[:, 1], 'to the left'),
+        'gyro_z': (changes[:, 1], 'in left turns'),
     }
-    when = middle[:-step] + away / 2
     usable = (mean_speed > _MOVING_M_S) & (elapsed[step:] < 2.0) & (away < 2.0)
-    words = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
-    for role, truth in expected.items():
-        if role not in measured or np.count_nonzero(usable) < 20:
+    for role, (truth, words) in expected.items():
+        if role not in measured:
             continue
         values, known = _at(measured[role], stamps[0] + np.rint(when * 1e9).astype(np.int64))
         used = usable & known
@@ -233,12 +223,20 @@ def _signed(
         if agreement < -_CLEAR:
             channel = measured[role]
             signed[role] = Channel(channel.stamps, -channel.values)
-            notes.append(
-                f'{role} has its sign changed: by the drive it is positive {words[role]} now'
-            )
+            notes.append(f'{role} has its sign changed: by the drive it is positive {words} now')
         elif agreement < _CLEAR:
             notes.append(f'{role} keeps its sign: the drive does not show which it is')
     return signed, notes
+
+
+def _slopes(seconds: Floats, values: Floats, step: int) -> tuple[Floats, Floats, Floats]:
+    """Return the middles (N,) of all spans of so many steps, slopes (N, 2), and lengths (N,)."""
+    lengths = seconds[step:] - seconds[:-step]
+    return (
+        seconds[:-step] + lengths / 2,
+        (values[step:] - values[:-step]) / lengths[:, None],
+        lengths,
+    )
 
 
 _MOVING_M_S = 2.0
