@@ -121,3 +121,17 @@ def test_a_drive_before_1970_is_refused(tmp_path):
 def test_units_as_loggers_spell_them(role, unit, factor):
     assert role in ROLES
     assert factor_of(role, unit, 'a file') == pytest.approx(factor)
+
+
+@pytest.mark.parametrize('fixes', [0, 1, 15])
+def test_a_sign_is_named_where_too_few_positions_show_it(fixes):
+    """Another drive may show it, and a model of one would be of no use for the other."""
+    made = drive()
+    log = log_of(made, (-1, 1, 1, 1, 1, 1))
+    for role in ('latitude', 'longitude', 'altitude'):
+        whole = log.channels[role]
+        log.channels[role] = Channel(whole.stamps[:fixes], whole.values[:fixes])
+    found = drive_of(log)
+    np.testing.assert_array_equal(found.imu[:, 0], -made.imu[:, 0])
+    for role in ('accel_x', 'accel_y', 'gyro_z'):
+        assert any(f'{role} keeps its sign' in note for note in found.notes)

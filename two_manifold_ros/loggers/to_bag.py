@@ -74,7 +74,7 @@ def drive_of(log: Log) -> Drive:
         )
     fix_stamps, fixes, more = _fixes(log.channels)
     notes += more
-    if log.axes != 'sensor' and len(fix_stamps):
+    if log.axes != 'sensor':
         measured, more = _signed(measured, fix_stamps, fixes)
         notes += more
     stamps, imu, more = _samples(measured, log)
@@ -185,6 +185,10 @@ def _new(stamps: Ints, degrees: Floats) -> Bools:
     return new
 
 
+_POSITIVE = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
+"""When channels in axes of the vehicle are positive."""
+
+
 def _signed(
     measured: Mapping[str, Channel], stamps: Ints, fixes: Floats
 ) -> tuple[dict[str, Channel], list[str]]:
@@ -193,40 +197,47 @@ def _signed(
 
     Loggers agree on none of them, so speed and course by the positions of the drive decide.
     """
+    signed, notes = dict(measured), list[str]()
+    agreements = _agreements(measured, stamps, fixes)
+    for role in [each for each in _POSITIVE if each in measured]:
+        if agreements.get(role, 0.0) < -_CLEAR:
+            signed[role] = Channel(measured[role].stamps, -measured[role].values)
+            notes.append(
+                f'{role} has its sign changed: by the drive it is positive {_POSITIVE[role]} now'
+            )
+        elif agreements.get(role, 0.0) < _CLEAR:
+            notes.append(f'{role} keeps its sign: the drive does not show which it is')
+    return signed, notes
+
+
+def _agreements(measured: Mapping[str, Channel], stamps: Ints, fixes: Floats) -> dict[str, float]:
+    """Return the correlation of channels with what the positions of the drive let expect."""
+    if len(stamps) < 2:
+        return {}
     origin = choose_origin(*fixes.T)
     places = east_north(fixes[:, 0], fixes[:, 1], np.full(len(fixes), origin.altitude_m), origin)
-    signed, notes = dict(measured), list[str]()
     # Over half a second, or the differences would be the noise of the receiver.
-    usual_ns = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 1e9
-    step = max(1, round(0.5e9 / max(usual_ns, 1.0)))
+    step = max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
     if len(stamps) < 4 * step + 8:
-        return signed, notes
+        return {}
     middle, velocity, elapsed = _slopes((stamps - stamps[0]) * 1e-9, places, step)
     speed = np.hypot(*velocity.T)
     course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
     when, changes, away = _slopes(middle, np.stack([speed, course], axis=1), step)
     mean_speed = (speed[step:] + speed[:-step]) / 2
     expected = {
-        'accel_x': (changes[:, 0], 'forward'),
-        'accel_y': (mean_speed * changes[:, 1], 'to the left'),
-        'gyro_z': (changes[:, 1], 'in left turns'),
+        'accel_x': changes[:, 0],
+        'accel_y': mean_speed * changes[:, 1],
+        'gyro_z': changes[:, 1],
     }
     usable = (mean_speed > _MOVING_M_S) & (elapsed[step:] < 2.0) & (away < 2.0)
-    for role, (truth, words) in expected.items():
-        if role not in measured:
-            continue
+    found = {}
+    for role in set(expected) & set(measured):
         values, known = _at(measured[role], stamps[0] + np.rint(when * 1e9).astype(np.int64))
         used = usable & known
-        if np.count_nonzero(used) < 20 or np.ptp(values[used]) == 0.0:
-            continue
-        agreement = float(np.corrcoef(values[used], truth[used])[0, 1])
-        if agreement < -_CLEAR:
-            channel = measured[role]
-            signed[role] = Channel(channel.stamps, -channel.values)
-            notes.append(f'{role} has its sign changed: by the drive it is positive {words} now')
-        elif agreement < _CLEAR:
-            notes.append(f'{role} keeps its sign: the drive does not show which it is')
-    return signed, notes
+        if np.count_nonzero(used) >= 20 and np.ptp(values[used]) > 0.0:
+            found[role] = float(np.corrcoef(values[used], expected[role][used])[0, 1])
+    return found
 
 
 def _slopes(seconds: Floats, values: Floats, step: int) -> tuple[Floats, Floats, Floats]:
