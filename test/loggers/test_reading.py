@@ -211,7 +211,7 @@ def test_a_map_names_columns_units_and_signs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a']
+    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a']
 )
 def test_a_map_that_is_none_is_refused(columns):
     with pytest.raises(InputError, match='--columns'):
@@ -341,4 +341,13 @@ def test_text_of_windows_has_no_more_lines_than_it_shows(tmp_path):
     path = tmp_path / 'a.csv'
     path.write_bytes('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'))
     with pytest.raises(InputError, match="line 3: 'x'"):
+        read_log([path], {})
+
+
+def test_a_time_far_ahead_is_named(tmp_path):
+    path = tmp_path / 'table.csv'
+    at = [str(index / 10) for index in range(20)]
+    at[7] = '70.0'
+    path.write_text('time (s),ax\n' + ''.join(f'{each},1\n' for each in at))
+    with pytest.raises(InputError, match='line 10: .* of line 9;'):
         read_log([path], {})

@@ -359,9 +359,10 @@ class Table:
         back = np.maximum.accumulate(stamps) - stamps
         if back.max() > _BACK_NS:
             number = int(np.argmax(back > _BACK_NS))
+            latest = self.rows[int(np.argmax(stamps[:number]))].line
             msg = (
                 f'{self.place}, line {self.rows[number].line}: the time is '
-                f'{back[number] / 1e9:.3f} s before that of an earlier line; make a file of each '
+                f'{back[number] / 1e9:.3f} s before that of line {latest}; make a file of each '
                 'drive, or remove the wrong line'
             )
             raise InputError(msg)

@@ -83,7 +83,8 @@ def parse_columns(text: str) -> dict[str, ColumnChoice]:
         name, _, unit = column.rpartition(':') if ':' in column else (column, '', '')
         sign = -1.0 if name.startswith('-') else 1.0
         name = name.removeprefix('-').strip()
-        if not equals or not name or role not in ROLES or role in choices:
+        wrong = role not in ROLES or role in choices or (role == 'time' and sign < 0)
+        if not equals or not name or wrong:
             msg = (
                 f'--columns: {part!r} is not ROLE=COLUMN or ROLE=COLUMN:UNIT, each role once; '
                 f'roles are {", ".join(ROLES)}'
