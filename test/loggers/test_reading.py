@@ -349,5 +349,5 @@ def test_a_time_far_ahead_is_named(tmp_path):
     at = [str(index / 10) for index in range(20)]
     at[7] = '70.0'
     path.write_text('time (s),ax\n' + ''.join(f'{each},1\n' for each in at))
-    with pytest.raises(InputError, match='line 10: .* of line 9;'):
+    with pytest.raises(InputError, match=r'line 10: .* of line 9;'):
         read_log([path], {})
