@@ -351,3 +351,15 @@ def test_a_time_far_ahead_is_named(tmp_path):
     path.write_text('time (s),ax\n' + ''.join(f'{each},1\n' for each in at))
     with pytest.raises(InputError, match=r'line 10: .* of line 9;'):
         read_log([path], {})
+
+
+def test_the_order_of_files_does_not_matter(tmp_path):
+    """As where a shell sorts the tenth before the second."""
+    files = []
+    for begin in (0, 20, 10):
+        files.append(tmp_path / f'{begin}.csv')
+        rows = [f'{1_700_000_000 + begin + index / 10},{index}' for index in range(50)]
+        files[-1].write_text('time (s),ax\n' + '\n'.join(rows))
+    stamps = drive_of(read_log(files, {})).imu_stamps
+    assert len(stamps) == 150
+    assert (np.diff(stamps) > 0).all()

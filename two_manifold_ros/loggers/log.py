@@ -171,25 +171,21 @@ def joined(logs: Sequence[Log]) -> Log:
         If two of them have the same channel at the same time.
 
     """
-    first = logs[0]
-    channels: dict[str, Channel] = dict(first.channels)
-    for log in logs[1:]:
-        for role, channel in log.channels.items():
-            known = channels.get(role)
-            if known is None:
-                channels[role] = channel
-                continue
-            before, after = sorted((known, channel), key=lambda each: int(each.stamps[0]))
+    channels: dict[str, Channel] = {}
+    for role in dict.fromkeys(role for log in logs for role in log.channels):
+        parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
+        parts.sort(key=lambda part: int(part[0].stamps.min()))
+        for (before, _), (after, place) in zip(parts, parts[1:], strict=False):
             if before.stamps.max() >= after.stamps.min():
                 msg = (
-                    f'{log.place}: {role} is at the same time in another of the files; import '
-                    'each into a bag of its own'
+                    f'{place}: {role} is at the same time in another of the files; import each '
+                    'into a bag of its own'
                 )
                 raise InputError(msg)
-            channels[role] = Channel(
-                np.concatenate([before.stamps, after.stamps]),
-                np.concatenate([before.values, after.values]),
-            )
+        channels[role] = Channel(
+            np.concatenate([each.stamps for each, _ in parts]),
+            np.concatenate([each.values for each, _ in parts]),
+        )
     others = {log.axes for log in logs if set(log.channels) & set(ACCELERATIONS)}
     if len(others) > 1:
         msg = (
@@ -198,17 +194,16 @@ def joined(logs: Sequence[Log]) -> Log:
         )
         raise InputError(msg)
     return replace(
-        first,
+        logs[0],
         place=', '.join(log.place for log in logs),
         kind=', '.join(dict.fromkeys(log.kind for log in logs)),
         channels=channels,
-        axes=others.pop() if others else first.axes,
+        axes=others.pop() if others else 'sensor',
         notes=tuple(note for log in logs for note in log.notes),
     )
 
 
 _MISSING = frozenset({'', '-', '--', 'nan', 'na', 'n/a', 'null', 'none'})
-
 
 _BACK_NS = 1_000_000_000
 """Rows of several sensors may be late by less; sorted, two drives would become one."""
@@ -252,7 +247,7 @@ class Table:
     names, units
         Of the columns; a unit may be empty.
     rows
-        As long as there are columns, see `whole`.
+        As long as there are columns, see `of`.
     notes
         What was left out, as sentences.
 
