@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 import math
 import re
 from typing import Literal, NamedTuple, TYPE_CHECKING
@@ -175,7 +176,7 @@ def joined(logs: Sequence[Log]) -> Log:
     for role in dict.fromkeys(role for log in logs for role in log.channels):
         parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
         parts.sort(key=lambda part: int(part[0].stamps.min()))
-        for (before, _), (after, place) in zip(parts, parts[1:], strict=False):
+        for (before, _), (after, place) in pairwise(parts):
             if before.stamps.max() >= after.stamps.min():
                 msg = (
                     f'{place}: {role} is at the same time in another of the files; import each '
