@@ -86,20 +86,13 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     reference = max(measured.values(), key=lambda each: len(each.stamps))
     stamps = np.unique(reference.stamps)
     again = len(reference.stamps) - len(stamps)
+    words = f'{again} of {len(reference.stamps)} IMU samples have the time of another one'
     if again > len(stamps):
-        msg = (
-            f'{log.place}: {again} of {len(reference.stamps)} IMU samples have the time of '
-            'another one; record or name a time with more decimals'
-        )
+        msg = f'{log.place}: {words}; record or name a time with more decimals'
         raise InputError(msg)
+    notes = [f'{words} and are left out'] if again else []
     imu = np.zeros((len(stamps), len(IMU_ROLES)))
     there = np.ones(len(stamps), dtype=np.bool_)
-    notes = []
-    if again:
-        notes.append(
-            f'{again} of {len(reference.stamps)} IMU samples have the time of another one and are '
-            'left out'
-        )
     for column, role in enumerate(IMU_ROLES):
         if role in measured:
             imu[:, column], known = _at(measured[role], stamps)
@@ -109,11 +102,9 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if 'accel_z' in missing and upright:
         imu[:, ACCELERATIONS.index('accel_z')] = GRAVITY
     if missing:
-        put = [
-            f'{role} {"9.80665 m/s^2" if role == "accel_z" and upright else "0"}'
-            for role in missing
-        ]
-        notes.append(f'channels that are not in the file are constant: {", ".join(put)}')
+        up = f'{GRAVITY} m/s^2' if upright else '0'
+        put = ', '.join(f'{role} {up if role == "accel_z" else "0"}' for role in missing)
+        notes.append(f'channels that are not in the file are constant: {put}')
     if not there.all():
         left = int((~there).sum())
         notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
@@ -135,11 +126,10 @@ def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
     own, values = channel.stamps[order], channel.values[order]
     start = int(own[0])
     between = np.interp((stamps - start).astype(np.float64), (own - start).astype(float), values)
-    after = np.searchsorted(own, stamps)
-    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, len(own) - 1)
-    gap = own[np.clip(after, 0, len(own) - 1)] - own[before]
+    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, None)
+    after = np.clip(np.searchsorted(own, stamps), None, len(own) - 1)
     inside = (stamps >= own[0]) & (stamps <= own[-1])
-    known: Bools = inside & (gap <= usual_gap_ns(own))
+    known: Bools = inside & (own[after] - own[before] <= usual_gap_ns(own))
     return between, known
 
 
