@@ -5,7 +5,7 @@
 from dataclasses import replace
 import json
 
-from logger_files import Drive, drive, DRIVER, racecapture, racechrono
+from logger_files import Drive, drive, DRIVER, racecapture, racechrono, vbo
 import numpy as np
 import pytest
 
@@ -27,26 +27,20 @@ def session(tmp_path):
     return racechrono(tmp_path / 'session.csv', drive(20.0))
 
 
-def test_import_prints_what_was_assumed(session, tmp_path, command):
-    output = command('import', session, '-o', tmp_path / 'bag')
+def test_import_prints_what_was_assumed(tmp_path, command):
+    output = command('import', vbo(tmp_path / 'a.vbo', drive(20.0)), '-o', tmp_path / 'bag')
     assert '/imu' in output.out
-    assert 'RaceChrono CSV v3' in output.out
+    assert 'Racelogic VBO' in output.out
     assert str(tmp_path / 'bag') in output.out
     assert 'assumed: ' in output.out
 
 
-@pytest.mark.parametrize('keep', [False, True])
-def test_names_are_left_out_unless_asked_for(keep, session, tmp_path, command):
-    options = ['--keep-header'] if keep else []
-    content = command.json('import', session, '-o', tmp_path / 'bag', *options)
+def test_names_of_people_are_left_out(session, tmp_path, command):
+    content = command.json('import', session, '-o', tmp_path / 'bag')
     with Bag(tmp_path / 'bag') as bag:
-        texts = [topic for topic in bag.topics if topic.msgtype == 'std_msgs/msg/String']
-        said = [bag.decode(raw, texts[0].msgtype).data for _, _, raw in bag.messages(texts)]
         raw = b''.join(raw for _, _, raw in bag.messages(bag.topics))
-    assert (DRIVER.encode() in raw) == keep
-    assert [json.loads(each)['Driver name'] for each in said] == [DRIVER] * keep
-    assert DRIVER not in json.dumps(content['notes'])
-    assert any('Driver name' in note for note in content['notes']) != keep
+    assert DRIVER.encode() not in raw
+    assert DRIVER not in json.dumps(content)
 
 
 def test_a_bag_that_is_there_stays(session, tmp_path, command):

@@ -89,6 +89,13 @@ def test_marks_by_another_clock_are_named_beside_the_time_of_the_imu():
         place_by_marks([recording], [marks_of(recording, phases) + 300 * 10**9])
 
 
+def test_a_beacon_that_sends_each_passage_twice_marks_it_once():
+    recording, phases = driven(laps=9.0, seed=1)
+    marks = marks_of(recording, phases)
+    doubled = np.sort(np.concatenate([marks, marks + 200_000_000]))
+    assert place_by_marks([recording], [doubled]).laps == len(marks) - 1
+
+
 def test_a_long_stop_is_no_missed_mark():
     recording, phases = driven(laps=9.0, seed=4)
     marks = marks_of(recording, phases)

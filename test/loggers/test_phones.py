@@ -147,6 +147,12 @@ def test_times_as_text(text, stamp_ns, noted, tmp_path):
     assert any('UTC' in note for note in found.notes) == noted
 
 
+def test_the_header_may_name_the_zone(tmp_path):
+    path = tmp_path / 'a.csv'
+    write(path, 'Timestamp (UTC),ax', [['2026-01-31 00:00:00', 1.0]])
+    assert read_log([path], {}).channels['accel_x'].stamps.tolist() == [1_769_817_600 * 10**9]
+
+
 def test_a_text_that_is_no_time_is_named(tmp_path):
     path = tmp_path / 'a.csv'
     write(path, 'time,ax', [['2026-01-01T00:00:00Z', 1.0], ['2026-13-01T00:00:00Z', 1.0]])

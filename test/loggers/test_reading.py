@@ -181,6 +181,8 @@ def test_a_malformed_line_is_named(name, damage, made, tmp_path):
         (b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n', 'CSV v3'),
         (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', 'line 1'),
         (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'names of channels'),
+        (b'time,ax\n', 'no line with data'),
+        (b'time,force,place\n1,2,3\n', "'time', 'force', 'place'"),
         (b'time,lat,lon\n1,2,3\n', 'neither accelerations'),
         (b'time,ax (V)\n1,2\n', "'V' is no unit of accel_x"),
     ],
@@ -209,7 +211,7 @@ def test_a_map_names_columns_units_and_signs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a']
+    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a']
 )
 def test_a_map_that_is_none_is_refused(columns):
     with pytest.raises(InputError, match='--columns'):
@@ -243,3 +245,121 @@ def test_samples_without_a_channel_are_left_out(tmp_path):
     # One missing cell is a value between two; twenty are a gap.
     assert len(found.imu_stamps) == 80
     assert any('20 of 100' in note for note in found.notes)
+
+
+def test_two_files_without_satellites_become_one_drive(made, tmp_path):
+    files = []
+    for number, day in enumerate((b'07/03/2026', b'09/03/2026')):
+        file = vbo(tmp_path / f'{number}.vbo', made)
+        content = file.read_bytes().replace(b'07/03/2026', day, 1)
+        file.write_bytes(content.replace(b'\r\n012 ', b'\r\n000 '))
+        files.append(file)
+    found = drive_of(read_log(files, {}))
+    assert len(found.fixes) == 0
+    assert len(found.imu) == 2 * len(made.imu)
+
+
+@pytest.mark.parametrize('name', WRITERS)
+def test_two_drives_in_one_file_are_refused(name, made, tmp_path):
+    """As where the logger was started again and its clock with it."""
+    writer, file = WRITERS[name]
+    path = writer(tmp_path / file, made)
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(b'\n'.join([*lines, *lines[-600:]]))
+    with pytest.raises(InputError, match=f'line {len(lines) + 1}: the time is'):
+        read_log([path], {})
+
+
+def test_late_rows_are_sorted(tmp_path):
+    path = tmp_path / 'table.csv'
+    at = np.arange(0, 1000, 10)
+    at[50] -= 45
+    path.write_text('time (ms),ax\n' + ''.join(f'{each},1\n' for each in at))
+    stamps = drive_of(read_log([path], {})).imu_stamps
+    assert (np.diff(stamps) > 0).all()
+    assert len(stamps) == 100
+
+
+def test_samples_at_the_same_time_are_named(tmp_path):
+    path = tmp_path / 'table.csv'
+    path.write_text(
+        'time (s),ax\n' + ''.join(f'{index - (index % 10 == 5)},1\n' for index in range(99))
+    )
+    found = drive_of(read_log([path], {}))
+    assert any('10 of 99' in note for note in found.notes)
+    path.write_text('time (s),ax\n' + ''.join(f'{index // 10},1\n' for index in range(99)))
+    with pytest.raises(InputError, match='more decimals'):
+        drive_of(read_log([path], {}))
+
+
+def table(path, head, separator=','):
+    """Write a hundred samples, ten milliseconds apart, and return the file."""
+    rows = [separator.join([str(10 * index), '1', '2', '3']) for index in range(100)]
+    path.write_text('\n'.join([head, *rows]))
+    return path
+
+
+@pytest.mark.parametrize(
+    'head',
+    [
+        'time_ms,ax_g,gz_deg_s,lat',
+        'timestamp_ms,accel_x_g,gyro_z_dps,lat',
+        'T_ms,AX_G,wz_degps,lat',
+    ],
+)
+def test_units_are_read_from_the_ends_of_names(head, tmp_path):
+    found = drive_of(read_log([table(tmp_path / 'a.csv', head)], {}))
+    np.testing.assert_allclose(found.imu[0], [G, 0.0, 0.0, 0.0, 0.0, np.radians(2.0)])
+    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
+
+
+def test_a_time_without_unit_is_not_taken_for_seconds_against_the_odds(tmp_path):
+    path = table(tmp_path / 'a.csv', 'time,ax,ay,az')
+    with pytest.raises(InputError, match='time=time:ms'):
+        read_log([path], {})
+    found = drive_of(read_log([path], parse_columns('t=time:ms,ax=ax')))
+    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
+    with pytest.raises(InputError, match='time=time:ms'):
+        read_log([path], parse_columns('t=time,ax=ax'))
+    # Fixes have a rate as low as this.
+    assert read_log([table(tmp_path / 'b.csv', 'time,a,lat,lon')], {}).channels
+
+
+def test_a_table_of_two_bytes_a_character_is_read(tmp_path):
+    path = table(tmp_path / 'a.txt', 'time (ms)\tax\tay\taz', '\t')
+    path.write_bytes(path.read_text().encode('utf-16'))
+    assert drive_of(read_log([path], {})).imu[0, :3].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_columns_of_one_name_are_named(tmp_path):
+    log = read_log([table(tmp_path / 'a.csv', 'time (ms),ax,ay,ax')], {})
+    assert log.channels['accel_x'].values[0] == 1.0
+    assert any('first of 2' in note for note in log.notes)
+
+
+def test_text_of_windows_has_no_more_lines_than_it_shows(tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_bytes('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'))
+    with pytest.raises(InputError, match="line 3: 'x'"):
+        read_log([path], {})
+
+
+def test_a_time_far_ahead_is_named(tmp_path):
+    path = tmp_path / 'table.csv'
+    at = [str(index / 10) for index in range(20)]
+    at[7] = '70.0'
+    path.write_text('time (s),ax\n' + ''.join(f'{each},1\n' for each in at))
+    with pytest.raises(InputError, match=r'line 10: .* of line 9;'):
+        read_log([path], {})
+
+
+def test_the_order_of_files_does_not_matter(tmp_path):
+    """As where a shell sorts the tenth before the second."""
+    files = []
+    for begin in (0, 20, 10):
+        files.append(tmp_path / f'{begin}.csv')
+        rows = [f'{1_700_000_000 + begin + index / 10},{index}' for index in range(50)]
+        files[-1].write_text('time (s),ax\n' + '\n'.join(rows))
+    stamps = drive_of(read_log(files, {})).imu_stamps
+    assert len(stamps) == 150
+    assert (np.diff(stamps) > 0).all()

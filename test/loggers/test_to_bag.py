@@ -101,11 +101,17 @@ def test_a_drive_before_1970_is_refused(tmp_path):
     [
         *((('accel_x', unit, 9.80665)) for unit in ('G', 'g', ' g ')),
         *((('accel_y', unit, 1.0)) for unit in ('m/s^2', 'm/s²', 'm/s2', 'm/s/s', '(m/s^2)')),
+        *((('accel_z', unit, 1.0)) for unit in ('m s-2', 'm·s⁻²', 'mps2', 'm_s2', 'ms^-2')),
+        *((('accel_z', unit, 1.0)) for unit in ('metres per second squared', 'meters/second^2')),
+        ('accel_z', 'ft/s^2', 0.3048),
         *((('gyro_z', unit, np.pi / 180)) for unit in ('Deg/Sec', 'deg_sec', '°/s', 'dps')),
-        *((('gyro_z', unit, 1.0)) for unit in ('rad/s', 'Rad/Sec')),
+        *((('gyro_z', unit, 1.0)) for unit in ('rad/s', 'Rad/Sec', 'radians per second')),
+        *((('gyro_z', unit, np.pi / 180)) for unit in ('deg s-1', 'degrees/second')),
+        *((('gyro_z', unit, np.pi / 180_000)) for unit in ('mdps', 'mdeg/s')),
         *((('time', unit, 1e-3)) for unit in ('ms', 'milliseconds', 'millis')),
-        *((('time', unit, 1.0)) for unit in ('s', 'sec', 'Seconds', 'unix time')),
-        *((('time', unit, 1e-6)) for unit in ('us', 'µs')),
+        *((('time', unit, 1.0)) for unit in ('s', 'sec', 'secs', 'Seconds', 'unix time')),
+        *((('time', unit, 1e-6)) for unit in ('us', 'µs', 'microseconds', 'usec')),
+        *((('time', unit, 1e-9)) for unit in ('ns', 'nanoseconds')),
         *((('latitude', unit, 1.0)) for unit in ('deg', 'Degrees', '°')),
         ('longitude', 'Minutes', 1 / 60),
         *((('altitude', unit, 0.3048)) for unit in ('ft', 'Feet')),
@@ -115,3 +121,17 @@ def test_a_drive_before_1970_is_refused(tmp_path):
 def test_units_as_loggers_spell_them(role, unit, factor):
     assert role in ROLES
     assert factor_of(role, unit, 'a file') == pytest.approx(factor)
+
+
+@pytest.mark.parametrize('fixes', [0, 1, 15])
+def test_a_sign_is_named_where_too_few_positions_show_it(fixes):
+    """Another drive may show it, and a model of one would be of no use for the other."""
+    made = drive()
+    log = log_of(made, (-1, 1, 1, 1, 1, 1))
+    for role in ('latitude', 'longitude', 'altitude'):
+        whole = log.channels[role]
+        log.channels[role] = Channel(whole.stamps[:fixes], whole.values[:fixes])
+    found = drive_of(log)
+    np.testing.assert_array_equal(found.imu[:, 0], -made.imu[:, 0])
+    for role in ('accel_x', 'accel_y', 'gyro_z'):
+        assert any(f'{role} keeps its sign' in note for note in found.notes)

@@ -54,6 +54,7 @@ def test_latitude_and_longitude_are_the_inverse_of_the_plane(latitude):
     origin = GeodeticOrigin(latitude, 179.99, 250.0)
     positions = np.random.default_rng(0).uniform(-9000.0, 9000.0, (50, 2))
     found = latitude_longitude(positions, origin)
+    assert (np.abs(found[:, 1]) <= 180.0).all()
     back = east_north(*found.T, np.full(50, 250.0), origin)
     np.testing.assert_allclose(back, positions, atol=1e-4)
 
@@ -126,5 +127,7 @@ def test_nothing_published_is_an_empty_track(track, tmp_path):
 def test_what_cannot_be_written_is_refused(track, tmp_path):
     with pytest.raises(InputError, match=r'a\.kml'):
         check_track_path('a.kml', ORIGIN, 'model.npz')
+    with pytest.raises(InputError, match='none'):
+        check_track_path(str(Path(tmp_path, 'none', 'a.csv')), ORIGIN, 'model.npz')
     with pytest.raises(InputError, match='cannot be written'):
         write_track(str(Path(tmp_path, 'none', 'a.csv')), track)

@@ -139,3 +139,12 @@ def test_definitions_run_no_code():
     text = 'string a "\\"); raise SystemExit  # "\nint32 B=1\nint32 c 1 # raise\n);raise\nbool d'
     types = types_with(typesys.Stores.ROS2_JAZZY, text, 'x_msgs/msg/X')
     assert [name for name, _ in types.fielddefs['x_msgs/msg/X'][1]] == ['a', 'c', 'd']
+
+
+def test_a_topic_of_another_type_leads_to_the_option(tmp_path):
+    path = write(tmp_path / 'bag', 10**9, 0)
+    with pytest.raises(InputError, match='--imu-field'):
+        read_recording(path, ReadingOptions(imu_topic='/car/state', need_positions=False))
+    with pytest.raises(InputError) as caught:
+        read_recording(path, ReadingOptions(imu_topic='/none', need_positions=False))
+    assert '--imu-field' not in str(caught.value)

@@ -59,12 +59,6 @@ def add_import(parser: ArgumentParser) -> None:
         'accel_y, accel_z, gyro_x, gyro_y, gyro_z, latitude, longitude, altitude, or t, ax, ay, '
         'az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default: usual names, SI units)',
     )
-    parser.add_argument(
-        '--keep-header',
-        action='store_true',
-        help='write what headers state, such as names of drivers, into the bag too (default: '
-        'left out)',
-    )
     printed = parser.add_mutually_exclusive_group()
     printed.add_argument(
         '--score',
@@ -78,11 +72,7 @@ def run_import(args: Namespace) -> int:
     """Write the bag and print what was assumed; return 0."""
     log = read_log(args.files, parse_columns(args.columns))
     drive = drive_of(log)
-    notes = list(drive.notes)
-    if log.header and not args.keep_header:
-        names = ', '.join(log.header)
-        notes.append(f'the header is left out, as it may be personal ({names}): see --keep-header')
-    counts = write_drive(drive, args.output, log.header if args.keep_header else None)
+    counts = write_drive(drive, args.output)
     begin, end = int(drive.imu_stamps[0]), int(drive.imu_stamps[-1])
     if args.json:
         content = {
@@ -90,14 +80,14 @@ def run_import(args: Namespace) -> int:
             'format': log.kind,
             'seconds': (end - begin) * 1e-9,
             'messages': counts,
-            'notes': notes,
+            'notes': drive.notes,
         }
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
     rows = [[topic, str(count)] for topic, count in counts.items()]
     print_wrapped(f'{log.kind}, {(end - begin) * 1e-9:.1f} s, written to {args.output}')
     print_table('', ['topic', 'messages'], rows)
-    for note in notes:
+    for note in drive.notes:
         print_wrapped(f'assumed: {note}')
     return _score(args.output, round(0.75e-9 * (end - begin), 1)) if args.score else 0
 

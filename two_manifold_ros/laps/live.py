@@ -45,8 +45,8 @@ MORE = 1.1
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
 
-MOST_FAR, LATELY = 0.1, 100
-"""Share of the fixes, of about so many, above which those far off show another way: all count."""
+MOST_FAR = 0.1
+"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
 STEPS = 400
 """Parts of a lap whose lengths are summed to the way along the line through fixes."""
@@ -117,15 +117,21 @@ class LiveLaps:
         self._period_ns = model.period_ns
         points = self._circuit.points
         self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
-        # Line, and first place of the vehicle, along the circuit as the model has it.
-        self._line_m, self._first_m = 0.0, math.nan
+        # Where the line is along the circuit as the model has it.
+        self._line_m = 0.0
+        # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
+        self._highest = 0
         self._past: deque[_Tick] = deque()
         self._waiting: deque[tuple[int, Floats | None]] = deque()
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
         self._fixes = ClosedLine()
         self._drawn: _Drawn | None = None
-        self._far = 0.0
+        # Fixes near and far off the line in the usual time of a lap, which began when.
+        self._near = 0
+        self._far: list[tuple[float, Floats]] = []
+        self._lap_ns: int | None = None
+        self._doubted = False
         # Marks and fixes that were placed nowhere.
         self._missed: Counter[str] = Counter()
         self._clock_ns = clock_ns
@@ -181,8 +187,6 @@ class LiveLaps:
         metres = math.nan
         if state is not None:
             metres = (self._line_m + state.distance_m) % self._circuit.length_m
-            if math.isnan(self._first_m):
-                self._first_m = metres
         self._past.append(
             _Tick(
                 stamp_ns,
@@ -203,7 +207,13 @@ class LiveLaps:
             moved |= self._take(*self._waiting.popleft())
         if moved:
             state = self._time_again(state)
-        return state if state is None else self._in_metres(state)
+        self._highest = max(self._highest, self.timer.number)
+        return None if state is None else self._in_metres(replace(state, lap=self._highest))
+
+    def go_on(self, before: LiveLaps) -> None:
+        """Go on counting laps, and with the frame of the fixes, in place of another model's."""
+        self.timer.number = self._highest = before._highest
+        self.origin, self.frame = before.origin, before.frame
 
     @property
     def stamps_on_arrival(self) -> bool:
@@ -219,14 +229,14 @@ class LiveLaps:
         self._add(stamp_ns, None)
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """Take a fix, m; return whether it is in the frame of those before it."""
-        if not (math.isfinite(x) and math.isfinite(y)):
-            self.position_counts['non_finite'] += 1
+        """Take a fix, m; return whether it is one, in the frame of those before it."""
+        # Who has no fix often says so by zeros.
+        if not max(abs(x), abs(y)) <= FARTHEST_M or x == y == 0.0:
+            self.position_counts['no_fix'] += 1
             return False
-        if max(abs(x), abs(y)) > FARTHEST_M:
-            self.position_counts['out_of_range'] += 1
-            return False
-        if self.position_counts['used'] and frame_id != self.frame:
+        # As `choose_scene` calls one without a name.
+        frame_id = frame_id or 'map'
+        if self.frame not in {'', frame_id}:
             self.position_counts['other_frame'] += 1
             return False
         self.position_counts['used'] += 1
@@ -274,6 +284,8 @@ class LiveLaps:
         """Keep a mark or a fix until the estimates of its time are there."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
+        elif self._past:
+            stamp_ns = stamp_ns or self._past[-1].stamp_ns
         # Those that came first are due first.
         if len(self._waiting) == MOST_WAITING:
             return
@@ -300,26 +312,47 @@ class LiveLaps:
         turned = math.atan2(position[1], position[0])
         along = np.array([-math.sin(turned), math.cos(turned)])
         doubt = float(along @ before.covariance @ along) / (2.0 * math.pi * self._radius) ** 2
-        self._take_fix(turned / (2.0 * math.pi), doubt, place)
+        self._take_fix(stamp_ns, turned / (2.0 * math.pi), doubt, place)
         return False
 
     def _miss(self, place: Floats | None) -> bool:
         self._missed['marks' if place is None else 'fixes'] += 1
         return False
 
-    def _take_fix(self, phase: float, variance: float, place: Floats) -> None:
+    def _take_fix(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> None:
         """Add a fix at a phase, in laps, to the line, unless it is wild."""
         at = np.array([phase])
         if self._drawn is not None:
-            far = self._is_far(self._drawn.line, at, variance, place)
-            self._far += (far - self._far) / LATELY
-            if far and self._far < MOST_FAR:
-                self.position_counts['far'] += 1
+            self._judge(stamp_ns)
+            if self._is_far(self._drawn.line, at, variance, place):
+                self.position_counts['far_off'] += 1
+                if len(self._far) < MOST_WAITING:
+                    self._far.append((phase, place))
                 return
+            self._near += 1
         self._fixes.add(at, place[None])
         known = 0 if self._drawn is None else self._drawn.fixes
         if self._fixes.fixes >= MORE * known and not self._fixes.problem:
             self._draw()
+
+    def _judge(self, stamp_ns: int) -> None:
+        """Believe those far off once a usual lap, if they were many on this and the last one."""
+        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
+        if 0 <= stamp_ns - begun_ns < 1e9 * self._circuit.lap_s:
+            self._lap_ns = begun_ns
+            return
+        near, far = self._near, self._far
+        many = len(far) > MOST_FAR * (near + len(far))
+        if many and self._doubted:
+            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
+            others = ClosedLine()
+            others.add(at, places)
+            if len(far) > near and not others.problem:
+                self._fixes = others
+            else:
+                self._fixes.add(at, places)
+            self._draw()
+        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
 
     def _is_far(self, line: DrawnLine, at: Floats, variance: float, place: Floats) -> bool:
         square = float(np.square(place - line.at(at)[0]).sum())
@@ -353,25 +386,20 @@ class LiveLaps:
         line_m = step * (round(start / step) % len(circuit))
         if line_m == self._line_m:
             return state
-        number = self._number_from(line_m)
-        self.timer, self._line_m = LapTimer(circuit, self._sectors), line_m
-        state = None
+        timer = LapTimer(circuit, self._sectors)
+        again = None
         every = -(-len(self._past) // TIMED_AGAIN)
         # The newest one is among them.
         for tick in list(self._past)[(len(self._past) - 1) % every :: every]:
-            state = self.timer.follow(tick.stamp_ns, tick.position, tick.velocity, tick.covariance)
-        self.timer.laps.clear()
-        self.timer.number = number
-        return None if state is None else replace(state, lap=number)
-
-    def _number_from(self, line_m: float) -> int:
-        """Return how often another line was passed, where it was always there."""
-        length = self._circuit.length_m
-        to_line = (line_m - self._line_m) % length
-        first = (self._first_m - self._line_m) % length
-        # The lap under way began at the old line, the first one with the first estimate.
-        number = self.timer.number - (self.timer.way_m < to_line) + (first < to_line)
-        return max(number, 0)
+            again = timer.follow(tick.stamp_ns, tick.position, tick.velocity, tick.covariance)
+        timer.laps.clear()
+        # The line moved by less than half a lap, and of the old and the new one one was passed.
+        ahead = (line_m - self._line_m + 0.5 * length) % length - 0.5 * length
+        number = self.timer.number + (timer.way_m < -ahead) - (timer.way_m >= length - ahead)
+        # Before the first passage of the old one there may be some of the new one.
+        timer.number = max(number, timer.number)
+        self.timer, self._line_m = timer, line_m
+        return again
 
     def _draw(self) -> None:
         line = self._fixes.draw()

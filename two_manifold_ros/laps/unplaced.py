@@ -186,7 +186,10 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
         If fewer than three are left, or they come too often for laps.
 
     """
-    usual = float(np.median(np.diff(marks)))
+    # Several messages of one passage; those of a topic that never pauses are one passage too.
+    shortest = SHORTEST_LAP_S / series.period_s
+    marks = marks[np.diff(marks, prepend=-np.inf) >= shortest]
+    usual = float(np.median(np.diff(marks))) if len(marks) > 1 else 0.0
     kept = [float(marks[0])]
     for each in marks[1:].tolist():
         if each - kept[-1] >= 0.5 * usual:

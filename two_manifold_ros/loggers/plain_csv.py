@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 import re
 from typing import NamedTuple, TYPE_CHECKING
@@ -13,45 +14,24 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     Channel,
+    csv_rows,
     factor_of,
     IMU_ROLES,
     LAST_S,
     Log,
+    plain,
     ROLES,
+    Row,
+    SI,
+    Table,
     UNDATED,
     UNDATED_NS,
 )
-from two_manifold_ros.loggers.tables import csv_rows, Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.typing import Floats, Ints
-
-KIND = 'plain CSV'
-
-_SHORT = {
-    't': 'time',
-    'ax': 'accel_x',
-    'ay': 'accel_y',
-    'az': 'accel_z',
-    'gx': 'gyro_x',
-    'gy': 'gyro_y',
-    'gz': 'gyro_z',
-    'lat': 'latitude',
-    'lon': 'longitude',
-    'alt': 'altitude',
-}
-"""Short names of roles."""
-
-_SI = {
-    'time': 's',
-    **dict.fromkeys(IMU_ROLES[:3], 'm/s^2'),
-    **dict.fromkeys(IMU_ROLES[3:], 'rad/s'),
-    'latitude': 'deg',
-    'longitude': 'deg',
-    'altitude': 'm',
-}
 
 _USUAL: dict[str, tuple[str, ...]] = {
     'time': ('time', 'timestamp', 't', 'times', 'unixtime', 'epoch', 'seconds', 'secondselapsed'),
@@ -99,11 +79,12 @@ def parse_columns(text: str) -> dict[str, ColumnChoice]:
     choices: dict[str, ColumnChoice] = {}
     for part in filter(None, (each.strip() for each in text.split(','))):
         role, equals, column = (each.strip() for each in part.partition('='))
-        role = _SHORT.get(role, role)
+        role = next((known for known, names in _USUAL.items() if plain(role) in names), role)
         name, _, unit = column.rpartition(':') if ':' in column else (column, '', '')
         sign = -1.0 if name.startswith('-') else 1.0
         name = name.removeprefix('-').strip()
-        if not equals or not name or role not in ROLES or role in choices:
+        wrong = role not in ROLES or role in choices or (role == 'time' and sign < 0)
+        if not equals or not name or wrong:
             msg = (
                 f'--columns: {part!r} is not ROLE=COLUMN or ROLE=COLUMN:UNIT, each role once; '
                 f'roles are {", ".join(ROLES)}'
@@ -141,28 +122,27 @@ def read_plain(
     """
     chosen, notes = _chosen(table, columns)
     index, unit, sign = chosen.pop('time')
+    more: list[str] = []
     if clock is None:
         stamps, more = _stamps(table, index, unit)
     else:
-        since, begins, more = (
-            table.times(index, unit),
-            np.rint(clock[0] * 1e9).astype(np.int64),
-            [],
-        )
+        since, begins = table.times(index, unit), np.rint(clock[0] * 1e9).astype(np.int64)
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
+    table.forward(stamps)
     channels = {}
     for role, (index, unit, sign) in chosen.items():
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
         channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    return Log(table.place, KIND, channels, 'sensor', (*table.notes, *notes, *more))
+    return Log(table.place, 'plain CSV', channels, 'sensor', (*table.notes, *notes, *more))
 
 
 def _chosen(
     table: Table, columns: Mapping[str, ColumnChoice]
 ) -> tuple[dict[str, tuple[int, str, float]], list[str]]:
     """Return index, unit and sign of the column of each role."""
+    table = table if columns else _with_units(table)
     chosen: dict[str, tuple[int, str, float]] = {}
     words = []
     for role in ROLES:
@@ -182,28 +162,53 @@ def _chosen(
             if found is None:
                 continue
             index, unit, sign = found, '', 1.0
-        unit = unit or table.units[index] or _usual_unit(table, role, index)
+        if role == 'time' and _ISO.match(table.rows[0].cells[index]):
+            unit = 'iso'
+        unit = unit or table.units[index]
+        if role == 'time' and not unit:
+            unit = _unit_of_time(table, index, imu=bool(set(IMU_ROLES) & set(chosen)))
+        unit = unit or SI[role]
         chosen[role] = index, unit, sign
-        words.append(f'{role} is {"-" if sign < 0 else ""}{table.names[index]} in {unit}')
-    if 'time' not in chosen:
+        name = table.names[index]
+        words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
+        if table.names.count(name) > 1:
+            words[-1] += f' (the first of {table.names.count(name)} columns of this name)'
+    if 'time' not in chosen or len(chosen) < 2:
+        lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
-            f'{table.place}: no column is known to hold the time; name the columns with --columns '
-            f"'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
+            f'{table.place}: no column is known to hold {lacking}; name the columns with '
+            f"--columns 'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
         )
         raise InputError(msg)
     return chosen, ['; '.join(words)]
 
 
-def _usual_unit(table: Table, role: str, index: int) -> str:
-    """Return the unit of a column that states none: SI, and of times what they look like."""
-    if role != 'time':
-        return _SI[role]
-    first = table.rows[0].cells[index]
-    if _ISO.match(first):
-        return 'iso'
+def _with_units(table: Table) -> Table:
+    """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
+    known = {name for usual in _USUAL.values() for name in usual}
+    found = [_SUFFIX.match(name) for name in table.names]
+    apart = [each if each and plain(each.group(1)) in known else None for each in found]
+    return replace(
+        table,
+        names=[each[1] if each else name for each, name in zip(apart, table.names, strict=True)],
+        units=[each[2] if each else unit for each, unit in zip(apart, table.units, strict=True)],
+    )
+
+
+def _unit_of_time(table: Table, index: int, *, imu: bool) -> str:
+    """Return the unit that times look like, if a column with samples of an IMU states none."""
     values = table.column(index)
-    largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
-    return next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
+    values = values[np.isfinite(values)]
+    largest = values.max(initial=0.0)
+    unit = next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
+    if imu and unit == 's' and len(values) > 2 and (step := np.median(np.diff(values))) >= 1.0:
+        name = table.names[index]
+        msg = (
+            f'{table.place}: column {name!r} states no unit, and its rows would be {step:g} s '
+            f"apart; state it, as in --columns 'time={name}:ms,...'"
+        )
+        raise InputError(msg)
+    return unit
 
 
 _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11))
@@ -256,6 +261,9 @@ _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
 
+_SUFFIX = re.compile(
+    '(?i)(.+?)_(ns|us|ms|s|m?g|m_?s2|mps2|m?dps|deg_s|degps|rad_s|radps|deg|m|ft)$'
+)
 _WITH_UNIT = re.compile(r'^(.*?)\s*[(\[]\s*([^)\]]*)\s*[)\]]\s*$')
 
 
@@ -272,7 +280,7 @@ def table_of(text: str, place: str) -> Table:
     head = next((line for line in text.splitlines() if line.strip()), '')
     delimiter = max(',;\t', key=head.count)
     rows = list(csv_rows(text, place, delimiter))
-    if len(rows) < 2 or delimiter not in head:
+    if delimiter not in head:
         msg = f'{place}: this is no table with names in its first line; choose another file'
         raise InputError(msg)
     if delimiter != ',':
@@ -286,4 +294,4 @@ def table_of(text: str, place: str) -> Table:
         found = _WITH_UNIT.match(cell)
         names.append(found.group(1) if found else cell)
         units.append(found.group(2) if found else '')
-    return Table(place, names, units, rows[1:]).whole()
+    return Table.of(place, names, units, rows[1:])

@@ -1,43 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Read files of loggers of any known format, which their content decides."""
+"""Read files of any known format, which their content decides, and the folders of phone apps."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.csv_loggers import (
-    is_aim,
-    is_racecapture,
-    is_racechrono,
-    read_aim,
-    read_racecapture,
-    read_racechrono,
-)
-from two_manifold_ros.loggers.log import joined
-from two_manifold_ros.loggers.phones import columns_of, files_in, phyphox_clock
-from two_manifold_ros.loggers.plain_csv import read_plain, table_of
-from two_manifold_ros.loggers.vbo import is_vbo, read_vbo
-from two_manifold_ros.loggers.xrk import is_xrk, read_xrk
+from two_manifold_ros.loggers.log import FIX_ROLES, joined, plain, SI
+from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
+from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.loggers.log import Log
-    from two_manifold_ros.loggers.plain_csv import ColumnChoice
+    from two_manifold_ros.loggers.log import Log, Table
+    from two_manifold_ros.typing import Floats, Ints
 
 _HEAD = 65_536
 """Characters in which a file shows its format; headers of loggers are shorter."""
-
-_FORMATS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Log]], ...] = (
-    (is_racechrono, read_racechrono),
-    (is_racecapture, read_racecapture),
-    (is_aim, read_aim),
-    (is_vbo, read_vbo),
-)
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -> Log:
@@ -59,25 +45,25 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        files += files_in(path) if path.is_dir() else [path]
+        files += _files_in(path) if path.is_dir() else [path]
     return joined([_read(path, columns) for path in files])
 
 
 def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
     content = _content(path)
-    if is_xrk(content):
+    if content.startswith(XRK_BEGINNINGS):
         return read_xrk(path)
     text = _text(path, content)
     head = text[:_HEAD]
     if not columns:
-        for shows, read in _FORMATS:
-            if shows(head):
+        for pattern, read in FORMATS:
+            if re.search(pattern, head):
                 return read(text, str(path))
     table = table_of(text, str(path))
     if columns:
         return read_plain(table, columns)
-    app, known, notes = columns_of(table, path)
-    log = read_plain(table, known, phyphox_clock(path))
+    app, known, notes = _columns_of(table, path)
+    log = read_plain(table, known, _phyphox_clock(path))
     return replace(log, kind=app or log.kind, notes=(*log.notes, *notes))
 
 
@@ -98,11 +84,101 @@ def _content(path: Path) -> bytes:
 
 def _text(path: Path, content: bytes) -> str:
     try:
-        text = content.decode('utf-8-sig')
+        # Spreadsheets write "Unicode text" in pairs of bytes.
+        pairs = content.startswith((b'\xff\xfe', b'\xfe\xff'))
+        text = content.decode('utf-16' if pairs else 'utf-8-sig')
     except UnicodeDecodeError:
         # Loggers from before write signs such as those of degrees so.
-        text = content.decode('latin-1')
+        text = content.decode('cp1252', 'replace')
     if '\0' in text:
         msg = f'{path}: this is no text file and of no known format; export it as VBO or CSV'
         raise InputError(msg)
     return text
+
+
+_STEMS = (
+    ('totalacceleration', 'accelerometer', 'linearaccelerometer', 'linearacceleration'),
+    ('gyroscope',),
+    ('location', 'gps'),
+)
+"""Names of files for accelerations, with gravity if there is a choice, rates, and fixes."""
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that an app made of one recording, or all its tables."""
+    tables = sorted(each for each in folder.iterdir() if each.suffix.lower() in {'.csv', '.txt'})
+    by_stem = {plain(each.stem): each for each in tables}
+    chosen = [next((by_stem[stem] for stem in stems if stem in by_stem), None) for stems in _STEMS]
+    found = [each for each in chosen if each is not None] or tables
+    if not found:
+        msg = f'{folder}: there is no table (.csv) in this folder; name the files'
+        raise InputError(msg)
+    return found
+
+
+_IOS = 'accelerations have their signs changed, because iOS has them the other way'
+
+
+def _columns_of(table: Table, path: Path) -> tuple[str, dict[str, ColumnChoice], list[str]]:
+    """Return the app that made a table, its columns by their role, and notes; else nothing."""
+    names = {plain(name): name for name in table.names}
+    app, notes = '', list[str]()
+    wanted: dict[str, ColumnChoice] = {}
+    if {'time', 'secondselapsed'} <= set(names):
+        app = 'Sensor Logger'
+        wanted, notes = _of_sensor_logger(path)
+    elif {'loggingtime', 'accelerometeraccelerationx'} <= set(names):
+        app, notes = 'SensorLog', [_IOS]
+        wanted['time'] = ColumnChoice('loggingtime', 'iso', 1.0)
+        gyro = 'gyrorotation' if 'gyrorotationx' in names else 'motionrotationrate'
+        for axis in 'xyz':
+            # As iOS has them: what gravity pulls, against what an accelerometer measures.
+            wanted[f'accel_{axis}'] = ColumnChoice(f'accelerometeracceleration{axis}', 'g', -1.0)
+            wanted[f'gyro_{axis}'] = ColumnChoice(f'{gyro}{axis}', 'rad/s', 1.0)
+        wanted |= {role: ColumnChoice(f'location{role}', SI[role], 1.0) for role in FIX_ROLES}
+    columns = {
+        role: each._replace(name=names[each.name])
+        for role, each in wanted.items()
+        if each.name in names
+    }
+    return app, columns, notes
+
+
+def _of_sensor_logger(path: Path) -> tuple[dict[str, ColumnChoice], list[str]]:
+    """Return columns by the name of the file: those of all sensors are time, z, y and x."""
+    stem = plain(path.stem)
+    wanted = {'time': ColumnChoice('time', 'ns', 1.0)}
+    if stem in _STEMS[1]:
+        return wanted | {f'gyro_{axis}': ColumnChoice(axis, 'rad/s', 1.0) for axis in 'xyz'}, []
+    if stem in _STEMS[2]:
+        return wanted | {role: ColumnChoice(role, SI[role], 1.0) for role in FIX_ROLES}, []
+    if stem not in _STEMS[0]:
+        msg = f'{path}: no IMU and no positions are in this file of Sensor Logger; leave it out'
+        raise InputError(msg)
+    sign, notes = 1.0, ['signs of accelerations are taken as those of Android: no Metadata.csv']
+    stated = path.with_name('Metadata.csv')
+    if stated.exists():
+        table = table_of(stated.read_text('utf-8-sig', 'replace'), str(stated))
+        found = dict(zip(map(plain, table.names), table.rows[0].cells, strict=False))
+        ios = found.get('platform') == 'ios' and found.get('standardisation') != 'true'
+        sign, notes = (-1.0, [_IOS]) if ios else (1.0, [])
+    return wanted | {f'accel_{axis}': ColumnChoice(axis, 'm/s2', sign) for axis in 'xyz'}, notes
+
+
+def _phyphox_clock(path: Path) -> tuple[Floats, Ints] | None:
+    """
+    Return when phyphox started and went on, by its clock (S,), s, and by that of the phone, ns.
+
+    It writes them beside its tables; ``None`` where it did not.
+    """
+    file = path.parent / 'meta' / 'time.csv'
+    if not file.exists():
+        return None
+    table = table_of(file.read_text('utf-8-sig', 'replace'), str(file))
+    event, own, system = (table.find([name]) for name in ('event', 'experimenttime', 'systemtime'))
+    if event is None or own is None or system is None:
+        return None
+    starts = np.array([row.cells[event].upper() == 'START' for row in table.rows])
+    if not starts.any():
+        return None
+    return table.column(own)[starts], table.times(system, 's')[starts]

@@ -5,24 +5,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import json
-from typing import Any, TYPE_CHECKING
+from heapq import merge
+from operator import itemgetter
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 from two_manifold_ros.recordings.satellite_fixes import choose_origin, east_north
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-IMU_TOPIC, FIX_TOPIC, HEADER_TOPIC = '/imu', '/gps/fix', '/import/header'
+IMU_TOPIC, FIX_TOPIC = '/imu', '/gps/fix'
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def drive_of(log: Log) -> Drive:
         )
     fix_stamps, fixes, more = _fixes(log.channels)
     notes += more
-    if log.axes != 'sensor' and len(fix_stamps):
+    if log.axes != 'sensor':
         measured, more = _signed(measured, fix_stamps, fixes)
         notes += more
     stamps, imu, more = _samples(measured, log)
@@ -84,9 +85,14 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     """Return all channels at the stamps of the one with most values, others between their own."""
     reference = max(measured.values(), key=lambda each: len(each.stamps))
     stamps = np.unique(reference.stamps)
+    again = len(reference.stamps) - len(stamps)
+    words = f'{again} of {len(reference.stamps)} IMU samples have the time of another one'
+    if again > len(stamps):
+        msg = f'{log.place}: {words}; record or name a time with more decimals'
+        raise InputError(msg)
+    notes = [f'{words} and are left out'] if again else []
     imu = np.zeros((len(stamps), len(IMU_ROLES)))
     there = np.ones(len(stamps), dtype=np.bool_)
-    notes = []
     for column, role in enumerate(IMU_ROLES):
         if role in measured:
             imu[:, column], known = _at(measured[role], stamps)
@@ -96,11 +102,9 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if 'accel_z' in missing and upright:
         imu[:, ACCELERATIONS.index('accel_z')] = GRAVITY
     if missing:
-        put = [
-            f'{role} {"9.80665 m/s^2" if role == "accel_z" and upright else "0"}'
-            for role in missing
-        ]
-        notes.append(f'channels that are not in the file are constant: {", ".join(put)}')
+        up = f'{GRAVITY} m/s^2' if upright else '0'
+        put = ', '.join(f'{role} {up if role == "accel_z" else "0"}' for role in missing)
+        notes.append(f'channels that are not in the file are constant: {put}')
     if not there.all():
         left = int((~there).sum())
         notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
@@ -122,11 +126,10 @@ def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
     own, values = channel.stamps[order], channel.values[order]
     start = int(own[0])
     between = np.interp((stamps - start).astype(np.float64), (own - start).astype(float), values)
-    after = np.searchsorted(own, stamps)
-    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, len(own) - 1)
-    gap = own[np.clip(after, 0, len(own) - 1)] - own[before]
+    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, None)
+    after = np.clip(np.searchsorted(own, stamps), None, len(own) - 1)
     inside = (stamps >= own[0]) & (stamps <= own[-1])
-    known: Bools = inside & (gap <= usual_gap_ns(own))
+    known: Bools = inside & (own[after] - own[before] <= usual_gap_ns(own))
     return between, known
 
 
@@ -163,14 +166,17 @@ _STANDING_NS = 1_000_000_000
 def _new(stamps: Ints, degrees: Floats) -> Bools:
     """Return which positions (N,) are new, or have been the same for a second."""
     new = np.ones(len(stamps), dtype=np.bool_)
-    kept = 0
-    for index in range(1, len(stamps)):
-        same = (degrees[index] == degrees[kept]).all()
-        if same and stamps[index] - stamps[kept] < _STANDING_NS:
+    at, places, kept = stamps.tolist(), degrees.tolist(), 0
+    for index in range(1, len(at)):
+        if places[index] == places[kept] and at[index] - at[kept] < _STANDING_NS:
             new[index] = False
         else:
             kept = index
     return new
+
+
+_POSITIVE = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
+"""When channels in axes of the vehicle are positive."""
 
 
 def _signed(
@@ -181,51 +187,57 @@ def _signed(
 
     Loggers agree on none of them, so speed and course by the positions of the drive decide.
     """
+    signed, notes = dict(measured), list[str]()
+    agreements = _agreements(measured, stamps, fixes)
+    for role in [each for each in _POSITIVE if each in measured]:
+        if agreements.get(role, 0.0) < -_CLEAR:
+            signed[role] = Channel(measured[role].stamps, -measured[role].values)
+            notes.append(
+                f'{role} has its sign changed: by the drive it is positive {_POSITIVE[role]} now'
+            )
+        elif agreements.get(role, 0.0) < _CLEAR:
+            notes.append(f'{role} keeps its sign: the drive does not show which it is')
+    return signed, notes
+
+
+def _agreements(measured: Mapping[str, Channel], stamps: Ints, fixes: Floats) -> dict[str, float]:
+    """Return the correlation of channels with what the positions of the drive let expect."""
+    if len(stamps) < 2:
+        return {}
     origin = choose_origin(*fixes.T)
     places = east_north(fixes[:, 0], fixes[:, 1], np.full(len(fixes), origin.altitude_m), origin)
     # Over half a second, or the differences would be the noise of the receiver.
-    step = (
-        max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
-        if len(stamps) > 1
-        else 1
-    )
-    signed, notes = dict(measured), list[str]()
+    step = max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
     if len(stamps) < 4 * step + 8:
-        return signed, notes
-    seconds = (stamps - stamps[0]) * 1e-9
-    elapsed = seconds[step:] - seconds[:-step]
-    velocity = (places[step:] - places[:-step]) / elapsed[:, None]
-    middle = seconds[:-step] + elapsed / 2
+        return {}
+    middle, velocity, elapsed = _slopes((stamps - stamps[0]) * 1e-9, places, step)
     speed = np.hypot(*velocity.T)
     course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-    away = middle[step:] - middle[:-step]
-    turning = (course[step:] - course[:-step]) / away
+    when, changes, away = _slopes(middle, np.stack([speed, course], axis=1), step)
     mean_speed = (speed[step:] + speed[:-step]) / 2
     expected = {
-        'accel_x': (speed[step:] - speed[:-step]) / away,
-        'accel_y': mean_speed * turning,
-        'gyro_z': turning,
+        'accel_x': changes[:, 0],
+        'accel_y': mean_speed * changes[:, 1],
+        'gyro_z': changes[:, 1],
     }
-    when = middle[:-step] + away / 2
     usable = (mean_speed > _MOVING_M_S) & (elapsed[step:] < 2.0) & (away < 2.0)
-    words = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
-    for role, truth in expected.items():
-        if role not in measured or np.count_nonzero(usable) < 20:
-            continue
+    found = {}
+    for role in set(expected) & set(measured):
         values, known = _at(measured[role], stamps[0] + np.rint(when * 1e9).astype(np.int64))
         used = usable & known
-        if np.count_nonzero(used) < 20 or np.ptp(values[used]) == 0.0:
-            continue
-        agreement = float(np.corrcoef(values[used], truth[used])[0, 1])
-        if agreement < -_CLEAR:
-            channel = measured[role]
-            signed[role] = Channel(channel.stamps, -channel.values)
-            notes.append(
-                f'{role} has its sign changed: by the drive it is positive {words[role]} now'
-            )
-        elif agreement < _CLEAR:
-            notes.append(f'{role} keeps its sign: the drive does not show which it is')
-    return signed, notes
+        if np.count_nonzero(used) >= 20 and np.ptp(values[used]) > 0.0:
+            found[role] = float(np.corrcoef(values[used], expected[role][used])[0, 1])
+    return found
+
+
+def _slopes(seconds: Floats, values: Floats, step: int) -> tuple[Floats, Floats, Floats]:
+    """Return the middles (N,) of all spans of so many steps, slopes (N, 2), and lengths (N,)."""
+    lengths = seconds[step:] - seconds[:-step]
+    return (
+        seconds[:-step] + lengths / 2,
+        (values[step:] - values[:-step]) / lengths[:, None],
+        lengths,
+    )
 
 
 _MOVING_M_S = 2.0
@@ -234,20 +246,9 @@ _CLEAR = 0.2
 """Correlation from which a sign is believed: wrong axes have less, a shaken logger more."""
 
 
-def write_drive(
-    drive: Drive, path: str | Path, header: Mapping[str, str] | None = None
-) -> dict[str, int]:
+def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """
     Write a drive into a new bag and return how many messages each topic has.
-
-    Parameters
-    ----------
-    drive
-        What was recorded.
-    path
-        Folder to make.
-    header
-        What the header of the file states, if it is wanted in the bag.
 
     Raises
     ------
@@ -255,9 +256,26 @@ def write_drive(
         If the bag cannot be written.
 
     """
-    messages: list[tuple[int, str, str, dict[str, Any]]] = []
-    for stamp, sample in zip(drive.imu_stamps.tolist(), drive.imu.tolist(), strict=True):
-        force, rate = sample[:3], sample[3:]
+    if min(each[0] for each in (drive.imu_stamps, drive.fix_stamps) if len(each)) < 0:
+        msg = f'{path}: the drive begins before 1970; correct the date in the file'
+        raise InputError(msg)
+    counts: dict[str, int] = {}
+    with BagWriter(path) as bag:
+        for stamp, topic, msgtype, content in merge(
+            _imu_messages(drive), _fix_messages(drive), key=itemgetter(0)
+        ):
+            bag.write(topic, msgtype, stamp, content)
+            counts[topic] = counts.get(topic, 0) + 1
+    return counts
+
+
+_Message: TypeAlias = tuple[int, str, str, dict[str, Any]]
+"""Stamp, topic, type and content."""
+
+
+def _imu_messages(drive: Drive) -> Iterator[_Message]:
+    for stamp, sample in zip(drive.imu_stamps.tolist(), drive.imu, strict=True):
+        force, rate = sample[:3].tolist(), sample[3:].tolist()
         content: dict[str, Any] = {
             'header': _header(stamp, 'imu'),
             # No orientation: see the comment in the message.
@@ -265,31 +283,17 @@ def write_drive(
             'linear_acceleration': dict(zip('xyz', force, strict=True)),
             'angular_velocity': dict(zip('xyz', rate, strict=True)),
         }
-        messages.append((stamp, IMU_TOPIC, 'sensor_msgs/msg/Imu', content))
-    for stamp, (north, east, up) in zip(
-        drive.fix_stamps.tolist(), drive.fixes.tolist(), strict=True
-    ):
-        content = {
+        yield stamp, IMU_TOPIC, 'sensor_msgs/msg/Imu', content
+
+
+def _fix_messages(drive: Drive) -> Iterator[_Message]:
+    for stamp, place in zip(drive.fix_stamps.tolist(), drive.fixes, strict=True):
+        content: dict[str, Any] = {
             'header': _header(stamp, 'gps'),
             'status': {'status': 0, 'service': 1},
-            'latitude': north,
-            'longitude': east,
-            'altitude': up,
+            **dict(zip(FIX_ROLES, place.tolist(), strict=True)),
         }
-        messages.append((stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content))
-    if header:
-        text = {'data': json.dumps(dict(header), ensure_ascii=False)}
-        messages.append((messages[0][0], HEADER_TOPIC, 'std_msgs/msg/String', text))
-    messages.sort(key=lambda each: each[0])
-    if messages[0][0] < 0:
-        msg = f'{path}: the drive begins before 1970; correct the date in the file'
-        raise InputError(msg)
-    counts: dict[str, int] = {}
-    with BagWriter(path) as bag:
-        for stamp, topic, msgtype, content in messages:
-            bag.write(topic, msgtype, stamp, content)
-            counts[topic] = counts.get(topic, 0) + 1
-    return counts
+        yield stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content
 
 
 def _header(stamp: int, frame: str) -> dict[str, object]:

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +67,10 @@ def check_track_path(path: str, origin: GeodeticOrigin | None, model: str) -> No
     if suffix not in SUFFIXES:
         msg = f'{path}: the end of the name decides the format; it can be {", ".join(SUFFIXES)}'
         raise InputError(msg)
+    folder = Path(path).parent
+    if not folder.is_dir():
+        msg = f'{path}: there is no folder {folder}; make it, or name another file'
+        raise InputError(msg)
     if suffix != '.csv' and origin is None:
         msg = (
             f'{model}: this model was not trained on satellite fixes, so its positions have no '
@@ -90,8 +92,8 @@ def write_track(path: str, track: Track) -> int:
 
     """
     suffix = Path(path).suffix.lower()
+    ticks = np.arange(len(track.stamps))
     if suffix == '.csv' or track.origin is None:
-        ticks = np.arange(len(track.stamps))
         lines = _csv(track, ticks)
     else:
         ticks = np.flatnonzero(track.published)
@@ -106,22 +108,20 @@ def write_track(path: str, track: Track) -> int:
 
 
 def _csv(track: Track, ticks: Ints) -> Iterator[str]:
-    places = None if track.origin is None else latitude_longitude(track.positions, track.origin)
-    names = ['stamp_ns', 'time_utc', 'status', 'published', 'x_m', 'y_m']
-    names += ['deviation_x_m', 'deviation_y_m', 'velocity_x_m_s', 'velocity_y_m_s']
-    content = StringIO()
-    writer = csv.writer(content, lineterminator='\n')
-    writer.writerow([*names, *(() if places is None else ('latitude_deg', 'longitude_deg'))])
+    names = ['stamp_ns', 'time_utc', 'status', 'published', 'x_m', 'y_m', 'deviation_x_m']
+    names += ['deviation_y_m', 'velocity_x_m_s', 'velocity_y_m_s']
+    numbers, places = np.hstack([track.positions, track.deviations, track.velocities]), None
+    if track.origin is not None:
+        names += ['latitude_deg', 'longitude_deg']
+        places = latitude_longitude(track.positions, track.origin)
+    yield ','.join(names) + '\n'
     for tick in ticks.tolist():
-        numbers = [*track.positions[tick], *track.deviations[tick], *track.velocities[tick]]
-        cells = ['' if np.isnan(each) else f'{each:.4f}' for each in numbers]
+        stamp = int(track.stamps[tick])
+        cells = [str(stamp), _utc(stamp), track.statuses[tick], str(int(track.published[tick]))]
+        cells += ['' if np.isnan(each) else f'{each:.4f}' for each in numbers[tick]]
         if places is not None:
             cells += ['' if np.isnan(each) else f'{each:.8f}' for each in places[tick]]
-        stamp = int(track.stamps[tick])
-        writer.writerow(
-            [stamp, _utc(stamp), track.statuses[tick], int(track.published[tick]), *cells]
-        )
-    yield content.getvalue()
+        yield ','.join(cells) + '\n'
 
 
 def _gpx(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:

@@ -494,7 +494,9 @@ class EstimatePublishers:
     def go_on_with(self, laps: LiveLaps | None) -> None:
         """Time laps with another model from now on, and go on counting them."""
         if self.laps is not None and laps is not None:
-            laps.timer.number = self.laps.timer.number
+            laps.go_on(self.laps)
+        # They hold the frame of the first message.
+        self._layouts.clear()
         # Without the topic there is nothing to time for.
         self.laps = laps if Topics.LAPS in self._publishers else None
 

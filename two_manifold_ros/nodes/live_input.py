@@ -291,6 +291,10 @@ class LiveFixes:
         laps = self._laps()
         if not problem and laps is not None:
             problem = laps.problem
+            refused = {} if self._input is None else {**self._input.counts()}
+            refused.pop('used', None)
+            if problem and refused:
+                problem += f' (refused: {", ".join(f"{n} {key}" for key, n in refused.items())})'
         return {'fix_topic': problem} if problem else {}
 
     def close(self) -> None:
@@ -440,7 +444,8 @@ class ReferenceInput:
         """Take a valid fix: latitude and longitude in degrees, altitude in metres."""
         session, before = self._session, self._waiting
         if session.origin is None:
-            if before is not None and stamp_ns == before[0]:
+            stamped = stamp_ns and not session.stamps_on_arrival
+            if stamped and before is not None and stamp_ns == before[0]:
                 # A copy is no witness of what it was copied from.
                 self._refused['duplicate_stamp'] += 1
                 return False

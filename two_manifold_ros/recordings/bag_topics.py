@@ -164,9 +164,10 @@ def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: st
         )
     same = _named(topics, name)
     cause = f'is there as {_listed(same)}' if same else 'is not there'
+    inside = ', or with --imu-field where it is in these messages' if same and role == IMU else ''
     return (
         f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
-        f'{types} with {role.option}; the bag holds {_listed(held)}.'
+        f'{types} with {role.option}{inside}; the bag holds {_listed(held)}.'
     )
 
 

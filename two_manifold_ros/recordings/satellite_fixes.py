@@ -112,6 +112,9 @@ def latitude_longitude(positions: Floats, origin: GeodeticOrigin) -> Floats:
     for _ in range(6):
         missing = positions - east_north(degrees[:, 0], degrees[:, 1], heights, origin)
         degrees = degrees + missing[:, ::-1] / scale
+    # Across the meridian of 180 degrees they go on from -180.
+    over = np.abs(degrees[:, 1]) > 180.0
+    degrees[over, 1] -= np.copysign(360.0, degrees[over, 1])
     return degrees
 
 

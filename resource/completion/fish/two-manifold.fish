@@ -29,7 +29,6 @@ complete -c two-manifold -n '__fish_seen_subcommand_from simulate' -l json -d 'p
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -s h -l help -d 'show this help message and exit'
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -s o -l output -r -F -d 'folder to write'
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -l columns -x -d 'columns of a plain CSV, as ROLE-COLUMN'
-complete -c two-manifold -n '__fish_seen_subcommand_from import' -l keep-header -d 'write what headers state, such as names of drivers, into the'
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -l score -d 'train on the first three quarters at once, into BAG.npz, and'
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from import' -F
