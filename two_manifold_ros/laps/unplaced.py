@@ -196,7 +196,7 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
             kept.append(each)
     own = np.array(kept)
     lasted = np.diff(own)
-    usual = float(np.median(lasted))
+    usual = float(np.median(lasted)) if len(lasted) else 0.0
     if len(own) < 3 or usual * series.period_s < SHORTEST_LAP_S:
         apart = f', {usual * series.period_s:.3g} s apart' if len(own) > 1 else ''
         msg = (
