@@ -33,6 +33,7 @@ from two_manifold_ros.interface.messages import (
 )
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
     choose_hints,
@@ -316,3 +317,61 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
     monkeypatch.setattr(callbacks, 'message_class', without_transforms)
     assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
     assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)
+
+
+class Laps:
+    """What stands for the laps of a model while driving."""
+
+    def __init__(self, frame: str) -> None:
+        self.frame, self.asked = frame, 0
+        self.before: Laps | None = None
+
+    def push(self, _: Estimate) -> None:
+        return None
+
+    def placed(self, given: Estimate) -> Estimate:
+        self.asked += 1
+        return given
+
+    def go_on(self, before: Laps) -> None:
+        self.before = before
+
+
+def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, list[bytes]]:
+    """Return publishers of a model of laps alone, and what is published as bytes."""
+    published: list[bytes] = []
+    own = SimpleNamespace(
+        get_subscription_count=lambda: subscribers,
+        publish=lambda each: published.append(each) if isinstance(each, bytes) else None,
+    )
+    node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
+    model: Any = SimpleNamespace(frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,))
+    scene = Scene(model, LAP_FRAME, 'base_link')
+    taker: Any = laps
+    return EstimatePublishers(node, scene, transform=False, laps=taker, placed=True), published
+
+
+@pytest.mark.parametrize('subscribers', [0, 1])
+def test_an_estimate_is_placed_by_fixes_once_and_only_for_subscribers(subscribers):
+    laps = Laps('map')
+    publishers, published = laps_publishers(laps, subscribers)
+    publishers.publish(estimate(0))
+    assert laps.asked == subscribers
+    assert len(published) == 2 * subscribers
+
+
+def test_laps_go_on_after_models_that_know_none_in_the_frame_of_their_fixes():
+    first, last = Laps('map'), Laps('arena')
+    publishers, published = laps_publishers(first, 1)
+    publishers.publish(estimate(0))
+    publishers.go_on_with(None)
+    publishers.publish(estimate(0))
+    taker: Any = last
+    publishers.go_on_with(taker)
+    assert last.before is first
+    publishers.publish(estimate(1))
+    frames = [
+        deserialize_message(each, message_class(Topics.POSITION.msgtype)).header.frame_id
+        for each in published[::2]
+    ]
+    assert frames == ['map', 'arena']

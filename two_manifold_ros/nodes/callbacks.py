@@ -437,6 +437,7 @@ class EstimatePublishers:
         self.scene = scene
         self.laps = laps
         self._placed = placed
+        self._before: LiveLaps | None = None
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._publishers = {
@@ -459,6 +460,7 @@ class EstimatePublishers:
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
         lap = None if self.laps is None else self.laps.push(estimate)
+        placed, scene = self._on_line(estimate)
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
             if not own.get_subscription_count():
@@ -466,7 +468,7 @@ class EstimatePublishers:
             if topic is Topics.LAPS:
                 fields = None if lap is None else laps_message(lap)
             elif self._placed and topic in PLACED:
-                fields = self._on_line(topic, estimate)
+                fields = None if placed is None else BUILDERS[topic](placed, scene)
             else:
                 fields = BUILDERS[topic](estimate, self.scene)
             if fields is None:
@@ -483,18 +485,21 @@ class EstimatePublishers:
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
-    def _on_line(self, topic: Topic, estimate: Estimate) -> Message | None:
-        """Return the message of a position on the line through fixes, in their frame."""
-        placed = None if self.laps is None else self.laps.placed(estimate)
-        if placed is None or self.laps is None:
-            return None
-        track = self.laps.frame if self.scene.track == LAP_FRAME else self.scene.track
-        return BUILDERS[topic](placed, replace(self.scene, track=track))
+    def _on_line(self, estimate: Estimate) -> tuple[Estimate | None, Scene]:
+        """Return an estimate on the line through fixes, if it is asked for, and its frames."""
+        scene = self.scene
+        own = [self._publishers[topic] for topic in PLACED] if self._placed else []
+        if self.laps is None or not any(each.get_subscription_count() for each in own):
+            return None, scene
+        track = self.laps.frame if scene.track == LAP_FRAME else scene.track
+        return self.laps.placed(estimate), replace(scene, track=track)
 
     def go_on_with(self, laps: LiveLaps | None) -> None:
         """Time laps with another model from now on, and go on counting them."""
-        if self.laps is not None and laps is not None:
-            laps.go_on(self.laps)
+        # A model between them may have known no laps.
+        self._before = self.laps or self._before
+        if self._before is not None and laps is not None:
+            laps.go_on(self._before)
         # They hold the frame of the first message.
         self._layouts.clear()
         # Without the topic there is nothing to time for.
