@@ -168,13 +168,17 @@ def scored(placed: RouteModel, drive: Drive, followed: Followed, *, same: bool) 
     laps = laps_by_positions(circuit, followed.timer.sectors, stream, followed.stamps)
     apart, sure, ahead = [], [], []
     for lap in followed.timer.laps:
-        near = [
-            each for each in laps if abs(each.begin_ns - lap.begin_ns) < 0.25e9 * circuit.lap_s
-        ]
-        if not near or not math.isfinite(lap.time.seconds):
+        if lap.begin_ns is None or not math.isfinite(lap.time.seconds):
             continue
-        true = min(near, key=lambda each: abs(each.begin_ns - lap.begin_ns)).time.seconds
-        if not math.isfinite(true):
+        away_ns, true = min(
+            (
+                (abs(each.begin_ns - lap.begin_ns), each.time.seconds)
+                for each in laps
+                if each.begin_ns is not None
+            ),
+            default=(math.inf, math.nan),
+        )
+        if away_ns >= 0.25e9 * circuit.lap_s or not math.isfinite(true):
             continue
         apart.append(abs(lap.time.seconds - true))
         sure.append(abs(lap.time.seconds - true) < 2.0 * lap.time.deviation_s)
@@ -206,8 +210,9 @@ def marks_of(model: RouteModel, recordings: list[Recording]) -> list[Ints]:
         if stream is None:
             raise TypeError
         laps = laps_by_positions(circuit, (), stream, recording.imu.stamps)
-        ends = [each.begin_ns + round(1e9 * each.time.seconds) for each in laps[-1:]]
-        found.append(np.array([each.begin_ns for each in laps if each.begin_ns] + ends))
+        begins = [each.begin_ns for each in laps if each.begin_ns is not None]
+        ends = [begins[-1] + round(1e9 * each.time.seconds) for each in laps[-1:]]
+        found.append(np.array(begins + ends))
     return found
 
 
@@ -266,7 +271,7 @@ def usual_of(model: RouteModel, recordings: list[Recording]) -> float:
         if len(sectors) > 1:
             # From each line to the same of the next lap.
             ends = np.cumsum(np.array(sectors), axis=1)
-            begins = np.array([lap.begin_ns - laps[0].begin_ns for lap in laps]) * 1e-9
+            begins = 1e-9 * np.array([lap.begin_ns for lap in laps], dtype=np.float64)
             times.append(np.diff(begins[:, None] + ends, axis=0).ravel())
     found = np.concatenate(times)
     return float(np.median(found[np.isfinite(found)]))

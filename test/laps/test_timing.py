@@ -178,6 +178,7 @@ def test_no_lap_is_made_up_in_a_gap_of_a_lap_or_more(gap_s):
     expected = [LAP_S, math.nan, LAP_S, LAP_S, LAP_S]
     assert times_of(timer) == pytest.approx(expected, abs=0.02, nan_ok=True)
     after = np.flatnonzero(later)[0]
+    assert [lap.begin_ns is None for lap in timer.laps] == [False, True, False, False, False]
     assert states[after].lap == 2
     assert states[after].phase == pytest.approx(drive.shares[after] % 1.0, abs=1e-3)
     assert math.isnan(states[after].elapsed.seconds)

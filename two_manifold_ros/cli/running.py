@@ -132,7 +132,7 @@ def print_laps(recording: Recording, times: LapTimes, *, placed: bool) -> None:
     header += ['to best'] + (['by positions'] if times.references else [])
     rows = []
     for lap in times.laps:
-        began = f'{(lap.begin_ns - first_ns) * 1e-9:.2f}' if lap.begin_ns else '-'
+        began = '-' if lap.begin_ns is None else f'{(lap.begin_ns - first_ns) * 1e-9:.2f}'
         behind = lap.time.seconds - (best.time.seconds if best else math.nan)
         row = [str(lap.number), began, _shown(lap.time), *map(_shown, lap.sectors)]
         row.append(f'{behind:+.3f}' if math.isfinite(behind) else '-')

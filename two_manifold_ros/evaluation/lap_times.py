@@ -51,9 +51,15 @@ class LapTimes:
 
     def reference_of(self, lap: Lap) -> Lap | None:
         """Return the lap by positions that began when this one did; None if there is none."""
-        near = 0.25e9 * self.circuit.lap_s
-        found = [each for each in self.references if abs(each.begin_ns - lap.begin_ns) < near]
-        return min(found, key=lambda each: abs(each.begin_ns - lap.begin_ns), default=None)
+        if lap.begin_ns is None:
+            return None
+        began = [
+            (abs(each.begin_ns - lap.begin_ns), each)
+            for each in self.references
+            if each.begin_ns is not None
+        ]
+        apart_ns, nearest = min(began, key=lambda each: each[0], default=(0, None))
+        return nearest if apart_ns < 0.25e9 * self.circuit.lap_s else None
 
     @property
     def best(self) -> Lap | None:

@@ -51,7 +51,7 @@ class Lap:
     number
         From 1 on, counted by passages of the start line.
     begin_ns
-        Stamp at which it began, between two ticks.
+        Stamp at which it began, between two ticks; None where that was not seen.
     time
         From one passage of the start line to the next; unknown where the vehicle was lost between.
     sectors
@@ -60,7 +60,7 @@ class Lap:
     """
 
     number: int
-    begin_ns: int
+    begin_ns: int | None
     time: Timed
     sectors: tuple[Timed, ...]
 
@@ -341,7 +341,7 @@ class LapTimer:
             UNKNOWN if start is None or end is None else _from(start, end)
             for start, end in zip(lines, [*lines[1:], passage], strict=True)
         ]
-        began = 0 if begin is None else self._stamp(begin)
+        began = None if begin is None else self._stamp(begin)
         self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, course: _Course, lap_s: float) -> None:
