@@ -39,6 +39,9 @@ TIMED_AGAIN = 250
 LAST_MOVE = 64
 """Marks after which the line stays: their mean errs by an eighth of what one does."""
 
+APART = 1e-3
+"""Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
+
 MORE = 1.1
 """Times as many fixes as before after which the line through them is drawn again."""
 
@@ -132,6 +135,7 @@ class LiveLaps:
         self._far: list[tuple[float, Floats]] = []
         self._lap_ns: int | None = None
         self._doubted = False
+        self._last_fix = math.nan
         # Marks and fixes that were placed nowhere.
         self._missed: Counter[str] = Counter()
         self._clock_ns = clock_ns
@@ -321,6 +325,9 @@ class LiveLaps:
 
     def _take_fix(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> None:
         """Add a fix at a phase, in laps, to the line, unless it is wild."""
+        if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
+            return
+        self._last_fix = phase
         at = np.array([phase])
         if self._drawn is not None:
             self._judge(stamp_ns)
