@@ -172,6 +172,7 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     [
         ({'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
         ({'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
+        ({'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
         ({'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no positions'),
     ],
 )

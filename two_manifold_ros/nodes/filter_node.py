@@ -98,6 +98,12 @@ class FilterNode(BackgroundNode):
         if chosen.start_line.strip() and chosen.mark_topic:
             msg = 'start_line and mark_topic both give the start line: leave one of them empty.'
             raise InputError(msg)
+        if ',' in chosen.sectors and chosen.mark_topic:
+            msg = (
+                f'sectors {chosen.sectors!r} are places, and mark_topic moves the line that they '
+                'follow: write them as shares of a lap.'
+            )
+            raise InputError(msg)
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
