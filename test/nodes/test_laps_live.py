@@ -13,7 +13,9 @@ from geometry_msgs.msg import PointStamped, PoseStamped
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from ros_talk import Health, numbers_of, stamp_of
+from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
@@ -28,6 +30,7 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, TRACK_FRA
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
+CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
 SECOND = 1_000_000_000
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
@@ -181,3 +184,54 @@ def test_topics_that_make_no_sense_leave_the_node_unconfigured(
 ):
     start('filter_node', model=model_path, **parameters)
     Health(talk).until(words)
+
+
+def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, model_path, tmp_path):
+    """They and fixes go on while the node is inactive, unconfigured, and with another model."""
+    laps_alone = replace(load_model(model_path), frame_id=LAP_FRAME)
+    paths = [tmp_path / f'{name}.npz' for name in ('laps', 'other')]
+    for path in paths:
+        save_model(laps_alone, path)
+    topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
+    start('filter_node', model=paths[0], managed='true', input_timeout_s=60.0, **topics)
+    health = Health(talk)
+    # Nothing is subscribed yet.
+    kinds = {'line': PointStamped, 'reference': PoseStamped, 'imu': Imu}
+    marks, fixes, imu = (
+        talk.node.create_publisher(kind, name, 1000) for name, kind in kinds.items()
+    )
+    feed = Feed(talk, drive, imu, fixes, every=5)
+
+    def drive_on(samples: int) -> None:
+        for _ in range(5):
+            feed.send(samples // 5)
+            stamp = stamp_fields(int(drive.stamps_ns[feed.sent - 5]))
+            message = {'header': {'stamp': stamp}}
+            marks.publish(to_message('geometry_msgs/msg/PointStamped', message))
+
+    drive_on(100)
+    for _ in range(2):
+        assert talk.transition(CONFIGURE)
+        drive_on(100)
+        assert talk.transition(ACTIVATE)
+        talk.until(marks.get_subscription_count, 'the marks')
+        drive_on(700)
+        talk.until(lambda: int(health.values.get('marks', 0)) > 0, 'a mark that counts')
+        assert talk.transition(DEACTIVATE)
+        drive_on(100)
+        assert talk.transition(CLEANUP)
+        talk.until(lambda: not marks.get_subscription_count(), 'no listener')
+        drive_on(100)
+    assert talk.transition(CONFIGURE)
+    assert talk.transition(ACTIVATE)
+    talk.until(marks.get_subscription_count, 'the marks')
+    drive_on(300)
+    assert talk.change('filter_node', 'next_model', str(paths[1])).successful
+    assert talk.call(Trigger, 'filter_node/swap_model').success
+    # With nothing to filter there is nothing to wait for, but for the time after which that is.
+    assert talk.transition(DEACTIVATE)
+    health.until_value('swaps', '1')
+    assert talk.transition(ACTIVATE)
+    drive_on(700)
+    talk.until(lambda: int(health.values.get('marks', 0)) > 0, 'a mark that counts')
+    assert health.values['callback_errors'] == '0'
