@@ -68,7 +68,11 @@ def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model
     ('name', 'value', 'words'),
     [
         ('start_line', 'pits', "start line 'pits': write X,Y in metres, or a share of a lap"),
-        ('sectors', '0.6 0.3', 'name where each sector after the first begins, in the order driven'),
+        (
+            'sectors',
+            '0.6 0.3',
+            'name where each sector after the first begins, in the order driven',
+        ),
     ],
 )
 def test_a_line_that_is_none_leaves_the_node_unconfigured(
