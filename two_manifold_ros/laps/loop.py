@@ -436,6 +436,9 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
     """
     Return the most likely way around a ring, in phases, unwrapped (Viterbi): (T,).
 
+    A step does not depend on the one before, unlike in `alignment.follow`, where changes of the
+    speed cost: the way around a wrong ring has to show by its uneven speed.
+
     Parameters
     ----------
     seen : (T, d), known : (T,)
