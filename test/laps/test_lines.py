@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.lines import circuit_of, live_timer, make_timer
+from two_manifold_ros.laps.lines import circuit_of, lines_in_words, live_timer, make_timer
 from two_manifold_ros.laps.timing import THIRDS
+from two_manifold_ros.names import LAP_FRAME
 
 
 def test_the_usual_lines_are_the_models_own_and_thirds(slot_car_model):
@@ -86,3 +87,21 @@ def test_a_track_that_never_comes_back_has_no_lap(spectral_model):
     part = spectral_model.track[: len(spectral_model.track) // 40]
     with pytest.raises(InputError, match='train on whole laps'):
         circuit_of(replace(spectral_model, track=part))
+
+
+@pytest.mark.parametrize(('start_line', 'sectors'), [('1.0,2.0', ''), ('', '0.2 3,4')])
+def test_a_place_on_a_lap_without_positions_is_refused(slot_car_model, start_line, sectors):
+    laps_alone = replace(slot_car_model, frame_id=LAP_FRAME)
+    with pytest.raises(InputError, match='no positions: write shares of a lap'):
+        make_timer(laps_alone, start_line, sectors)
+    assert make_timer(laps_alone, '0.25', '0.2 0.7').sectors == pytest.approx((0.2, 0.7))
+
+
+def test_the_lines_are_named_in_metres_or_in_shares_where_there_are_none(slot_car_model):
+    timer = make_timer(slot_car_model, sectors='0.25 0.5')
+    lap_s, (x, y) = timer.circuit.lap_s, timer.circuit.points[0]
+    words = lines_in_words(timer, 'map')
+    for part in (f'usually {lap_s:.3f} s', f'({x:.2f}, {y:.2f}) m', '0.250, 0.500 and 1'):
+        assert part in words
+    share = np.arctan2(y, x) / (2.0 * np.pi) % 1.0
+    assert f'{share:.3f} of a lap after' in lines_in_words(timer, LAP_FRAME)

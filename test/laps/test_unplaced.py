@@ -96,6 +96,17 @@ def test_a_beacon_that_sends_each_passage_twice_marks_it_once():
     assert place_by_marks([recording], [doubled]).laps == len(marks) - 1
 
 
+@pytest.mark.parametrize('every', [1, 2, 3])
+@pytest.mark.parametrize('seed', range(3))
+def test_most_marks_missed_are_seen_in_the_imu(every, seed):
+    recording, phases = driven(laps=14.0, seed=seed)
+    marks = marks_of(recording, phases)[::every]
+    placed = place_by_marks([recording], [marks])
+    assert placed.laps == len(marks) - 1
+    assert placed.repetitions == every
+    assert ('marks are missing' in placed.sentence) == (every > 1)
+
+
 def test_a_long_stop_is_no_missed_mark():
     recording, phases = driven(laps=9.0, seed=4)
     marks = marks_of(recording, phases)

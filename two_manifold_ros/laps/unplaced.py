@@ -18,7 +18,7 @@ from two_manifold_ros.laps.loop import (
     LEAST_PHASES,
     MOST_STEPS,
     PHASES,
-    repeats,
+    repetitions,
 )
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
@@ -57,6 +57,8 @@ class Placed:
         Laps in all of them.
     explained, confidence
         From 0 to 1, see `Loop`; ``None`` where marks are known.
+    repetitions
+        How often what the IMU reads repeats between two marks.
 
     """
 
@@ -65,12 +67,19 @@ class Placed:
     laps: float
     explained: float | None = None
     confidence: float | None = None
+    repetitions: int = 1
 
     @property
     def sentence(self) -> str:
         """What was found, for whoever trains."""
         if self.confidence is None:
-            return f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
+            found = f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
+            if self.repetitions == 1:
+                return found
+            return (
+                f'{found}; the IMU repeats {self.repetitions} times in each: if the route has no '
+                f'{self.repetitions} parts that are alike, marks are missing; then use --imu-alone'
+            )
         return (
             f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
             f'{self.explained:.0%} of what it reads; confidence {self.confidence:.1%}'
@@ -117,7 +126,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         If a recording has fewer than three marks, or few fixes, as in `place_by_imu`.
 
     """
-    parts, times, laps = [], [], 0.0
+    parts, times, laps, repeated = [], [], 0.0, []
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
         ticks = np.arange(len(series.stamps))
@@ -150,7 +159,8 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         found = np.interp(own_ticks, ticks, phases)
         # By what is passed and not by time: a vehicle that stands stays where it is.
         phases += np.interp(phases, found, numbers - found)
-        if not repeats(series, phases, own_ticks, numbers):
+        repeated.append(repetitions(series, phases, own_ticks, numbers))
+        if not repeated[-1]:
             msg = (
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
@@ -161,7 +171,9 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
-    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps)
+    placed = _placed(parts, lap_s, MARKS)
+    # Two laps of a bag may be alike by chance.
+    return Placed(placed, lap_s, laps, repetitions=min(repeated))
 
 
 def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:

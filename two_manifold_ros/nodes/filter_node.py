@@ -25,7 +25,7 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import further_topics, load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
-from two_manifold_ros.laps.lines import live_timer
+from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
@@ -222,6 +222,9 @@ class FilterNode(BackgroundNode):
             self._chosen.input_timeout_s,
         ):
             self.get_logger().info(line)
+        if self._estimates.laps is not None:
+            timer = self._estimates.laps.timer
+            self.get_logger().info(lines_in_words(timer, session.model.frame_id))
 
     def _locked(self) -> str:
         if self._session is None and not self.is_configuring:
