@@ -34,6 +34,13 @@ def test_two_alike_halves_are_one_lap() -> None:
     assert find_loop(recorded(seen)).laps == pytest.approx(phases[-1], abs=0.3)
 
 
+@pytest.mark.parametrize(('laps', 'seed'), [(60.0, 0), (60.0, 1), (300.0, 2)])
+def test_of_many_laps_one_is_found(laps: float, seed: int) -> None:
+    """The windows that are most alike lie any number of laps apart."""
+    recording, phases = driven(laps=laps, noise=1.0, seed=seed)
+    assert find_loop(recording).laps == pytest.approx(phases[-1] - phases[0], abs=0.5)
+
+
 def test_windows_two_laps_apart_are_not_taken_for_one_lap() -> None:
     """Only multiples of this kart's lap are among the lags of windows that look alike."""
     made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)

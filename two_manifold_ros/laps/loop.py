@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from operator import attrgetter
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +26,6 @@ from two_manifold_ros.laps.alignment import extended, phases_of
 from two_manifold_ros.laps.series import drive_series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -37,17 +36,22 @@ SHORTEST_S = 2.0
 ANCHORS, NEAREST = 150, 3
 """Windows of each length that are compared with all others; so many most alike ones count."""
 
+REACH = 6
+"""
+Windows in a row that may lie between two that are compared.
+
+Of many laps the most alike windows lie any number of laps apart, and a lap by one is not among
+them. Within six windows of one length or of twice as much every lap is among a few.
+"""
+
 CANDIDATES = 8
 """Lags that are tried, those at which most windows look alike: chosen, not measured."""
 
-PHASES, MOST_STEPS = 100, 4_000
-"""Phases of the shortest candidate, and steps of a drive, at most: a search takes seconds then."""
+PHASES, MOST_STEPS = 100, 40_000
+"""Phases of a lap, and steps of a drive, at most: an hour of 400 laps takes seconds then."""
 
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
-
-MOST_PARTS = 8
-"""Laps that may be in what was found, at most: chosen, not measured."""
 
 LEAST_PHASES = 8
 """Phases of a ring, at least."""
@@ -58,13 +62,13 @@ STAYS, SKIPS = 0.15, 0.15
 OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
-MOST_UNEVEN = 0.72
+MOST_UNEVEN = 0.8
 """
 Spread of the speed above which a path is no drive along a loop, see `unevenness`.
 
-Chosen by hand, on drives whose loop is known and drives without one: where the other laps explain
-enough (`MOST_DOUBT`), usual drives along their loop have less, paths through pieces in another
-order and drives with crashes more. `benchmarks/bench_loop.py` judges it by leaving one out.
+Where the other laps explain enough (`MOST_DOUBT`), usual drives along their loop have less, paths
+through pieces in another order and drives with crashes more: the middle between both, on drives
+whose loop is known and on drives without one. `benchmarks/bench_loop.py` leaves each one out.
 """
 
 MOST_DOUBT = 0.05
@@ -81,7 +85,6 @@ Share of the information by which the shorter of two loops may have less.
 
 Two laps are a loop as well, and hold as much information but for chance.
 """
-
 
 MOST_MISSED = 3
 """Laps between two marks that are looked for, at most: a beacon that misses more is no beacon."""
@@ -131,8 +134,10 @@ class Ring(NamedTuple):
     ----------
     phases
         Number of phases.
+    ticks
+        Of each step of the drive; one leads to the next phase, usually.
     way : (T,) int64
-        Phases gone, unwrapped.
+        Phases gone at each step, unwrapped.
     information
         On an observation in the other laps, nats.
     explained
@@ -143,6 +148,7 @@ class Ring(NamedTuple):
     """
 
     phases: int
+    ticks: float
     way: Ints
     information: float
     explained: float
@@ -152,6 +158,12 @@ class Ring(NamedTuple):
     def laps(self) -> float:
         """Laps gone."""
         return float(self.way[-1] - self.way[0]) / self.phases
+
+    @property
+    def middles(self) -> Floats:
+        """Middle of each step, in ticks: (T,)."""
+        middles: Floats = (np.arange(float(len(self.way))) + np.float64(0.5)) * self.ticks
+        return middles
 
     @property
     def doubt(self) -> float:
@@ -171,22 +183,20 @@ def find_loop(recording: Recording) -> Loop:
     """
     series = drive_series(recording)
     seconds = len(series.values) * series.period_s
-    ticks, seen, rings = rings_of(series)
+    rings = rings_of(series)
     doubt = (
         'what looks alike in it comes in another order each time'
         if rings
         else 'no part of it looks like another one'
     )
     even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
-    most = max((each.information for each in rings), default=0.0)
     chosen = None
-    if any(each.information >= (1.0 - ALMOST) * most for each in even):
-        ticks, chosen = _shortest(series, ticks, seen, even)
-    elif even:
-        doubt = (
-            'paths at speeds of no vehicle explain it better than any loop; leave out '
-            'drives with crashes and spins'
-        )
+    if even:
+        least = (1.0 - ALMOST) * max(each.information for each in even)
+        alike = [each for each in even if each.information >= least]
+        # Those of two laps have half as many. Of one loop there may be several, at lags around it.
+        many = 0.75 * max(each.laps for each in alike)
+        chosen = max((each for each in alike if each.laps > many), key=attrgetter('information'))
     if chosen is not None and chosen.doubt > MOST_DOUBT:
         share = max(chosen.explained, 0.0)
         doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
@@ -197,43 +207,12 @@ def find_loop(recording: Recording) -> Loop:
             f'{doubt}; drive one route three times or more, the same way round'
         )
         raise InputError(msg)
-    return _loop_of(series, chosen, ticks)
+    return _loop_of(series, chosen)
 
 
-def rings_of(series: Series) -> tuple[float, Floats, list[Ring]]:
-    """Return ticks in a step, the steps (T, d) of a drive, and rings of all candidates."""
-    lags = candidate_lags(series)
-    ticks = max(min(lags, default=1.0) / PHASES, len(series.values) / MOST_STEPS, 1.0)
-    _, seen = series.averaged(ticks)
-    return ticks, seen, [lay_around(seen, max(round(lag / ticks), LEAST_PHASES)) for lag in lags]
-
-
-def _shortest(
-    series: Series, ticks: float, seen: Floats, rings: Sequence[Ring]
-) -> tuple[float, Ring]:
-    """Return the shortest ring that explains a drive about as well as the best, and its steps."""
-    best = max(rings, key=lambda each: each.information)
-    least = (1.0 - ALMOST) * best.information
-    alike = [each for each in rings if each.information >= least]
-    # Those of two laps have half as many. Of one loop there may be several, at lags around it.
-    many = 0.75 * max(each.laps for each in alike)
-    chosen = max((each for each in alike if each.laps > many), key=lambda each: each.information)
-    # Of many laps each has few of the most alike windows, and one lap may be no candidate.
-    lag = chosen.phases * ticks
-    for parts in range(2, MOST_PARTS + 1):
-        if lag / parts * series.period_s < SHORTEST_S:
-            break
-        fine = max(lag / parts / PHASES, len(series.values) / MOST_STEPS, 1.0)
-        _, close = (ticks, seen) if fine == ticks else series.averaged(fine)
-        part = lay_around(close, max(round(lag / parts / fine), LEAST_PHASES))
-        # The same way, in parts.
-        whole = abs(part.laps / (parts * chosen.laps) - 1.0) <= ALMOST
-        if whole and part.uneven <= MOST_UNEVEN:
-            # More laps are a surer mean: those of the lap explain more.
-            together = lay_around(close, round(lag / fine))
-            if part.information > together.information:
-                return _shortest(series, fine, close, [part])
-    return ticks, chosen
+def rings_of(series: Series) -> list[Ring]:
+    """Lay a drive around a ring of each of its candidates."""
+    return [lay_around(series, lag) for lag in candidate_lags(series)]
 
 
 def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) -> int:
@@ -253,28 +232,25 @@ def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) 
 
     """
     lap = float(np.median(np.diff(marks) / np.diff(numbers)))
-    found: list[float] = []
-    for parts in range(1, MOST_MISSED + 1):
-        if parts > 1 and lap / parts * series.period_s < SHORTEST_S:
-            break
+    most = max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1)
+    held = []
+    for parts in range(1, most + 1):
         middles, seen = series.averaged(max(lap / (parts * PHASES), 1.0))
         inside = (middles >= marks[0]) & (middles <= marks[-1]) & np.isfinite(seen).all(axis=1)
         rows = seen[inside]
         if not len(rows):
             return 0
-        at = np.interp(middles[inside], np.arange(float(len(phases))), parts * phases)
-        way = np.floor(PHASES * at).astype(np.int64)
-        spread = rows.var(axis=0) + 1e-9
-        found.append(_information(rows, way - way.min(), PHASES, spread))
-    if found[0] <= 0.0:
+        at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
+        way = np.floor(parts * PHASES * at).astype(np.int64)
+        held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
+    if held[0] <= 0.0:
         return 0
-    return max(parts for parts, each in enumerate(found, 1) if each >= REPEATED * found[0])
+    return max(parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0])
 
 
-def _loop_of(series: Series, ring: Ring, ticks: float) -> Loop:
+def _loop_of(series: Series, ring: Ring) -> Loop:
     """Align the laps in fine steps."""
-    at = (np.arange(float(len(ring.way))) + np.float64(0.5)) * np.float64(ticks)
-    rough = ring.way / ring.phases
+    at, rough = ring.middles, ring.way / ring.phases
     usual = usual_lap(at, rough)
     middles, own = phases_of(series, at, rough, usual)
     if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
@@ -327,10 +303,11 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
     count = len(seen) - width + 1
     windows = sliding_window_view(seen, width, axis=0).reshape(count, -1)
     squares = np.einsum('ij,ij->i', windows, windows)
-    numbers = np.arange(count)
     lags, votes = [], []
     for anchor in np.linspace(0, count - 1, min(ANCHORS, count)).astype(np.int64).tolist():
-        apart = squares + squares[anchor] - 2.0 * (windows @ windows[anchor])
+        near = slice(max(0, anchor - REACH * width), anchor + REACH * width + 1)
+        numbers = np.arange(count)[near]
+        apart = squares[near] + squares[anchor] - 2.0 * (windows[near] @ windows[anchor])
         far = np.abs(numbers - anchor) > width
         usual = float(np.median(apart[far])) if far.any() else 0.0
         apart[~far] = np.inf
@@ -338,7 +315,7 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
             best = int(np.argmin(apart))
             if not apart[best] < usual:
                 break
-            lags.append(abs(best - anchor))
+            lags.append(abs(int(numbers[best]) - anchor))
             votes.append((1.0 - max(float(apart[best]), 0.0) / usual) ** 2)
             apart[max(0, best - width) : best + width] = np.inf
     return np.array(lags, dtype=np.float64), np.array(votes)
@@ -366,14 +343,17 @@ def _peaks(lags: Floats, votes: Floats) -> list[tuple[float, float]]:
     ]
 
 
-def lay_around(seen: Floats, phases: int) -> Ring:
-    """Lay steps (T, d) of a drive around a ring, from the stretch that leads to the best."""
+def lay_around(series: Series, lap: float) -> Ring:
+    """Lay a drive around a ring of a lap of so many ticks, from the best of some stretches."""
+    ticks = max(lap / PHASES, len(series.values) / MOST_STEPS, 1.0)
+    phases = max(round(lap / ticks), LEAST_PHASES)
+    _, seen = series.averaged(ticks)
     starts = [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]
-    rings = [_laid_from(seen, seen[start : start + phases]) for start in starts]
+    rings = [_laid_from(seen, seen[start : start + phases], ticks) for start in starts]
     return max(rings, key=lambda each: each.information)
 
 
-def _laid_from(seen: Floats, first: Floats) -> Ring:
+def _laid_from(seen: Floats, first: Floats, ticks: float) -> Ring:
     """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
     phases = len(first)
     means = np.nan_to_num(first)
@@ -392,7 +372,7 @@ def _laid_from(seen: Floats, first: Floats) -> Ring:
         steps = (counts + phases * usual) / (counts.sum() + phases)
     information = _information(filled[known], way[known], phases, spread)
     explained = 1.0 - math.exp(-2.0 * information / seen.shape[1])
-    return Ring(phases, way, information, explained, unevenness(way, phases, known))
+    return Ring(phases, ticks, way, information, explained, unevenness(way, phases, known))
 
 
 def unevenness(way: Ints, phases: int, known: Bools) -> float:

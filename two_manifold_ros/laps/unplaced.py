@@ -15,9 +15,6 @@ from two_manifold_ros.laps.alignment import align_marks
 from two_manifold_ros.laps.loop import (
     find_loop,
     lay_around,
-    LEAST_PHASES,
-    MOST_STEPS,
-    PHASES,
     repetitions,
 )
 from two_manifold_ros.laps.ring import on_ring, on_route
@@ -218,10 +215,8 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
         raise InputError(msg)
     gone = np.ones(len(lasted))
     if (lasted > 1.5 * usual).any():
-        ticks = max(usual / PHASES, len(series.values) / MOST_STEPS, 1.0)
-        middles, seen = series.averaged(ticks)
-        ring = lay_around(seen, max(round(usual / ticks), LEAST_PHASES))
-        around = np.diff(np.interp(own, middles, ring.way / ring.phases))
+        ring = lay_around(series, usual)
+        around = np.diff(np.interp(own, ring.middles, ring.way / ring.phases))
         gone = np.where(lasted > 1.5 * usual, np.maximum(np.round(around), 1.0), 1.0)
     return own, np.concatenate([[0.0], np.cumsum(gone)])
 
