@@ -7,7 +7,7 @@ Run `./run bench loop`, with `--days N` for other seeds, and names of drives. Po
 are not used: those of recordings, and the true laps of worlds. Phases are judged against the mean
 share of a lap's time at which a place is passed, after the best shift; lines of drives that do
 not repeat say what is claimed of them. At last both limits of the search are chosen again without
-each drive, in the middle of what the others leave open, and the drive is judged by them. Real
+each drive, in the middle of those that judge most of the others right, and judge the drive. Real
 recordings are looked for in `shared/recordings` beside the checkout and passed over where they are
 absent.
 """
@@ -15,7 +15,8 @@ absent.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from worlds.table import world_named, WORLDS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, lap_spans, put_together
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import find_loop, MOST_DOUBT, rings_of, usual_lap
+from two_manifold_ros.laps.loop import best_ring, find_loop, rings_of, usual_lap
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from worlds.drive import WorldDrive
 
+    from two_manifold_ros.laps.loop import Ring
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
@@ -59,11 +61,16 @@ LONG = ('tram', 'agv', 'car', 'car_5hz')
 SLOT_LAPS, SLOT_SPANS, HOUR_LAPS = 55, (100.0, 200.0, 300.0), 395
 """Laps of the README's drive, the parts of it, s, that are searched, and laps of an hour."""
 
+UNEVEN = np.arange(0.3, 1.31, 0.05).round(2).tolist()
+DOUBTS = np.geomspace(1e-3, 0.5, 28).tolist()
+"""Limits among which those of the search are chosen again."""
+
 MARKS = 11
 """Crossings of the line that are given: ten laps."""
 
 
-class Lapped(NamedTuple):
+@dataclass(frozen=True)
+class Lapped:
     """A drive, how many laps it has and how long one usually takes; none where it has no loop."""
 
     name: str
@@ -248,18 +255,18 @@ def phase_error(found: Floats, truth: Floats) -> float:
 
 
 class Judged(NamedTuple):
-    """Whether a loop was claimed, and whether the claim was right; and doubts and unevenness."""
+    """A drive, whether a loop was claimed of it and whether the claim was right, and its rings."""
 
+    drive: Lapped
     claimed: bool
     right: bool
-    rings: list[tuple[float, float]]
+    rings: list[Ring]
 
 
 def judge(drive: Lapped) -> tuple[str, Judged]:
     recording, laps = drive.recording, drive.laps
     row = f'{drive.name:24s} {laps:6.2f} {drive.lap_s:7.2f}'
-    rings = [(each.doubt, each.uneven) for each in rings_of(drive_series(recording))]
-    judged = Judged(claimed=False, right=False, rings=rings)
+    claimed = right = False
     try:
         loop = find_loop(replace(recording, positions=None))
     except InputError as error:
@@ -269,35 +276,46 @@ def judge(drive: Lapped) -> tuple[str, Judged]:
         wrong = 100.0 * (loop.lap_s / drive.lap_s - 1.0)
         row += f' {loop.laps:7.2f} {loop.lap_s:8.2f} {wrong:7.2f}'
         row += f' {phase_error(loop.phases, truth):6.2f} {loop.confidence:7.3f}'
-        right = abs(loop.laps - laps) <= 0.5 and abs(wrong) <= 1.0
-        # Of a drive that repeats the ring that was chosen is the one to keep.
-        near = [each for each in rings if abs(1.0 - each[0] - loop.confidence) < 1e-9]
-        judged = Judged(claimed=True, right=right, rings=near)
+        claimed, right = True, is_right(loop.laps, drive) and abs(wrong) <= 1.0
     if laps and not math.isnan(drive.lap_s):
         row += marks_row(recording)
-    return row, judged
+    bare = replace(drive, recording=replace(recording, positions=None))
+    return row, Judged(bare, claimed, right, rings_of(drive_series(recording)))
 
 
-def left_out(good: list[Judged], bad: list[Judged]) -> str:
-    """Choose both limits without each drive, and judge it by them."""
-    kept = [each for each in good if each.right and each.rings]
+def is_right(laps: float, drive: Lapped) -> bool:
+    return abs(laps - drive.laps) <= 0.5
 
-    def limit(inside: list[float], outside: list[float]) -> float:
-        return 0.5 * (max(inside) + min(outside, default=2.0 * max(inside)))
 
-    failed = 0
-    for one in (*kept, *bad):
-        doubts, unevens = zip(
-            *(ring for each in kept if each is not one for ring in each.rings), strict=True
-        )
-        rings = [ring for each in bad if each is not one for ring in each.rings]
-        uneven = limit(list(unevens), [u for d, u in rings if d <= MOST_DOUBT])
-        doubt = limit(list(doubts), [d for d, u in rings if u <= uneven])
-        taken = any(d <= doubt and u <= uneven for d, u in one.rings)
-        failed += taken != (one in kept)
+def left_out(drives: Sequence[Judged]) -> str:
+    """Choose both limits without each drive, so that most others are right, and judge it."""
+    limits = list(itertools.product(UNEVEN, DOUBTS))
+    right = np.zeros((len(drives), len(limits)))
+    for one, (own, _, _, rings) in enumerate(drives):
+        for other, (uneven, doubt) in enumerate(limits):
+            found = best_ring(rings, uneven)
+            if found is None or found.doubt > doubt:
+                right[one, other] = not own.laps
+            else:
+                right[one, other] = is_right(found.laps, own)
+    sums = right.sum(axis=0)
+    chosen = [_middle(limits, sums - each) for each in right]
+    judged = sum(each[place] for each, place in zip(right, chosen, strict=True))
+    uneven, doubt = limits[_middle(limits, sums)]
     return (
-        f'limits chosen without it judge {len(kept) + len(bad) - failed} of {len(kept) + len(bad)}'
+        f'limits chosen on all: {uneven:.2f} and {doubt:.3f}; chosen without it they judge '
+        f'{judged:.0f} of {len(drives)} (at most {sums.max():.0f})'
     )
+
+
+def _middle(limits: list[tuple[float, float]], sums: Floats) -> int:
+    """Return the limits in the middle of the best ones."""
+    best = np.flatnonzero(sums == sums.max()).tolist()
+    places = np.array(
+        [(UNEVEN.index(limits[each][0]), DOUBTS.index(limits[each][1])) for each in best]
+    )
+    apart = np.abs(places - np.median(places, axis=0)).sum(axis=1)
+    return int(best[int(np.argmin(apart))])
 
 
 def marks_row(recording: Recording) -> str:
@@ -341,8 +359,9 @@ def main() -> None:
         claimed = sum(each.claimed for each in drives)
         right = sum(each.right for each in drives)
         print(f'{kind}: {len(drives)} drives, {claimed} claimed, {right} of them right')
-    if found.get('healthy') and found.get('without a loop'):
-        print(left_out(found['healthy'], found['without a loop']))
+    parts = [found.get(each, []) for each in ('healthy', 'other loops', 'without a loop')]
+    if all(parts):
+        print(left_out(list(itertools.chain(*parts))))
 
 
 if __name__ == '__main__':

@@ -26,6 +26,8 @@ from two_manifold_ros.laps.alignment import extended, phases_of
 from two_manifold_ros.laps.series import drive_series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -62,13 +64,13 @@ STAYS, SKIPS = 0.15, 0.15
 OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
-MOST_UNEVEN = 0.8
+MOST_UNEVEN = 0.75
 """
 Spread of the speed above which a path is no drive along a loop, see `unevenness`.
 
-Where the other laps explain enough (`MOST_DOUBT`), usual drives along their loop have less, paths
-through pieces in another order and drives with crashes more: the middle between both, on drives
-whose loop is known and on drives without one. `benchmarks/bench_loop.py` leaves each one out.
+Drives along their loop have .7 at most; paths through pieces in another order, along half of a
+lap and with crashes .8 and more, and some of these explain more. `benchmarks/bench_loop.py` leaves
+each drive out of the choice of this limit and the next.
 """
 
 MOST_DOUBT = 0.05
@@ -76,7 +78,7 @@ MOST_DOUBT = 0.05
 Share of what is read that each further lap leaves unexplained, to the power of the further laps.
 
 Bends look alike, and a path that may choose its speed finds a share of any drive again. That it
-finds as much again on each of many laps is no chance. Judged as `MOST_UNEVEN` is.
+finds as much again on each of many laps is no chance.
 """
 
 ALMOST = 0.03
@@ -184,35 +186,37 @@ def find_loop(recording: Recording) -> Loop:
     series = drive_series(recording)
     seconds = len(series.values) * series.period_s
     rings = rings_of(series)
-    doubt = (
-        'what looks alike in it comes in another order each time'
-        if rings
-        else 'no part of it looks like another one'
-    )
-    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
-    chosen = None
-    if even:
-        least = (1.0 - ALMOST) * max(each.information for each in even)
-        alike = [each for each in even if each.information >= least]
-        # Those of two laps have half as many. Of one loop there may be several, at lags around it.
-        many = 0.75 * max(each.laps for each in alike)
-        chosen = max((each for each in alike if each.laps > many), key=attrgetter('information'))
-    if chosen is not None and chosen.doubt > MOST_DOUBT:
+    chosen = best_ring(rings)
+    if chosen is not None and chosen.doubt <= MOST_DOUBT:
+        return _loop_of(series, chosen)
+    if chosen is not None:
         share = max(chosen.explained, 0.0)
         doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
-        chosen = None
-    if chosen is None:
-        msg = (
-            f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
-            f'{doubt}; drive one route three times or more, the same way round'
-        )
-        raise InputError(msg)
-    return _loop_of(series, chosen)
+    elif rings:
+        doubt = 'what looks alike in it comes in another order each time'
+    else:
+        doubt = 'no part of it looks like another one'
+    msg = (
+        f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
+        f'{doubt}; drive one route three times or more, the same way round'
+    )
+    raise InputError(msg)
 
 
 def rings_of(series: Series) -> list[Ring]:
     """Lay a drive around a ring of each of its candidates."""
     return [lay_around(series, lag) for lag in candidate_lags(series)]
+
+
+def best_ring(rings: Sequence[Ring], most_uneven: float = MOST_UNEVEN) -> Ring | None:
+    """Return the ring whose laps say most of each other; of several the shortest."""
+    even = [each for each in rings if each.uneven <= most_uneven and each.information > 0.0]
+    least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
+    alike = [each for each in even if each.information >= least]
+    # Those of two laps have half as many. Of one loop there may be several, at lags around it.
+    many = 0.75 * max((each.laps for each in alike), default=0.0)
+    shortest = [each for each in alike if each.laps > many]
+    return max(shortest, key=attrgetter('information'), default=None)
 
 
 def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) -> int:
