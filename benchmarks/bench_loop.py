@@ -29,7 +29,7 @@ from worlds.table import world_named, WORLDS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, lap_spans, put_together
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import best_ring, find_loop, rings_of, usual_lap
+from two_manifold_ros.laps.loop import best_ring, find_loop, LEAST_EXPLAINED, rings_of, usual_lap
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -294,7 +294,7 @@ def left_out(drives: Sequence[Judged]) -> str:
     for one, (own, _, _, rings) in enumerate(drives):
         for other, (uneven, doubt) in enumerate(limits):
             found = best_ring(rings, uneven)
-            if found is None or found.doubt > doubt:
+            if found is None or found.doubt > doubt or found.explained < LEAST_EXPLAINED:
                 right[one, other] = not own.laps
             else:
                 right[one, other] = is_right(found.laps, own)

@@ -55,6 +55,9 @@ PHASES, MOST_STEPS = 100, 40_000
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
 
+ALIGNED = 3
+"""Times that laps are aligned in fine steps, each from the last: phases change by .1 % then."""
+
 LEAST_PHASES = 8
 """Phases of a ring, at least."""
 
@@ -79,6 +82,14 @@ Share of what is read that each further lap leaves unexplained, to the power of 
 
 Bends look alike, and a path that may choose its speed finds a share of any drive again. That it
 finds as much again on each of many laps is no chance.
+"""
+
+LEAST_EXPLAINED = 0.6
+"""
+Share of what is read that the other laps explain, at least.
+
+On usual drives .7 and more; on more than three laps of drives without a loop, and of many bags
+with crashes, .54 at most.
 """
 
 ALMOST = 0.03
@@ -168,6 +179,11 @@ class Ring(NamedTuple):
         return middles
 
     @property
+    def is_sure(self) -> bool:
+        """True if the other laps explain enough."""
+        return self.explained >= LEAST_EXPLAINED and self.doubt <= MOST_DOUBT
+
+    @property
     def doubt(self) -> float:
         """See `MOST_DOUBT`."""
         return float((1.0 - min(max(self.explained, 0.0), 1.0)) ** max(self.laps - 1.0, 0.0))
@@ -187,8 +203,11 @@ def find_loop(recording: Recording) -> Loop:
     seconds = len(series.values) * series.period_s
     rings = rings_of(series)
     chosen = best_ring(rings)
-    if chosen is not None and chosen.doubt <= MOST_DOUBT:
-        return _loop_of(series, chosen)
+    if chosen is not None and chosen.is_sure:
+        loop = _loop_of(series, chosen)
+        ends = np.array([0.0, len(loop.phases) - 1.0])
+        parts = repetitions(series, loop.phases, ends, loop.phases[[0, -1]])
+        return loop if parts == 1 else _loop_of(series, chosen, parts)
     if chosen is not None:
         share = max(chosen.explained, 0.0)
         doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
@@ -252,17 +271,19 @@ def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) 
     return max(parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0])
 
 
-def _loop_of(series: Series, ring: Ring) -> Loop:
-    """Align the laps in fine steps."""
-    at, rough = ring.middles, ring.way / ring.phases
+def _loop_of(series: Series, ring: Ring, parts: int = 1) -> Loop:
+    """Align the laps in fine steps; a lap of the ring may have some ``parts`` that are laps."""
+    at, rough = ring.middles, parts * ring.way / ring.phases
     usual = usual_lap(at, rough)
-    middles, own = phases_of(series, at, rough, usual)
-    if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
-        # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
-        middles, own = at, rough
-    usual = usual_lap(middles, own)
+    for _ in range(ALIGNED):
+        middles, own = phases_of(series, at, rough, usual)
+        if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
+            # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
+            break
+        at, rough = middles, own
+        usual = usual_lap(at, rough)
     ends = np.arange(float(len(series.stamps))) + np.float64(0.5)
-    phases = extended(ends, middles, own - own[0], usual)
+    phases = extended(ends, at, rough - rough[0], usual)
     return Loop(
         lap_s=usual * series.period_s,
         laps=float(phases[-1] - phases[0]),
