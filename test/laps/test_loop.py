@@ -6,6 +6,7 @@ from lap_drives import driven, phases_driven, recorded, signal, wrong_by
 import numpy as np
 import pytest
 from worlds.drive import drive
+from worlds.shuttle import Line, shuttle
 from worlds.table import world_named
 
 from two_manifold_ros.errors import InputError
@@ -54,6 +55,12 @@ def test_more_laps_of_the_same_noise_are_surer() -> None:
         recording, _ = driven(laps=laps, noise=1.0, seed=2)
         doubts.append(1.0 - find_loop(recording).confidence)
     assert doubts[1] < doubts[0]
+
+
+def test_there_and_back_of_a_shuttle_is_one_lap() -> None:
+    """The ways look alike to the IMU of one that turns at its ends, and not quite."""
+    made = shuttle(16, Line(turns=True), day=1, seed=1)
+    assert find_loop(made.recording).laps == pytest.approx(7.85, abs=0.3)
 
 
 def changed(recording: Recording, how: str) -> Recording:

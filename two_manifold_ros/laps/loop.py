@@ -110,6 +110,13 @@ On the cases of the gauntlet halves and thirds of true laps have at most .4, and
 second or third true passage mostly .7 and more: less where the vehicle stands for long.
 """
 
+SURELY_REPEATED = 0.87
+"""
+The same from which a loop that was found is split.
+
+Halves of a shuttle that turns at its ends have .63 to .78, those of two laps of one loop .96.
+"""
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -206,7 +213,7 @@ def find_loop(recording: Recording) -> Loop:
     if chosen is not None and chosen.is_sure:
         loop = _loop_of(series, chosen)
         ends = np.array([0.0, len(loop.phases) - 1.0])
-        parts = repetitions(series, loop.phases, ends, loop.phases[[0, -1]])
+        parts = repetitions(series, loop.phases, ends, loop.phases[[0, -1]], SURELY_REPEATED)
         return loop if parts == 1 else _loop_of(series, chosen, parts)
     if chosen is not None:
         share = max(chosen.explained, 0.0)
@@ -238,7 +245,9 @@ def best_ring(rings: Sequence[Ring], most_uneven: float = MOST_UNEVEN) -> Ring |
     return max(shortest, key=attrgetter('information'), default=None)
 
 
-def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) -> int:
+def repetitions(
+    series: Series, phases: Floats, marks: Floats, numbers: Floats, least: float = REPEATED
+) -> int:
     """
     Return how often a lap of a drive whose phases are known repeats: 0 if laps are unlike.
 
@@ -252,6 +261,8 @@ def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) 
         Laps gone at each tick.
     marks, numbers : (L + 1,)
         Ticks between which the phases are known, and the laps gone at each.
+    least
+        Share of the information of whole laps from which a part of them repeats.
 
     """
     lap = float(np.median(np.diff(marks) / np.diff(numbers)))
@@ -268,7 +279,7 @@ def repetitions(series: Series, phases: Floats, marks: Floats, numbers: Floats) 
         held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
     if held[0] <= 0.0:
         return 0
-    return max(parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0])
+    return max(parts for parts, each in enumerate(held, 1) if each >= least * held[0])
 
 
 def _loop_of(series: Series, ring: Ring, parts: int = 1) -> Loop:
