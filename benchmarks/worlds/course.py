@@ -74,7 +74,7 @@ class Ride:
 
 def route(world: World) -> Floats:
     """Return the (NODES, 4) centre line of the trained route: x, y, z in m and bank in radians."""
-    return _dressed(world, _rounded(world.corners), world.generator('hills'))
+    return _dressed(world, rounded(world.corners), world.generator('hills'))
 
 
 def plan(world: World, course: Course, laps: int, random: np.random.Generator) -> Way:
@@ -91,7 +91,7 @@ def plan(world: World, course: Course, laps: int, random: np.random.Generator) -
         loop = _elsewhere(world, lap, leaves % NODES)
         nodes = np.insert(nodes, leaves, loop, axis=0)
         phases = np.insert(phases, leaves, np.full(len(loop), phases[leaves]))
-    offsets = world.line_m * _wander(random, len(nodes), NODES / habits.line_knots)
+    offsets = world.line_m * wander(random, len(nodes), NODES / habits.line_knots)
     lane = np.zeros(len(nodes), dtype=np.bool_)
     if course == 'pit_lane':
         count = round(habits.lane_share * NODES)
@@ -102,7 +102,7 @@ def plan(world: World, course: Course, laps: int, random: np.random.Generator) -
         offsets[leaves + begin : leaves + begin + count] += side * world.lane_m * shape
         lane[leaves + begin : leaves + begin + count] = shape > 0.5
     nodes = gaussian_filter1d(nodes, habits.joined * NODES, axis=0, mode='nearest')
-    nodes[:, :2] += offsets[:, None] * _left(nodes, closed=False)
+    nodes[:, :2] += offsets[:, None] * left_of(nodes, closed=False)
     away = _away(world, lap, nodes, always=course == 'reverse')
     distances = np.concatenate([[0.0], np.cumsum(_steps(nodes))])
     curve = SpaceCurve(CubicSpline(distances, nodes), float(distances[-1]))
@@ -155,7 +155,7 @@ def lap_factor(world: World, way: Way, ratios: Sequence[float]) -> Floats:
     return np.asarray(eased)
 
 
-def _wander(random: np.random.Generator, count: int, every: float) -> Floats:
+def wander(random: np.random.Generator, count: int, every: float) -> Floats:
     """Return ``count`` values of a smooth process of spread 1, independent after ``every``."""
     values = random.standard_normal(int(count / every) + 5)
     # A cubic spline through independent values has less spread between them: 0.85 in all.
@@ -163,8 +163,15 @@ def _wander(random: np.random.Generator, count: int, every: float) -> Floats:
     return np.asarray(spline(1.0 + np.arange(count) / every))
 
 
-def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
-    """Return (NODES, 2) points of a polygon with rounded corners (x, y, radius)."""
+def rounded(
+    corners: Sequence[tuple[float, float, float]] | Floats, *, closed: bool = True
+) -> Floats:
+    """
+    Return points (M, 2) of a line with rounded corners (x, y, radius).
+
+    A closed one has ``NODES``, from the middle of the first straight on; another one goes from
+    the first corner to the last and has those of the arcs.
+    """
     points, radii = np.array(corners)[:, :2], np.array(corners)[:, 2]
     into = points - np.roll(points, 1, axis=0)
     into /= np.linalg.norm(into, axis=1, keepdims=True)
@@ -177,12 +184,14 @@ def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
         angles = np.linspace(0.0, abs(turn), 60)[:, None]
         arc = radius * (np.sin(angles) * before + (1.0 - np.cos(angles)) * left)
         outline.append(point - cut * before + arc)
-    closed = np.concatenate([*outline, outline[0][:1]])
-    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    if not closed:
+        return np.concatenate([points[:1], *outline[1:-1], points[-1:]])
+    ring = np.concatenate([*outline, outline[0][:1]])
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ring, axis=0), axis=1))])
     # It starts in the middle of the first straight.
     begin = 0.5 * (lengths[len(outline[0]) - 1] + lengths[len(outline[0])])
     even = begin + np.linspace(0.0, lengths[-1], NODES, endpoint=False)
-    columns = [np.interp(even, lengths, column, period=lengths[-1]) for column in closed.T]
+    columns = [np.interp(even, lengths, column, period=lengths[-1]) for column in ring.T]
     return np.stack(columns, axis=1)
 
 
@@ -198,7 +207,7 @@ def _dressed(world: World, flat: Floats, random: np.random.Generator) -> Floats:
     return np.column_stack([flat, height, bank])
 
 
-def _left(nodes: Floats, *, closed: bool) -> Floats:
+def left_of(nodes: Floats, *, closed: bool) -> Floats:
     """Return the (M, 2) unit vectors to the left of the line through (M, 2 or more) nodes."""
     ahead = _slope(nodes[:, :2], closed=closed)
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
@@ -241,7 +250,7 @@ def _lane_place(world: World, lap: Floats, count: int) -> tuple[int, float]:
     return begin, side
 
 
-def _other_corners(world: World, length: float, random: np.random.Generator) -> Floats:
+def other_corners(world: World, length: float, random: np.random.Generator) -> Floats:
     """Return corners of a loop of a length, metres, that is made like the route of a world."""
     count = len(world.corners)
     angles = 2.0 * np.pi * (np.arange(count) + random.uniform(-0.3, 0.3, count)) / count
@@ -263,10 +272,10 @@ def _other_corners(world: World, length: float, random: np.random.Generator) -> 
 def _elsewhere(world: World, lap: Floats, leaves: int) -> Floats:
     """Return some rounds of another loop that touches the route at a node, as (M, 4) nodes."""
     random = world.generator('elsewhere')
-    flat = _rounded(_other_corners(world, float(_steps(lap).sum()), random))
+    flat = rounded(other_corners(world, float(_steps(lap).sum()), random))
     loop = _dressed(world, flat, random)
     loop = np.roll(loop, -_straightest(loop), axis=0)
-    here, there = (_left(each, closed=True)[index] for each, index in ((lap, leaves), (loop, 0)))
+    here, there = (left_of(each, closed=True)[index] for each, index in ((lap, leaves), (loop, 0)))
     cosine, sine = here @ there, there[0] * here[1] - there[1] * here[0]
     turned = (loop[:, :2] - loop[0, :2]) @ np.array([[cosine, sine], [-sine, cosine]])
     loop[:, :2] = turned + lap[leaves, :2]
@@ -293,7 +302,7 @@ def _ratio_factor(world: World, way: Way, random: np.random.Generator) -> Floats
     """Return the factor of the driver on the usual speed at each node."""
     habits, count = world.habits, len(way.phases)
     share = world.speed_spread / np.sqrt(2.0)
-    slow = _wander(random, count, NODES) + _wander(random, count, NODES / 5.0)
+    slow = wander(random, count, NODES) + wander(random, count, NODES / 5.0)
     factor = (1.0 + share * slow).clip(habits.slowest, habits.fastest)
     for _ in range(random.poisson(world.lifts * count / NODES)):
         middle, width = int(random.integers(count)), NODES * random.uniform(*habits.lift_share)
@@ -308,7 +317,7 @@ def _speed_limits(world: World, way: Way, random: np.random.Generator) -> Floats
     """Return the speed that bends and the pit lane allow at each node, m/s."""
     habits = world.habits
     bend = np.linalg.norm(way.curve.curvature(way.distances)[:, :2], axis=1)
-    bold = _wander(random, len(bend), NODES / habits.bend_knots)
+    bold = wander(random, len(bend), NODES / habits.bend_knots)
     bold = (1.0 + habits.bend_spread * world.speed_spread * bold).clip(
         habits.slowest, habits.fastest
     )

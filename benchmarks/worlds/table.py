@@ -79,6 +79,10 @@ class Habits:
     lap_eased: float = 0.02  # share over which a driver changes over to the ratio of the next lap
 
 
+OF_VEHICLE = {'device', 'bias', 'mounting', 'grip'}
+"""Purposes of random numbers that are of the vehicle and its IMU, wherever it drives."""
+
+
 @dataclass(frozen=True)
 class World:
     """A vehicle on its route, with its sensors; its name also draws what is not written here."""
@@ -110,10 +114,12 @@ class World:
     shift_deg: float = 2.0  # usual angle between the mountings of the IMU on two days
     live: tuple[bool, ...] = (True,) * 6  # which channels the IMU has
     habits: Habits = Habits()
+    vehicle: str = ''  # whose vehicle and IMU it is; its own where empty
 
     def generator(self, purpose: str, *numbers: int) -> np.random.Generator:
         """Return the random generator of one purpose; each has a stream of its own."""
-        keys = [zlib.crc32(self.name.encode()), zlib.crc32(purpose.encode()), *numbers]
+        name = self.vehicle if self.vehicle and purpose in OF_VEHICLE else self.name
+        keys = [zlib.crc32(name.encode()), zlib.crc32(purpose.encode()), *numbers]
         return np.random.default_rng(np.random.SeedSequence(keys))
 
 
