@@ -46,9 +46,8 @@ def tracks(count: int = 12) -> tuple[World, ...]:
     worlds = []
     for number in range(count):
         world = replace(kart, name=f'track {number + 1}', vehicle=kart.name)
-        corners = other_corners(world, TRACK_M, world.generator('corners'))
-        corners = tuple(tuple(each) for each in corners.tolist())
-        worlds.append(replace(world, corners=corners))
+        corners = other_corners(world, TRACK_M, world.generator('corners')).tolist()
+        worlds.append(replace(world, corners=tuple((x, y, radius) for x, y, radius in corners)))
     return tuple(worlds)
 
 
@@ -128,7 +127,9 @@ class Yard:
     def errands(self, count: int, seed: int) -> list[Corner]:
         """Return the corners of a drive to so many random crossings, each by a shortest way."""
         random = np.random.default_rng(seed)
-        at, heading, corners = (0, 0), (1, 0), [self._corner((-1, 0))]
+        at, heading = (0, 0), (1, 0)
+        # It comes in along the first aisle.
+        corners = [self._corner((-1, 0)), self._corner(at)]
         for _ in range(count):
             target = at
             while target == at:
@@ -157,10 +158,7 @@ class Yard:
         return there, way
 
     def _corner(self, crossing: tuple[int, int]) -> Corner:
-        return (
-            *(float(n) * m for n, m in zip(crossing, self.apart_m, strict=True)),
-            self.radius_m,
-        )
+        return crossing[0] * self.apart_m[0], crossing[1] * self.apart_m[1], self.radius_m
 
 
 @cache
@@ -177,7 +175,7 @@ def travel(
     world = network.world
     random = world.generator('travel', day, seed)
     flat, spacing_m = _laid_out(network, rounded(corners, closed=False))
-    nodes = np.column_stack([flat, _heights(world, flat), np.zeros(len(flat))])
+    nodes = np.column_stack([flat, _heights(network, flat), np.zeros(len(flat))])
     nodes[:, :2] += (world.line_m * wander(random, len(nodes), NODES / world.habits.line_knots))[
         :, None
     ] * left_of(nodes, closed=False)
@@ -185,10 +183,10 @@ def travel(
     distances = np.concatenate([[0.0], np.cumsum(steps)])
     never = np.zeros(len(nodes), dtype=np.bool_)
     curve = SpaceCurve(CubicSpline(distances, nodes), float(distances[-1]))
-    way = Way(curve, distances, spacing_m * np.arange(len(nodes)) / network.usual_m, never, never)
+    phases = np.arange(float(len(nodes))) * np.float64(spacing_m / network.usual_m)
+    way = Way(curve, distances, phases, never, never)
     halts = [
-        (phase, float(random.uniform(*world.dwell_s)))
-        for phase in _passed(network, nodes, way.phases)
+        (phase, float(random.uniform(*world.dwell_s))) for phase in _passed(network, nodes, phases)
     ]
     spread = world.habits.day_grip
     grip = 1.0 + spread * float(world.generator('grip', day).standard_normal())
@@ -213,18 +211,15 @@ def _laid_out(network: Network, outline: Floats) -> tuple[Floats, float]:
     return gaussian_filter1d(flat, eased, axis=0, mode='nearest'), spacing_m
 
 
-def _heights(world: World, flat: Floats) -> Floats:
+def _heights(network: Network, flat: Floats) -> Floats:
     """Return the height of the ground at points (M, 2): the same wherever a drive comes from."""
-    random = world.generator('ground')
-    size = max(float(np.ptp(flat, axis=0).max()), 1.0)
+    random = network.world.generator('ground')
     angles = random.uniform(0.0, 2.0 * np.pi, (2, 4))
-    waves = 2.0 * np.pi / (GROUND_M if size > GROUND_M else 0.2 * GROUND_M) * np.arange(1, 5)
-    across = flat @ np.stack([np.cos(angles[0]), np.sin(angles[0])])
-    return np.asarray(world.hills_m * np.cos(waves * across + angles[1]) @ (0.5 / np.arange(1, 5)))
-
-
-GROUND_M = 600.0
-"""Longest wave of the ground, m, of a town; that of a yard is a fifth."""
+    # The longest wave is a third of a line.
+    orders = np.arange(1, 5)
+    along = flat @ np.stack([np.cos(angles[0]), np.sin(angles[0])])
+    waves = np.cos(6.0 * np.pi / network.usual_m * orders * along + angles[1])
+    return np.asarray(network.world.hills_m * waves @ (0.5 / orders))
 
 
 def _passed(network: Network, nodes: Floats, phases: Floats) -> list[float]:
