@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Many routes in two ways: one map of all of them, and a belief on each route beside the others.
+Many routes in two ways: one map of all of them, and an atlas with a map of each.
 
 Run `./run bench atlas`, or name some of `tracks`, `rooms`, `tram` and `yard` after it. Tracks are
 twelve of one kart; rooms are the two tracks of one car in `shared/recordings` beside the checkout,
@@ -32,18 +32,17 @@ from worlds.drive import drive
 from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import RouteTracker
+from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from worlds.drive import WorldDrive
 
-    from two_manifold_ros.filtering.tracker import UpdateResult
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
@@ -56,91 +55,6 @@ RATE_HZ = 20.0
 
 STARTS_S = 3.0
 """That vehicles stand before they drive: nothing shows then which route it is."""
-
-SURE, FAINT, MOST_AWAKE, OFTEN = 0.99, 1e-3, 3, 10.0
-"""
-Chance of a route from which on others may sleep; below which they do; most that stay awake then;
-and times the chance of the present route that another one needs to take over.
-"""
-
-
-class BesideEachOther:
-    """
-    A `TickFilter` with a belief on each of many routes, of the same rate.
-
-    Each belief says how much likelier its own route is than any other road, and the chances of the
-    routes follow from these odds. While one is surely driven, those that are out of the question
-    sleep. When it is lost all wake up, and start anywhere.
-    """
-
-    def __init__(self, models: Sequence[RouteModel]) -> None:
-        self._members = [RouteTracker(each) for each in models]
-        self._windows = np.array([each.window for each in models])
-        self._odds = np.zeros(len(models))
-        self._awake = np.ones(len(models), dtype=np.bool_)
-        self.chances = np.zeros(len(models))
-        self.chosen = self._sure_for = self._lost_for = 0
-
-    @property
-    def state(self) -> Floats:
-        return self._members[self.chosen].state
-
-    @property
-    def seen(self) -> int:
-        return self._members[self.chosen].seen
-
-    @property
-    def awake(self) -> int:
-        return int(self._awake.sum())
-
-    def start(self) -> None:
-        for each in self._members:
-            each.start()
-        self._awake[:] = True
-        self._odds[:] = 0.0
-        self.chosen = self._sure_for = self._lost_for = 0
-
-    def coast(self, ticks: int) -> None:
-        for index in np.flatnonzero(self._awake).tolist():
-            self._members[index].coast(ticks)
-
-    def update(self, values: Floats) -> UpdateResult:
-        results: dict[int, UpdateResult] = {}
-        for index in np.flatnonzero(self._awake).tolist():
-            results[index] = self._members[index].update(values)
-            on = 1.0 - results[index].off_route
-            self._odds[index] = on / max(1.0 - on, 1e-12)
-        self._odds[~self._awake] = 0.0
-        self.chances = self._odds / (1.0 + self._odds.sum())
-        self._choose()
-        self._let_sleep()
-        return results[self.chosen]
-
-    def read(self) -> tuple[Floats, Floats]:
-        return self._members[self.chosen].read()
-
-    def places(self) -> Floats | None:
-        return None
-
-    def _choose(self) -> None:
-        full = np.array([each.seen for each in self._members]) >= self._windows
-        best = int(np.argmax(np.where(full & self._awake, self.chances, -1.0)))
-        if best != self.chosen and self.chances[best] > OFTEN * self.chances[self.chosen]:
-            self.chosen, self._sure_for = best, 0
-
-    def _let_sleep(self) -> None:
-        window = int(self._windows[self.chosen])
-        self._sure_for = self._sure_for + 1 if self.chances[self.chosen] > SURE else 0
-        self._lost_for = self._lost_for + 1 if self._odds[self.chosen] < 1.0 else 0
-        if self._sure_for >= window:
-            kept = np.argsort(-self.chances)[:MOST_AWAKE]
-            stays = np.zeros_like(self._awake)
-            stays[kept[self.chances[kept] > FAINT]] = True
-            self._awake &= stays
-        elif self._lost_for >= window // 2 and not self._awake.all():
-            for index in np.flatnonzero(~self._awake).tolist():
-                self._members[index].start()
-            self._awake[:] = True
 
 
 @dataclass(frozen=True)
@@ -155,37 +69,37 @@ class Route:
 
 
 class Run(NamedTuple):
-    """Of each tick: seconds, position, whether it is published, and the route that is named."""
+    """Of each tick: seconds, position, whether published, the route named, whether tracking."""
 
     seconds: Floats
     positions: Floats
     published: Floats
     named: Floats
+    tracking: Floats
     awake: float
     tick_ms: float
 
 
-def follow(model: RouteModel, beliefs: BesideEachOther | None, recording: Recording) -> Run:
-    """Follow a drive; without beliefs by the model itself, where the place names the route."""
-    live = Filter(model, tick_filter=beliefs)
+def follow(model: ModelHead, recording: Recording) -> Run:
+    """Follow a drive; on one map the place names the route."""
+    live = make_filter(model)
     live.warm_up()
     rows, awake = [], []
     began = time.perf_counter()
     bare = replace(recording, positions=None)
     for each, _ in estimates_along(live, bare, lambda *_: None):
-        x, y = each.positions[0].tolist()
-        named = beliefs.chosen if beliefs else round(x / APART_M)
-        seconds = (each.stamp_ns - recording.imu.first_stamp) * 1e-9
-        rows.append((seconds, x, y, each.valid, named))
-        awake.append(beliefs.awake if beliefs else 1)
+        place = each.positions[0].tolist()
+        named = list(each.chances).index(each.route) if each.route else round(place[0] / APART_M)
+        passed_s = (each.stamp_ns - recording.imu.first_stamp) * 1e-9
+        rows.append((passed_s, *place, each.valid, named, each.status is Status.TRACKING))
+        awake.append(live.awake if isinstance(live, AtlasFilter) else 1)
     took = time.perf_counter() - began
-    table = np.array(rows, dtype=np.float64)
+    seconds, x, y, published, named, tracking = np.array(rows, dtype=np.float64).T
+    tick_ms = 1e3 * took / len(seconds)
     # After the first ten windows.
-    late = table[:, 0] > 10.0 * model.window / model.rate_hz
+    late = seconds > 10.0 * model.window / model.rate_hz
     usual = float(np.mean(np.array(awake)[late])) if late.any() else float('nan')
-    return Run(
-        table[:, 0], table[:, 1:3], table[:, 3], table[:, 4], usual, 1e3 * took / len(table)
-    )
+    return Run(seconds, np.stack([x, y], axis=1), published, named, tracking, usual, tick_ms)
 
 
 def score(run: Run, route: Route, number: int, window_s: float, shift_m: float = 0.0) -> str:
@@ -197,11 +111,14 @@ def score(run: Run, route: Route, number: int, window_s: float, shift_m: float =
     after = run.seconds > STARTS_S + 1.5 * window_s
     right = run.named == number
     published = after & (run.published > 0.0)
-    wrong = 100.0 * float(np.mean(~right[published])) if published.any() else float('nan')
+    wrong = [
+        100.0 * float(np.mean(~right[chosen])) if chosen.any() else float('nan')
+        for chosen in (published, after & (run.tracking > 0.0))
+    ]
     squares = np.square(errors[published & right])
     rmse = float(np.sqrt(squares.mean())) if len(squares) else float('nan')
     return (
-        f'{100.0 * np.mean(right[after]):7.1f} {wrong:7.2f} {rmse:8.2f} '
+        f'{100.0 * np.mean(right[after]):7.1f} {wrong[0]:6.2f} {wrong[1]:8.2f} {rmse:8.2f} '
         f'{100.0 * np.mean(run.published[run.seconds > window_s]):7.0f} {run.awake:6.1f} '
         f'{run.tick_ms:6.2f}'
     )
@@ -221,17 +138,19 @@ def compare(title: str, routes: list[Route], jobs: int) -> None:
         for recording in each.training
     ]
     whole = train(shifted)
+    # Numbers keep the order of the routes.
+    atlas = atlas_of({f'{number:02d}': each for number, each in enumerate(own)})
     window_s = whole.window / whole.rate_hz
     print(f'\n{title}: windows of {window_s:g} s')
     print('RMSE: of what is published of the right route, m')
-    print('route, and how               right%  wrong%     RMSE publ.%  awake  ms/tick')
+    print('route, and how               right% wrong% tracking     RMSE publ.%  awake  ms/tick')
     for number, route in enumerate(routes):
-        for how, model, beliefs, shift_m in (
-            ('its own model', own[number], None, 0.0),
-            ('one map', whole, None, number * APART_M),
-            ('beside each other', own[0], BesideEachOther(own), 0.0),
+        for how, model, shift_m in (
+            ('its own model', own[number], 0.0),
+            ('one map', whole, number * APART_M),
+            ('atlas', atlas, 0.0),
         ):
-            run = follow(model, beliefs, route.followed)
+            run = follow(model, route.followed)
             if how == 'its own model':
                 run = run._replace(named=np.full(len(run.named), number))
             print(f'{route.name:10.10s} {how:18s}{score(run, route, number, window_s, shift_m)}')
@@ -295,7 +214,7 @@ def networks(what: str) -> None:
     print('drive     median     95 %   within 2 m %  publ.%')
     for number, made in enumerate(later):
         route = _simulated(what, training, made)
-        run = follow(model, None, route.followed)  # type: ignore[arg-type]  # a route
+        run = follow(model, route.followed)
         after = run.seconds > STARTS_S + model.window / model.rate_hz
         true = np.stack(
             [np.interp(run.seconds, route.stamps, each) for each in route.places.T], axis=1

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 import sys
 from typing import Protocol, TYPE_CHECKING
@@ -27,6 +27,7 @@ from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Mapping
 
     from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
@@ -69,7 +70,8 @@ class Estimate:
         Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
         number above is not finite or a covariance not positive definite.
     off_route
-        Probability that the vehicle is off the trained route; NaN where the filter has none.
+        Probability that the vehicle is off the trained route, or of an atlas that it is not where
+        the estimate says; NaN where the filter has none.
     places : (m, 3), optional
         x, y and chance of the modes of the position, see `PositionModes`; only now and then, as
         the filter was asked, and only of a route belief.
@@ -91,6 +93,8 @@ class Estimate:
     ellipse_m: float
     off_route: float = math.nan
     places: Floats | None = None
+    route: str = ''
+    chances: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:
@@ -264,6 +268,11 @@ class TickEstimator:
     ----------
     machine
         Status and cause.
+    rivals
+        How much likelier than any unknown road the routes are, all together, that the vehicle may
+        drive on in place of this one; 0 where no other is known.
+    off_route
+        Probability that the vehicle is off this route as if no other were known.
 
     """
 
@@ -281,6 +290,8 @@ class TickEstimator:
         self._tick = self._missed = 0
         self._recovering = False
         self.machine = StateMachine(limits, window, steady)
+        self.rivals = 0.0
+        self.off_route = math.nan
 
     @property
     def _full(self) -> bool:
@@ -322,6 +333,12 @@ class TickEstimator:
         """
         tracker, tick = self._tracker, self._tick
         result = tracker.update(values)
+        self.off_route = result.off_route
+        off_route = result.off_route
+        if self.rivals > 0.0:
+            # Bayes' rule with the rivals beside any unknown road.
+            weight = (1.0 + self.rivals) * off_route
+            off_route = weight / (1.0 - off_route + weight)
         counters['ticks'] += 1
         if not result.standing:
             counters['restarts'] += result.restarted
@@ -342,7 +359,7 @@ class TickEstimator:
                 ellipse_m=ellipse_m,
                 finding=finding,
                 seen=tracker.seen,
-                off_route=result.off_route,
+                off_route=off_route,
                 unlike=result.unlike,
                 standing=result.standing,
             )
@@ -364,6 +381,6 @@ class TickEstimator:
             evidence=result.evidence,
             novelty=result.novelty,
             ellipse_m=ellipse_m,
-            off_route=result.off_route,
+            off_route=off_route,
             places=tracker.places() if asked else None,
         )

@@ -169,6 +169,15 @@ class Filter:
         return self.withheld and self._estimator.machine.status in USABLE
 
     @property
+    def off_route(self) -> float:
+        """Probability of being off the route as if no other were known; NaN where unknown."""
+        return self._estimator.off_route
+
+    def weigh_rivals(self, odds: float) -> None:
+        """Take the ``odds`` of all other routes that may be driven, see `TickEstimator`."""
+        self._estimator.rivals = odds
+
+    @property
     def finding(self) -> Finding | None:
         """The gravest thing that is wrong with the input, even if no tick ends any more."""
         return None if self._watch is None else self._watch.finding

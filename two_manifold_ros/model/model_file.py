@@ -23,6 +23,7 @@ from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
 from two_manifold_ros.model.head import BOUNDS
@@ -66,6 +67,9 @@ _FORMATS: dict[str, type[ModelHead]] = {
     'two_manifold_ros sensed route model': SensedRouteModel,
     'two_manifold_ros route model': RouteModel,
 }
+
+ATLAS_FORMAT = 'two_manifold_ros atlas model'
+"""Its file holds those of its routes: header and arrays of each."""
 
 _PARTS: dict[str, dict[str, type[Any]]] = {
     'Readout': {'sharpened': SharpenedReadout, 'ridge': RidgeReadout},
@@ -131,6 +135,14 @@ def header_of(path: str | Path) -> dict[str, Any]:
 
 def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays for `model_from`; an ``InputError`` if it would refuse them."""
+    if isinstance(model, AtlasModel):
+        routes: list[dict[str, Any]] = []
+        arrays: Arrays = {}
+        for number, (each, member) in enumerate(zip(model.names, model.members, strict=True)):
+            inner, own = model_parts(member)
+            routes.append({'name': each, **inner})
+            arrays |= {f'routes.{number}.{key}': array for key, array in own.items()}
+        return {'format': ATLAS_FORMAT, 'version': VERSION, 'routes': routes}, arrays
     name = next(name for name, kind in _FORMATS.items() if isinstance(model, kind))
     numbers, arrays = encode(model)
     units = _units(model.channels)
@@ -152,19 +164,40 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
     oldest = OLDEST_ROUTE if issubclass(_FORMATS.get(form, Model), RouteModel) else OLDEST
-    if form not in _FORMATS or version not in range(oldest, VERSION + 1):
+    if form not in {*_FORMATS, ATLAS_FORMAT} or version not in range(oldest, VERSION + 1):
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
             f'versions {oldest} to {VERSION}; train again'
         )
         raise InputError(msg)
     try:
+        if form == ATLAS_FORMAT:
+            return _build_atlas(path, header, arrays)
         return _build(_FORMATS[form], header, arrays)
+    # Of a route of an atlas.
+    except InputError:
+        raise
     # Values of any type and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
         # The message stays one short sentence for any content of the file.
         words = ' '.join(str(error).split())[:200]
         raise refusal(path, error, f'its content does not fit together ({words})') from error
+
+
+def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> AtlasModel:
+    left, members = dict(arrays), {}
+    for number, each in enumerate(header['routes']):
+        inner, where = dict(each), f'routes.{number}.'
+        name = inner.pop('name')
+        if name in members or inner.get('format') == ATLAS_FORMAT:
+            refuse(f'its route {number + 1} is there twice, or an atlas')
+        own = {key[len(where) :]: left.pop(key) for key in [*left] if key.startswith(where)}
+        members[name] = model_from(f'{path}: route {ascii(name)[1:-1][:40]}', inner, own)
+    if left or header.keys() - {'format', 'version', 'routes'}:
+        refuse('it holds more than its routes')
+    atlas = atlas_of(members)
+    atlas.validate()
+    return atlas
 
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:

@@ -1,0 +1,348 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter of an atlas: a filter on each known route beside the others, and which one it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import StateMachine, Status
+from two_manifold_ros.model.atlas import AtlasModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.status import Finding
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import TpsrModel
+    from two_manifold_ros.tpsr.thin_svd import Move
+    from two_manifold_ros.typing import Floats
+
+SEARCH = 10
+"""
+Windows for which all routes are followed from a start, or from when all those followed were left.
+
+After them a tick costs no more than those of ``MOST_AWAKE`` routes, however many are known.
+"""
+
+MOST_AWAKE = 3
+"""Routes that are followed when one is known to be driven, or the search is over."""
+
+FAINT = 1e-3
+"""
+Chance below which a route sleeps once another one is known to be driven.
+
+A smaller one keeps routes awake for longer; one that sleeps too soon is missed for half a window
+and the time that it takes to find the way from anywhere.
+"""
+
+MOST_ODDS = 1e12
+"""Of a route against any unknown road: one minus a probability has no more digits."""
+
+
+def make_filter(
+    model: ModelHead,
+    places_hz: float = 0.0,
+    ellipse_m: tuple[float, float] = (0.0, 0.0),
+    reorder_ns: int = 0,
+) -> Filter:
+    """
+    Return the filter of any model, of one route or of many.
+
+    Parameters
+    ----------
+    model, places_hz, reorder_ns
+        See `Filter`.
+    ellipse_m
+        Limits of the ellipse, metres, as those of `limits_of`.
+
+    """
+    if isinstance(model, AtlasModel):
+        return AtlasFilter(model, places_hz, ellipse_m, reorder_ns)
+    limits = limits_of(model, *ellipse_m)
+    return Filter(model, places_hz, limits=limits, reorder_ns=reorder_ns)
+
+
+KNOWN, LEFT, SEARCHING, TURN = 'known', 'left', 'searching', 'turn'
+"""Since when, by stamps: one is known, it is left, all are followed, the present ones are."""
+
+
+class _Newest(NamedTuple):
+    """What the newest tick of a route says: its odds, and where the vehicle would be."""
+
+    odds: float = 0.0
+    filled: bool = False
+    position: tuple[float, float] = (math.nan, math.nan)
+    ellipse_m: float = math.nan
+
+
+class AtlasFilter(Filter):
+    """
+    Filters on many known routes, of which the likeliest gives the estimates.
+
+    Each filter is that of its route alone, with its own map, frame, scaling and ticks, so that an
+    estimate errs as that of a model of this route. The belief of each says how much likelier its
+    route is than any unknown road; from these odds follow the chances of all, by Bayes' rule with
+    the same prior for each route and for none of them. A route whose position agrees with that of
+    another in the same frame is no rival to it: then the place is known, and only the name is not.
+
+    While one is known to be driven the others sleep. When it is left all wake up, and start
+    anywhere; after ``SEARCH`` windows the likeliest stay awake, and the others take turns.
+
+    Parameters
+    ----------
+    model
+        The routes.
+    places_hz, reorder_ns
+        See `Filter`.
+    ellipse_m
+        Limits of the ellipse, see `make_filter`.
+
+    Attributes
+    ----------
+    chances
+        Of each route at the newest tick, by name.
+
+    """
+
+    # Each attribute and method of a single filter is here again: that of its own would be of none.
+    def __init__(  # see above
+        self,
+        model: AtlasModel,
+        places_hz: float = 0.0,
+        ellipse_m: tuple[float, float] = (0.0, 0.0),
+        reorder_ns: int = 0,
+    ) -> None:
+        self._atlas = model
+        self._members = [
+            Filter(each, places_hz, limits=limits_of(each, *ellipse_m), reorder_ns=reorder_ns)
+            for each in model.members
+        ]
+        planes = [(each.frame_id, each.origin) for each in model.members]
+        self._planes = [planes.index(each) for each in planes]
+        self._window_ns = max(each.window * each.period_ns for each in model.members)
+        self._chosen = 0
+        self.withheld = False
+        self.counters = Counter()
+        self._start()
+        self._follow(0)
+
+    def _start(self) -> None:
+        """Follow all routes, each from anywhere on it."""
+        self._awake = list(range(len(self._members)))
+        self._newest = [_Newest()] * len(self._members)
+        self._odds = np.zeros(len(self._members))
+        self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
+        self._times: dict[str, int] = {}
+        self._settled = False
+        self._next = 0
+
+    def _follow(self, number: int) -> None:
+        """Take the estimates of that route from now on, and go on with the counters."""
+        before, self._chosen = self._members[self._chosen], number
+        now = self._members[number]
+        if now is not before:
+            now.take_over(before)
+            before.counters = Counter()
+        self._show()
+
+    def _show(self) -> None:
+        now = self._members[self._chosen]
+        self.limits, self.counters, self.latest = now.limits, now.counters, now.latest
+        self.used, self.broke = now.used, now.broke
+
+    @property
+    def running(self) -> ModelHead:
+        """The model of the route that the estimates are of."""
+        return self._members[self._chosen].running
+
+    @property
+    def route(self) -> str:
+        """Name of the route that the estimates are of."""
+        return self._atlas.names[self._chosen]
+
+    @property
+    def awake(self) -> int:
+        """Number of routes that are followed."""
+        return len(self._awake)
+
+    @property
+    def status(self) -> Status:
+        """The present status on the likeliest route."""
+        return self._members[self._chosen].status
+
+    @property
+    def cause(self) -> str:
+        """The present cause as a short key, see ``Verdict``."""
+        return self._members[self._chosen].cause
+
+    @property
+    def why(self) -> str:
+        """The present status and cause in plain words."""
+        return self._members[self._chosen].why
+
+    @property
+    def off_route(self) -> float:
+        """Probability of being off the likeliest route as if no other were known."""
+        return self._members[self._chosen].off_route
+
+    def weigh_rivals(self, odds: float) -> None:
+        """Take the ``odds`` of roads that the atlas does not know, on its likeliest route."""
+        self._members[self._chosen].weigh_rivals(odds)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The gravest thing that is wrong with the input, even if no tick ends any more."""
+        return self._members[self._chosen].finding
+
+    @property
+    def tick_ends(self) -> int:
+        """Earliest stamp (ns) that can complete a tick; 0 if unknown."""
+        return min(self._members[each].tick_ends for each in self._awake)
+
+    @property
+    def waiting(self) -> int:
+        """Number of samples that wait for a later one."""
+        return self._members[self._chosen].waiting
+
+    def adopt(self, model: TpsrModel, move: Move) -> None:
+        """Refuse parameters of a TPSR: no route of an atlas is one."""
+        self._members[self._chosen].adopt(model, move)
+
+    def warm_up(self) -> None:
+        """Compile every hot loop; those of one kind of model are the same."""
+        for each in {type(each.running): each for each in self._members}.values():
+            each.warm_up()
+
+    def take_over(self, previous: Filter) -> None:
+        """Continue the counts of the filter that ran on the same stream before."""
+        self._members[self._chosen].take_over(previous)
+        self._show()
+
+    def forget_latest(self) -> None:
+        """Forget the newest estimate: it came from samples that are not of the present."""
+        for each in self._members:
+            each.forget_latest()
+        self._show()
+
+    def reset(self, cause: str) -> None:
+        """Forget everything but the counters; ``cause`` is shown until the next sample."""
+        for each in self._members:
+            each.reset(cause)
+        self._start()
+        self._show()
+
+    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
+        """Take one sample, see `Filter.push`; return the estimates of the likeliest route."""
+        found: dict[int, list[Estimate]] = {}
+        for number in self._awake:
+            member = self._members[number]
+            estimates = member.push(stamp_ns, sample)
+            if estimates:
+                found[number] = estimates
+                self._note(number, estimates[-1])
+        if found:
+            self._weigh()
+            self._choose(stamp_ns)
+        self._show()
+        estimates = [self._named(each) for each in found.get(self._chosen, ())]
+        if estimates:
+            self.latest = estimates[-1]
+        return estimates
+
+    def _named(self, estimate: Estimate) -> Estimate:
+        if self.withheld and estimate.valid:
+            estimate = replace(estimate, status=Status.LOST, cause='not_useful')
+        return replace(estimate, route=self.route, chances=self.chances)
+
+    def _note(self, number: int, estimate: Estimate) -> None:
+        off_route = self._members[number].off_route
+        odds = min((1.0 - off_route) / max(off_route, 1.0 / MOST_ODDS), MOST_ODDS)
+        x, y = estimate.positions[0].tolist()
+        filled = estimate.status is not Status.FILLING
+        self._newest[number] = _Newest(odds, filled, (x, y), estimate.ellipse_m)
+        self._odds[number] = odds
+
+    def _weigh(self) -> None:
+        """Return the chances to all, and tell each filter the odds of its rivals."""
+        odds, whole = self._odds, 1.0 + float(self._odds.sum())
+        for number in self._awake:
+            rivals = (
+                odds[other]
+                for other in self._awake
+                if other != number and not self._agree(number, other)
+            )
+            self._members[number].weigh_rivals(float(sum(rivals)))
+        self.chances = dict(zip(self._atlas.names, (odds / whole).tolist(), strict=True))
+
+    def _agree(self, one: int, other: int) -> bool:
+        """Return whether the positions on two routes are the same place."""
+        if self._planes[one] != self._planes[other]:
+            return False
+        first, second = self._newest[one], self._newest[other]
+        apart_m = math.dist(first.position, second.position)
+        return apart_m <= max(first.ellipse_m, second.ellipse_m)
+
+    def _choose(self, stamp_ns: int) -> None:
+        """Follow the likeliest route, and let those sleep that are out of the question."""
+        chances = list(self.chances.values())
+        filled = [each for each in self._awake if self._newest[each].filled] or self._awake
+        best = max(filled, key=lambda each: (chances[each], each == self._chosen))
+        if best != self._chosen:
+            self._follow(best)
+        known = chances[best] > 1.0 - StateMachine.leaving
+        left = self._newest[best].odds < 1.0
+        span, times = self._window_ns, self._times
+        for what, holds in ((KNOWN, known), (LEFT, left), (SEARCHING, True), (TURN, True)):
+            # A clock may be set back.
+            if not holds or not times.get(what, math.inf) <= stamp_ns:
+                times.pop(what, None)
+            if holds:
+                times.setdefault(what, stamp_ns)
+        lasted = {what: stamp_ns - began for what, began in times.items()}
+        if lasted.get(KNOWN, 0) >= span:
+            self._settled = True
+            self._keep(chances, FAINT)
+        elif lasted.get(LEFT, 0) >= span // 2 and self._settled:
+            self._settled = False
+            self._wake(range(len(self._members)))
+            times[SEARCHING] = stamp_ns
+        elif not self._settled and lasted[SEARCHING] > SEARCH * span:
+            self._keep(chances, 0.0)
+            if left and lasted[TURN] >= 2 * span:
+                times[TURN] = stamp_ns
+                self._take_turns()
+
+    def _keep(self, chances: Sequence[float], least: float) -> None:
+        """Let all sleep but the likeliest few whose chance is above ``least``, and the chosen."""
+        others = [each for each in self._awake if each != self._chosen and chances[each] > least]
+        others.sort(key=lambda each: -chances[each])
+        kept = {self._chosen, *others[: MOST_AWAKE - 1]}
+        for each in set(self._awake) - kept:
+            self._newest[each], self._odds[each] = _Newest(), 0.0
+        self._awake = sorted(kept)
+
+    def _wake(self, numbers: Iterable[int]) -> None:
+        """Start filters anywhere on the routes of those numbers that sleep."""
+        for each in set(numbers) - set(self._awake):
+            self._members[each].reset('another route may be driven')
+            self._awake.append(each)
+        self._awake.sort()
+
+    def _take_turns(self) -> None:
+        """Let the next routes try in place of those that are followed beside the chosen one."""
+        count = len(self._members)
+        order = [(self._next + each) % count for each in range(count)]
+        tried = [each for each in order if each not in self._awake][: MOST_AWAKE - 1]
+        if tried:
+            self._next = tried[-1] + 1
+            self._keep([0.0] * count, 0.0)
+            self._wake(tried)
