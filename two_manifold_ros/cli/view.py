@@ -27,7 +27,7 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.interface.messages import DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
@@ -185,7 +185,7 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     origin_ns = recording.imu.first_stamp
     _show_recording(scene, recording, vehicle)
     vehicle.ahead_s = [round(each / model.rate_hz, 3) for each in model.horizons]
-    live = Filter(model)
+    live = make_filter(model)
     scene.note = 'compiling the filter'
     live.warm_up()
 

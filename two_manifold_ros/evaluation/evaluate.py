@@ -23,7 +23,7 @@ from two_manifold_ros.evaluation.scores import (
     previous_covariance,
     score,
 )
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -124,7 +125,7 @@ def run_filter(
     model: ModelHead, recording: Recording, progress: Callable[[str, float], None]
 ) -> FilterRun:
     """Filter a recording from a cold start; nothing of it is looked at before its time."""
-    live = Filter(model)
+    live = make_filter(model)
     live.warm_up()
     kept: list[Estimate] = []
     seconds: list[float] = []
@@ -386,7 +387,7 @@ def replay(
 
     """
     check_fit(model, recording)
-    live = Filter(model, FilterParameters.particles_rate_hz)
+    live = make_filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
     reports = (

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.estimate import Branch, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine, Status
 from two_manifold_ros.model.atlas import AtlasModel
@@ -75,15 +75,6 @@ KNOWN, LEFT, SEARCHING, TURN = 'known', 'left', 'searching', 'turn'
 """Since when, by stamps: one is known, it is left, all are followed, the present ones are."""
 
 
-class _Newest(NamedTuple):
-    """What the newest tick of a route says: its odds, and where the vehicle would be."""
-
-    odds: float = 0.0
-    filled: bool = False
-    position: tuple[float, float] = (math.nan, math.nan)
-    ellipse_m: float = math.nan
-
-
 class AtlasFilter(Filter):
     """
     Filters on many known routes, of which the likeliest gives the estimates.
@@ -138,7 +129,7 @@ class AtlasFilter(Filter):
     def _start(self) -> None:
         """Follow all routes, each from anywhere on it."""
         self._awake = list(range(len(self._members)))
-        self._newest = [_Newest()] * len(self._members)
+        self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
@@ -261,15 +252,29 @@ class AtlasFilter(Filter):
     def _named(self, estimate: Estimate) -> Estimate:
         if self.withheld and estimate.valid:
             estimate = replace(estimate, status=Status.LOST, cause='not_useful')
-        return replace(estimate, route=self.route, chances=self.chances)
+        names, chances = self._atlas.names, self.chances
+        branches = []
+        # Where one route is as good as sure there is no other branch to look for.
+        if chances[self.route] < 1.0 - StateMachine.leaving:
+            for number in self._awake:
+                other, chance = self._newest[number], chances[names[number]]
+                if (
+                    other is not None
+                    and chance >= StateMachine.leaving
+                    and not math.isnan(other.ellipse_m)
+                    and self._planes[number] == self._planes[self._chosen]
+                    and not self._agree(number, self._chosen)
+                ):
+                    model = self._members[number].running
+                    ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
+                    branches.append(Branch(names[number], chance, ahead_s, other.positions))
+            branches.sort(key=lambda each: -each.chance)
+        return replace(estimate, route=self.route, chances=chances, branches=tuple(branches))
 
     def _note(self, number: int, estimate: Estimate) -> None:
         off_route = self._members[number].off_route
-        odds = min((1.0 - off_route) / max(off_route, 1.0 / MOST_ODDS), MOST_ODDS)
-        x, y = estimate.positions[0].tolist()
-        filled = estimate.status is not Status.FILLING
-        self._newest[number] = _Newest(odds, filled, (x, y), estimate.ellipse_m)
-        self._odds[number] = odds
+        self._newest[number] = estimate
+        self._odds[number] = min((1.0 - off_route) / max(off_route, 1.0 / MOST_ODDS), MOST_ODDS)
 
     def _weigh(self) -> None:
         """Return the chances to all, and tell each filter the odds of its rivals."""
@@ -288,18 +293,20 @@ class AtlasFilter(Filter):
         if self._planes[one] != self._planes[other]:
             return False
         first, second = self._newest[one], self._newest[other]
-        apart_m = math.dist(first.position, second.position)
+        if first is None or second is None:
+            return False
+        apart_m = math.dist(first.positions[0].tolist(), second.positions[0].tolist())
         return apart_m <= max(first.ellipse_m, second.ellipse_m)
 
     def _choose(self, stamp_ns: int) -> None:
         """Follow the likeliest route, and let those sleep that are out of the question."""
         chances = list(self.chances.values())
-        filled = [each for each in self._awake if self._newest[each].filled] or self._awake
+        filled = [each for each in self._awake if self._is_filled(each)] or self._awake
         best = max(filled, key=lambda each: (chances[each], each == self._chosen))
         if best != self._chosen:
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
-        left = self._newest[best].odds < 1.0
+        left = self._odds[best] < 1.0
         span, times = self._window_ns, self._times
         for what, holds in ((KNOWN, known), (LEFT, left), (SEARCHING, True), (TURN, True)):
             # A clock may be set back.
@@ -321,13 +328,17 @@ class AtlasFilter(Filter):
                 times[TURN] = stamp_ns
                 self._take_turns()
 
+    def _is_filled(self, number: int) -> bool:
+        newest = self._newest[number]
+        return newest is not None and newest.status is not Status.FILLING
+
     def _keep(self, chances: Sequence[float], least: float) -> None:
         """Let all sleep but the likeliest few whose chance is above ``least``, and the chosen."""
         others = [each for each in self._awake if each != self._chosen and chances[each] > least]
         others.sort(key=lambda each: -chances[each])
         kept = {self._chosen, *others[: MOST_AWAKE - 1]}
         for each in set(self._awake) - kept:
-            self._newest[each], self._odds[each] = _Newest(), 0.0
+            self._newest[each], self._odds[each] = None, 0.0
         self._awake = sorted(kept)
 
     def _wake(self, numbers: Iterable[int]) -> None:

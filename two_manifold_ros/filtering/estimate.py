@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 import math
 import sys
-from typing import Protocol, TYPE_CHECKING
+from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,27 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
+
+
+class Branch(NamedTuple):
+    """
+    A way that the vehicle may drive in place of that of an estimate.
+
+    Parameters
+    ----------
+    route
+        Name of the route.
+    chance
+        Probability that it is driven.
+    ahead_s, positions
+        Seconds ahead (H,), and the positions then (H, 2), metres, in the frame of the estimate.
+
+    """
+
+    route: str
+    chance: float
+    ahead_s: tuple[float, ...]
+    positions: Floats
 
 
 @dataclass(frozen=True)
@@ -75,6 +96,13 @@ class Estimate:
     places : (m, 3), optional
         x, y and chance of the modes of the position, see `PositionModes`; only now and then, as
         the filter was asked, and only of a route belief.
+    route
+        Name of the known route that the estimate is of; empty where the model knows one alone.
+    chances
+        Probability that the vehicle drives on each known route, by name; what is left to one is
+        that it drives on none of them.
+    branches
+        Other ways that may be driven, the likeliest first.
 
     """
 
@@ -95,6 +123,7 @@ class Estimate:
     places: Floats | None = None
     route: str = ''
     chances: Mapping[str, float] = field(default_factory=dict)
+    branches: tuple[Branch, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 import math
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.model.atlas import routes_of
 from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
@@ -44,12 +45,19 @@ class Scene:
         frame, never ``odom``.
     child
         Frame of the moving body; its x axis is taken to point along the course over ground.
+    routes
+        By name, those of the routes of an atlas, each of which has its own model and frame.
 
     """
 
     model: ModelHead
     track: str
     child: str
+    routes: Mapping[str, Scene] = field(default_factory=dict)
+
+    def of(self, estimate: Estimate) -> Scene:
+        """Return the model and frames of the route that an estimate is of."""
+        return self.routes.get(estimate.route, self)
 
     @cached_property
     def drawn(self) -> DrawnTrack:
@@ -65,7 +73,10 @@ def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     faces as the vehicle drives. Where the positions were trained in another frame than they are
     published in, the two are taken to be the same place: nothing is transformed.
     """
-    return Scene(model, track or model.frame_id or 'map', child or BASE_FRAME)
+    routes = {
+        name: choose_scene(each, track, child) for name, each in routes_of(model).items() if name
+    }
+    return Scene(model, track or model.frame_id or 'map', child or BASE_FRAME, routes)
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,8 @@ class Topics:
     MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
     PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2', depth=10)
     LAPS = Topic('laps', 'std_msgs/msg/Float64MultiArray', depth=10)
+    ROUTES = Topic('routes', 'std_msgs/msg/Float64MultiArray', depth=10)
+    BRANCHES = Topic('branches', 'std_msgs/msg/Float64MultiArray')
     STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray', depth=10)
     DIAGNOSTICS = Topic(
         'diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10, is_global=True
@@ -336,7 +349,28 @@ def particles_message(estimate: Estimate, scene: Scene) -> Message | None:
     }
 
 
-MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4}
+def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
+    """
+    Return ``std_msgs/Float64MultiArray``: chance and path of each branch, the likeliest first.
+
+    Entries are ``NAME.chance``, then ``NAME.x_1.5`` and ``NAME.y_1.5`` of the position 1.5 s ahead
+    and so on, in the track frame. ``None`` of a model that knows one route.
+    """
+    if not estimate.route:
+        return None
+    model = scene.model
+    ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
+    chance = estimate.chances.get(estimate.route, 1.0)
+    numbers: dict[str, float] = {}
+    own = estimate.route, chance, ahead_s, estimate.positions
+    for route, chance_of, times_s, positions in (own, *estimate.branches):
+        numbers[f'{route}.chance'] = chance_of
+        for seconds, (x, y) in zip(times_s, positions.tolist(), strict=True):
+            numbers |= {f'{route}.x_{seconds:g}': x, f'{route}.y_{seconds:g}': y}
+    return labelled_array(estimate.stamp_ns, numbers)
+
+
+MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4, 'text': 9}
 """Numbers of the shapes in ``visualization_msgs/Marker``."""
 
 
@@ -345,9 +379,10 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
     Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
-    (one id per horizon). The track is in the message about once a second, so that a late viewer
-    sees it without carrying it always. Lifetimes make all of it vanish when nothing comes any
-    more.
+    (one id per horizon); of an atlas also ``route``, the name and its chance, and ``branch``, the
+    paths of other routes that may be driven, as opaque as they are likely. The track is in the
+    message about once a second, so that a late viewer sees it without carrying it always.
+    Lifetimes make all of it vanish when nothing comes any more.
     """
     base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
     width = scene.drawn.size / 250
@@ -369,6 +404,7 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
         ellipse = _marker('ellipse', index, 'cylinder', size, (0.95, 0.6, 0.1, alpha))
         ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
         markers.append(ellipse)
+    markers += _route_markers(estimate, width)
     if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
         for index, run in enumerate(scene.drawn.runs):
             thin = (width / 2, 0.0, 0.0)
@@ -380,6 +416,23 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
         marker.update(base)
         marker.setdefault('lifetime', stamp_fields(lifetime))
     return {'markers': markers}
+
+
+def _route_markers(estimate: Estimate, width: float) -> list[Message]:
+    """Return the name of the route above the position, and the paths of other routes."""
+    if not estimate.route:
+        return []
+    name = _marker('route', 0, 'text', (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0))
+    name['text'] = f'{estimate.route} {estimate.chances[estimate.route]:.0%}'
+    # Above the ball, where its lines are not drawn through.
+    name['pose'] = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
+    markers = [name]
+    for index, branch in enumerate(estimate.branches):
+        colour = (0.6, 0.2, 0.8, branch.chance)
+        path = _marker('branch', index, 'line_strip', (width, 0.0, 0.0), colour)
+        path['points'] = _points(np.vstack([branch.positions[:1], branch.positions]))
+        markers.append(path)
+    return markers
 
 
 def _marker(
@@ -446,6 +499,7 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
     Topics.LATENT_STATE: latent_state_message,
     Topics.MARKERS: markers_message,
     Topics.PARTICLES: particles_message,
+    Topics.BRANCHES: branches_message,
 }
 """Topics of valid estimates, and what makes their messages."""
 
@@ -458,11 +512,15 @@ def builders_of(model: ModelHead) -> dict[Topic, Callable[[Estimate, Scene], Mes
     """Return what makes messages of estimates: without positions if a model knows laps alone."""
     if model.frame_id == LAP_FRAME:
         return {Topics.LATENT_STATE: latent_state_message}
-    return BUILDERS
+    known = '' not in routes_of(model)
+    return {
+        topic: build for topic, build in BUILDERS.items() if known or topic is not Topics.BRANCHES
+    }
 
 
 PUBLISHED = {
-    topic.name: topic for topic in (*BUILDERS, Topics.LAPS, Topics.STATUS, Topics.DIAGNOSTICS)
+    topic.name: topic
+    for topic in (*BUILDERS, Topics.LAPS, Topics.ROUTES, Topics.STATUS, Topics.DIAGNOSTICS)
 }
 """Everything that the filter node publishes, by name."""
 
@@ -481,7 +539,7 @@ def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Me
     if not estimate.valid:
         return
     for topic, build in builders_of(scene.model).items():
-        message = build(estimate, scene)
+        message = build(estimate, scene.of(estimate))
         if message is not None:
             yield topic.name, topic.msgtype, message
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import limits_of
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
+from two_manifold_ros.model.atlas import routes_of
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
 from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
@@ -21,6 +21,7 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.filtering.successor import Make
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
@@ -78,7 +79,7 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     Raise `InputError` if the same numbers would mean something else after a swap.
 
     Rate, window, horizons, states and method may be others: messages name them. They name frames
-    too, but subscribers have chosen theirs once.
+    too, but subscribers have chosen theirs once. Of an atlas one route has to fit.
 
     Parameters
     ----------
@@ -95,40 +96,33 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
 
     """
     check_input(model, path)
+    troubles = [
+        _trouble_of(each, other)
+        for each in routes_of(model).values()
+        for other in routes_of(present).values()
+    ]
+    if '' not in troubles:
+        msg = f'{path}: {troubles[0]}; configure the node with it instead'
+        raise InputError(msg)
+
+
+def _trouble_of(model: ModelHead, present: ModelHead) -> str:
+    """Return what would mean something else after a swap; empty if nothing."""
     for what, wanted, current in (
         ('its positions are', model.frame_id, present.frame_id),
         ('its IMU was', model.imu_frame_id, present.imu_frame_id),
     ):
         if wanted and current and wanted != current:
-            msg = (
-                f'{path}: {what} in the frame {wanted!r}, but that of the model in use is '
-                f'{current!r}; configure the node with it instead'
-            )
-            raise InputError(msg)
+            return f'{what} in the frame {wanted!r}, but that of the model in use is {current!r}'
     if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
-        msg = (
-            f'{path}: only one of it and the model in use knows positions, the other laps alone; '
-            'configure the node with it instead'
-        )
-        raise InputError(msg)
+        return 'only one of it and the model in use knows positions, the other laps alone'
     if model.channels.command_fields != present.channels.command_fields:
-        msg = (
-            f'{path}: it takes other commands than the model in use; configure the node with it '
-            'instead'
-        )
-        raise InputError(msg)
+        return 'it takes other commands than the model in use'
     if model.further_names != present.further_names:
-        msg = (
-            f'{path}: it takes other sensors than the model in use; configure the node with it '
-            'instead'
-        )
-        raise InputError(msg)
+        return 'it takes other sensors than the model in use'
     if model.origin != present.origin:
-        msg = (
-            f'{path}: its positions have another geodetic origin than those that are published; '
-            'configure the node with it instead'
-        )
-        raise InputError(msg)
+        return 'its positions have another geodetic origin than those that are published'
+    return ''
 
 
 class _Loaded(NamedTuple):
@@ -152,9 +146,9 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     check_input(model, chosen.model)
 
     def make(model: ModelHead) -> Filter:
-        limits = limits_of(model, chosen.ellipse_warn_m, chosen.ellipse_error_m)
+        ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
         reorder_ns = round(1e9 * chosen.reorder_s)
-        return Filter(model, chosen.particles_rate_hz, limits=limits, reorder_ns=reorder_ns)
+        return make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
 

@@ -39,6 +39,8 @@ NUMBERS = (
     'novelty',
     'off_route',
     'ellipse_m',
+    'route',
+    'route_chance',
     'ticks_since_good_sample',
     'input_rate_hz',
     'estimate_rate_hz',
@@ -63,10 +65,28 @@ def status_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
 def estimate_numbers(estimate: Estimate | None) -> dict[str, float]:
     """Return what a status states of the newest estimate; NaN where there is none."""
     names = 'evidence', 'novelty', 'off_route', 'ellipse_m'
-    return {
+    numbers = {
         'valid': estimate is not None and estimate.valid,
         **{name: getattr(estimate, name) if estimate else math.nan for name in names},
     }
+    if estimate is not None and estimate.route:
+        # As numbers can say it: counted from 0 in the order of the topic ``routes``.
+        numbers['route'] = list(estimate.chances).index(estimate.route)
+        numbers['route_chance'] = estimate.chances[estimate.route]
+    return numbers
+
+
+LEAST_CHANCE = 0.01
+"""Of a route to be in the diagnostics, where fifty would not be read."""
+
+NO_ROUTE = 'none'
+"""Label of the chance that the vehicle drives on no known route."""
+
+
+def routes_message(estimate: Estimate) -> Message:
+    """Return ``std_msgs/Float64MultiArray``: the chance of each known route, and of none."""
+    none = max(1.0 - sum(estimate.chances.values()), 0.0)
+    return labelled_array(estimate.stamp_ns, {**estimate.chances, NO_ROUTE: none})
 
 
 def diagnostics_message(

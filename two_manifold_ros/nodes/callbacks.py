@@ -35,12 +35,13 @@ from two_manifold_ros.interface.messages import (
     PLACED,
     Topics,
 )
+from two_manifold_ros.interface.status import routes_message
 from two_manifold_ros.interface.transforms import transform_message
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from rclpy import publisher
     from rclpy.subscription import Subscription
@@ -401,7 +402,8 @@ class EstimatePublishers:
     odometry
         The transform is that to its frame then.
     laps
-        Times the laps for the topic ``laps``, which is there with it.
+        What times the laps of each route for the topic ``laps``, which is there with it; by name,
+        which is empty where the model knows one route alone.
     placed
         Whether fixes give laps their positions, for a model that knows none.
 
@@ -420,7 +422,7 @@ class EstimatePublishers:
         transform: bool,
         prefix: str = '',
         odometry: OdometryFrame | None = None,
-        laps: LiveLaps | None = None,
+        laps: Mapping[str, LiveLaps] | None = None,
         placed: bool = False,
     ) -> None:
         if transform and Topics.POSITION not in builders_of(scene.model):
@@ -435,75 +437,105 @@ class EstimatePublishers:
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
         self.scene = scene
-        self.laps = laps
+        self.laps_by_route = dict(laps or {})
+        self._route = ''
         self._placed = placed
         self._before: LiveLaps | None = None
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
-        self._publishers = {
-            topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
-            for topic in (
-                *builders_of(scene.model),
-                *(PLACED if placed else ()),
-                *([] if laps is None else [Topics.LAPS]),
-            )
-        }
-        self._layouts: dict[Topic, FixedLayout] = {}
-        # Every message of a topic names the same fields, so one object serves for all of them.
-        self._messages = {topic: message_class(topic.msgtype)() for topic in self._publishers}
+        self._create: Callable[[Topic], publisher.Publisher] = lambda topic: create(
+            message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic)
+        )
+        self._publishers: dict[Topic, publisher.Publisher] = {}
+        self._messages: dict[Topic, Any] = {}
+        self._advertise(
+            *builders_of(scene.model),
+            *(PLACED if placed else ()),
+            *([Topics.LAPS] if laps else ()),
+            *([Topics.ROUTES] if scene.routes else ()),
+        )
+        self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
+
+    def _advertise(self, *topics: Topic) -> None:
+        for topic in topics:
+            if topic not in self._publishers:
+                self._publishers[topic] = self._create(topic)
+                # Every message of a topic names the same fields, so one object serves for all.
+                self._messages[topic] = message_class(topic.msgtype)()
 
     @property
     def topics(self) -> dict[str, str]:
         """Full name of each topic after remapping, by its relative name."""
         return {topic.name: each.topic_name for topic, each in self._publishers.items()}
 
+    @property
+    def laps(self) -> LiveLaps | None:
+        """What times the laps of the route that the newest estimate is of."""
+        return self.laps_by_route.get(self._route)
+
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
+        self._route, own_scene = estimate.route, self.scene.of(estimate)
         lap = None if self.laps is None else self.laps.push(estimate)
         placed, scene = self._on_line(estimate)
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
-            if not own.get_subscription_count():
+            # The chances of routes come with each status, whether a position may be used or not.
+            if topic is Topics.ROUTES or not own.get_subscription_count():
                 continue
             if topic is Topics.LAPS:
                 fields = None if lap is None else laps_message(lap)
             elif self._placed and topic in PLACED:
                 fields = None if placed is None else BUILDERS[topic](placed, scene)
             else:
-                fields = BUILDERS[topic](estimate, self.scene)
+                fields = BUILDERS[topic](estimate, own_scene)
             if fields is None:
                 continue
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
-                if topic not in self._layouts:
-                    self._layouts[topic] = FixedLayout(topic.msgtype, fields)
-                own.publish(self._layouts[topic].serialise(fields))
+                # A layout holds the frame.
+                layout = topic, fields['header']['frame_id']
+                if layout not in self._layouts:
+                    self._layouts[layout] = FixedLayout(topic.msgtype, fields)
+                own.publish(self._layouts[layout].serialise(fields))
             else:
                 fill(self._messages[topic], topic.msgtype, fields)
                 own.publish(self._messages[topic])
         if self._tf is not None:
-            transform = transform_message(estimate, self.scene, self._odometry)
+            transform = transform_message(estimate, own_scene, self._odometry)
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
     def _on_line(self, estimate: Estimate) -> tuple[Estimate | None, Scene]:
         """Return an estimate on the line through fixes, if it is asked for, and its frames."""
-        scene = self.scene
+        scene = self.scene.of(estimate)
         own = [self._publishers[topic] for topic in PLACED] if self._placed else []
         if self.laps is None or not any(each.get_subscription_count() for each in own):
             return None, scene
         track = self.laps.frame if scene.track == LAP_FRAME else scene.track
         return self.laps.placed(estimate), replace(scene, track=track)
 
-    def go_on_with(self, laps: LiveLaps | None) -> None:
-        """Time laps with another model from now on, and go on counting them."""
+    def publish_chances(self, estimate: Estimate | None) -> None:
+        """Publish how likely each known route is, by the newest estimate if there is one."""
+        own = self._publishers.get(Topics.ROUTES)
+        if own is None or estimate is None or not own.get_subscription_count():
+            return
+        fill(self._messages[Topics.ROUTES], Topics.ROUTES.msgtype, routes_message(estimate))
+        own.publish(self._messages[Topics.ROUTES])
+
+    def go_on_with(self, scene: Scene, laps: Mapping[str, LiveLaps]) -> None:
+        """Publish for another model from now on, and go on counting laps."""
+        self.scene = scene
+        if scene.routes:
+            self._advertise(Topics.ROUTES, Topics.BRANCHES)
         # A model between them may have known no laps.
         self._before = self.laps or self._before
-        if self._before is not None and laps is not None:
-            laps.go_on(self._before)
+        if self._before is not None:
+            for each in laps.values():
+                each.go_on(self._before)
         # They hold the frame of the first message.
         self._layouts.clear()
         # Without the topic there is nothing to time for.
-        self.laps = laps if Topics.LAPS in self._publishers else None
+        self.laps_by_route = dict(laps) if Topics.LAPS in self._publishers else {}
 
     def destroy(self) -> None:
         """Stop advertising."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -25,8 +24,10 @@ from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import further_topics, load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
+from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
+from two_manifold_ros.model.atlas import AtlasModel, routes_of
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
@@ -120,7 +121,7 @@ class FilterNode(BackgroundNode):
             self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
         laps = self._live_laps(session.model)
         for name in ('mark_topic', 'fix_topic'):
-            if getattr(chosen, name) and laps is None:
+            if getattr(chosen, name) and not laps:
                 msg = (
                     f'{name} is of laps, which live only a map of the route has that knows one: '
                     'leave it empty, or use a model of --method route'
@@ -204,13 +205,16 @@ class FilterNode(BackgroundNode):
         self._odometry = self._marks = self._fixes = None
         return TransitionCallbackReturn.SUCCESS
 
-    def _live_laps(self, model: ModelHead) -> LiveLaps | None:
-        """Return what times the laps of a model; None if none is known."""
+    def _live_laps(self, model: ModelHead) -> dict[str, LiveLaps]:
+        """Return what times the laps of each route of a model that has some."""
         chosen = self._chosen
-        timer = live_timer(model, chosen.start_line, chosen.sectors)
-        if timer is None or not isinstance(model, RouteModel):
-            return None
-        return LiveLaps(model, timer, (lambda: self.now_ns) if chosen.use_receive_time else None)
+        clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
+        found: dict[str, LiveLaps] = {}
+        for name, each in routes_of(model).items():
+            timer = live_timer(each, chosen.start_line, chosen.sectors)
+            if timer is not None and isinstance(each, RouteModel):
+                found[name] = LiveLaps(each, timer, clock_ns)
+        return found
 
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
@@ -222,9 +226,11 @@ class FilterNode(BackgroundNode):
             self._chosen.input_timeout_s,
         ):
             self.get_logger().info(line)
-        if self._estimates.laps is not None:
-            timer = self._estimates.laps.timer
-            self.get_logger().info(lines_in_words(timer, session.model.frame_id))
+        laps = self._estimates.laps_by_route
+        for name, each in routes_of(session.model).items():
+            if name in laps:
+                words = lines_in_words(laps[name].timer, each.frame_id)
+                self.get_logger().info(f'{name}: {words}' if name else words)
 
     def _locked(self) -> str:
         if self._session is None and not self.is_configuring:
@@ -263,18 +269,24 @@ class FilterNode(BackgroundNode):
                 self.get_logger().warning(outcome)
         elif outcome:
             self.get_logger().info(outcome)
-            scene = self._estimates.scene
-            self._estimates.scene = replace(scene, model=self._session.model)
-            laps = None
+            chosen, before = self._chosen, self._estimates.scene
+            model, track = self._session.model, chosen.track_frame
+            if not before.routes and not isinstance(model, AtlasModel):
+                # One of the two may have no name for its frame.
+                track = before.track
+            scene = choose_scene(model, track, chosen.child_frame)
+            laps: dict[str, LiveLaps] = {}
             try:
                 laps = self._live_laps(self._session.model)
             except InputError as error:
                 self.get_logger().warning(f'No laps are timed with this model: {error}')
-            self._estimates.go_on_with(laps)
+            self._estimates.go_on_with(scene, laps)
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
         self._publish_health(self._counts())
+        if self._session is not None and self._active and self._enabled:
+            self._estimates.publish_chances(self._session.latest)
 
     def _on_second(self) -> None:
         silent = self._imu.silence_s > self._chosen.input_timeout_s
@@ -320,7 +332,7 @@ class FilterNode(BackgroundNode):
         found = imu_complaints(
             frame,
             covariances,
-            session.model,
+            session.filter.running,
             self._imu.name,
             trained if self._imu.is_published(trained) else '',
         )
@@ -350,8 +362,14 @@ class FilterNode(BackgroundNode):
             'ellipse_error_m': chosen.ellipse_error_m,
         }
         if session is not None:
-            health = health.with_filter(session.filter, session.model.rate_hz)
-            leading['imu_frame'] = session.model.imu_frame_id
+            running = session.filter.running
+            health = health.with_filter(session.filter, running.rate_hz)
+            leading['imu_frame'] = running.imu_frame_id
+        latest = health.latest
+        if latest is not None and latest.route:
+            leading['route'] = latest.route
+            likely = {name: each for name, each in latest.chances.items() if each >= LEAST_CHANCE}
+            leading |= {f'chance of {name}': each for name, each in likely.items()}
         if self._marks is not None and self._estimates.laps is not None:
             leading['marks'] = self._estimates.laps.marks
         if self._fixes is not None and self._estimates.laps is not None:

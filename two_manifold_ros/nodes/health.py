@@ -287,6 +287,9 @@ def startup_lines(
         f'IMU in {model.imu_frame_id or "an unnamed frame"}'
     )
     lines = [learned, f'Trained: {summary}', subscribed, topics_line(topics), framed]
+    if scene.routes:
+        frames = ', '.join(f'{name} in {each.track}' for name, each in scene.routes.items())
+        lines.insert(1, f'Knows {len(scene.routes)} routes, and above is the first: {frames}')
     lines.append(limits_line(limits, timeout_s))
     if model.frame_id and model.frame_id != scene.track:
         lines.append(
