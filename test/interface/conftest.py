@@ -28,6 +28,7 @@ def model() -> SimpleNamespace:
         period_ns=50_000_000,
         rate_hz=20.0,
         track=track,
+        routes={},
     )
 
 

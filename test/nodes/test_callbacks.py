@@ -348,7 +348,9 @@ def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, l
     model: Any = SimpleNamespace(frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,))
     scene = Scene(model, LAP_FRAME, 'base_link')
     taker: Any = laps
-    return EstimatePublishers(node, scene, transform=False, laps=taker, placed=True), published
+    return EstimatePublishers(
+        node, scene, transform=False, laps={'': taker}, placed=True
+    ), published
 
 
 @pytest.mark.parametrize('subscribers', [0, 1])
@@ -364,10 +366,10 @@ def test_laps_go_on_after_models_that_know_none_in_the_frame_of_their_fixes():
     first, last = Laps('map'), Laps('arena')
     publishers, published = laps_publishers(first, 1)
     publishers.publish(estimate(0))
-    publishers.go_on_with(None)
+    publishers.go_on_with(publishers.scene, {})
     publishers.publish(estimate(0))
     taker: Any = last
-    publishers.go_on_with(taker)
+    publishers.go_on_with(publishers.scene, {'': taker})
     assert last.before is first
     publishers.publish(estimate(1))
     frames = [

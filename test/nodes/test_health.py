@@ -148,7 +148,9 @@ def test_what_diagnostics_and_status_show(bench):
     ids=str,
 )
 def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(bench, known, *, valid):
-    estimate = SimpleNamespace(valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1)
+    estimate = SimpleNamespace(
+        valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1, route=''
+    )
     bench.look(latest=estimate, **known)
     assert bench.numbers['valid'] == valid
     assert bench.values['valid'] == str(valid).lower()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 import math
 import sys
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
+
+
+_NO_CHANCES: Mapping[str, float] = MappingProxyType({})
 
 
 class Branch(NamedTuple):
@@ -122,7 +126,7 @@ class Estimate:
     off_route: float = math.nan
     places: Floats | None = None
     route: str = ''
-    chances: Mapping[str, float] = field(default_factory=dict)
+    chances: Mapping[str, float] = field(default_factory=lambda: _NO_CHANCES)
     branches: tuple[Branch, ...] = ()
 
     @property

@@ -11,7 +11,6 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.model.atlas import routes_of
 from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     published in, the two are taken to be the same place: nothing is transformed.
     """
     routes = {
-        name: choose_scene(each, track, child) for name, each in routes_of(model).items() if name
+        name: choose_scene(each, track, child) for name, each in model.routes.items() if name
     }
     return Scene(model, track or model.frame_id or 'map', child or BASE_FRAME, routes)
 
@@ -508,14 +507,15 @@ PLACED = (Topics.POSITION, Topics.ODOMETRY, Topics.PREDICTED_PATH)
 """Topics of positions that a model of laps alone has as well once fixes place its laps."""
 
 
+ROUTED = (Topics.ROUTES, Topics.BRANCHES)
+"""Topics that are there where several routes are known."""
+
+
 def builders_of(model: ModelHead) -> dict[Topic, Callable[[Estimate, Scene], Message | None]]:
     """Return what makes messages of estimates: without positions if a model knows laps alone."""
     if model.frame_id == LAP_FRAME:
         return {Topics.LATENT_STATE: latent_state_message}
-    known = '' not in routes_of(model)
-    return {
-        topic: build for topic, build in BUILDERS.items() if known or topic is not Topics.BRANCHES
-    }
+    return BUILDERS
 
 
 PUBLISHED = {

@@ -12,7 +12,6 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
-from two_manifold_ros.model.atlas import routes_of
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
 from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
@@ -98,8 +97,8 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     check_input(model, path)
     troubles = [
         _trouble_of(each, other)
-        for each in routes_of(model).values()
-        for other in routes_of(present).values()
+        for each in model.routes.values()
+        for other in present.routes.values()
     ]
     if '' not in troubles:
         msg = f'{path}: {troubles[0]}; configure the node with it instead'

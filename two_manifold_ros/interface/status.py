@@ -29,7 +29,7 @@ CODES = {status: code for code, status in enumerate(Status)}
 """Codes of the states, in the order of the way from the first sample to tracking."""
 
 COUNTS = ('received', 'used', 'waiting', 'published', 'gaps', 'resets', 'restarts', *REJECTIONS)
-"""``received`` is the sum of ``used``, ``waiting`` and the rejections, which come last."""
+"""``received`` is the sum of ``used``, ``waiting`` and the rejections."""
 
 NUMBERS = (
     'status',
@@ -39,8 +39,6 @@ NUMBERS = (
     'novelty',
     'off_route',
     'ellipse_m',
-    'route',
-    'route_chance',
     'ticks_since_good_sample',
     'input_rate_hz',
     'estimate_rate_hz',
@@ -49,6 +47,8 @@ NUMBERS = (
     'processing_p99_us',
     'processing_max_us',
     *COUNTS,
+    'route',
+    'route_chance',
 )
 """Numbers on the topic ``status``, in this order, after the stamp."""
 

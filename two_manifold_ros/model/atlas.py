@@ -44,6 +44,11 @@ class AtlasModel(ModelHead):
     members: tuple[RouteModel, ...]
 
     @property
+    def routes(self) -> dict[str, ModelHead]:
+        """The model of each known route by name."""
+        return dict(zip(self.names, self.members, strict=True))
+
+    @property
     def states(self) -> int:
         """Dimension of the state of the first route."""
         return self.members[0].states
@@ -75,13 +80,6 @@ class AtlasModel(ModelHead):
                 refuse(f'the route {name} {trouble} than {self.names[0]}')
 
 
-def routes_of(model: ModelHead) -> dict[str, ModelHead]:
-    """Return the model of each known route by name; a model of one route has one without."""
-    if isinstance(model, AtlasModel):
-        return dict(zip(model.names, model.members, strict=True))
-    return {'': model}
-
-
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     """
     Return the atlas of routes by name, in which those of an atlas have names of their own.
@@ -95,7 +93,7 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     """
     known: dict[str, RouteModel] = {}
     for given, model in routes.items():
-        for own, each in routes_of(model).items():
+        for own, each in model.routes.items():
             name = own or given
             if trouble_with(name):
                 raise InputError(trouble_with(name))

@@ -160,6 +160,11 @@ class ModelHead(ABC):
         return np.zeros(0)
 
     @property
+    def routes(self) -> dict[str, ModelHead]:
+        """The model of each known route by name; a model of one route is that without a name."""
+        return {'': self}
+
+    @property
     def live_channels(self) -> tuple[str, ...]:
         """Names of the channels used."""
         return self.channels.live_names

@@ -33,6 +33,7 @@ from two_manifold_ros.interface.messages import (
     builders_of,
     laps_message,
     PLACED,
+    ROUTED,
     Topics,
 )
 from two_manifold_ros.interface.status import routes_message
@@ -449,10 +450,10 @@ class EstimatePublishers:
         self._publishers: dict[Topic, publisher.Publisher] = {}
         self._messages: dict[Topic, Any] = {}
         self._advertise(
-            *builders_of(scene.model),
+            *(each for each in builders_of(scene.model) if each not in ROUTED),
             *(PLACED if placed else ()),
             *([Topics.LAPS] if laps else ()),
-            *([Topics.ROUTES] if scene.routes else ()),
+            *(ROUTED if scene.routes else ()),
         )
         self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
 
@@ -526,7 +527,7 @@ class EstimatePublishers:
         """Publish for another model from now on, and go on counting laps."""
         self.scene = scene
         if scene.routes:
-            self._advertise(Topics.ROUTES, Topics.BRANCHES)
+            self._advertise(*ROUTED)
         # A model between them may have known no laps.
         self._before = self.laps or self._before
         if self._before is not None:

@@ -27,7 +27,6 @@ from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
-from two_manifold_ros.model.atlas import AtlasModel, routes_of
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
@@ -210,7 +209,7 @@ class FilterNode(BackgroundNode):
         chosen = self._chosen
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         found: dict[str, LiveLaps] = {}
-        for name, each in routes_of(model).items():
+        for name, each in model.routes.items():
             timer = live_timer(each, chosen.start_line, chosen.sectors)
             if timer is not None and isinstance(each, RouteModel):
                 found[name] = LiveLaps(each, timer, clock_ns)
@@ -227,7 +226,7 @@ class FilterNode(BackgroundNode):
         ):
             self.get_logger().info(line)
         laps = self._estimates.laps_by_route
-        for name, each in routes_of(session.model).items():
+        for name, each in session.model.routes.items():
             if name in laps:
                 words = lines_in_words(laps[name].timer, each.frame_id)
                 self.get_logger().info(f'{name}: {words}' if name else words)
@@ -271,7 +270,7 @@ class FilterNode(BackgroundNode):
             self.get_logger().info(outcome)
             chosen, before = self._chosen, self._estimates.scene
             model, track = self._session.model, chosen.track_frame
-            if not before.routes and not isinstance(model, AtlasModel):
+            if not before.routes and '' in model.routes:
                 # One of the two may have no name for its frame.
                 track = before.track
             scene = choose_scene(model, track, chosen.child_frame)
