@@ -42,6 +42,7 @@ COMMANDS = {
 
 
 TOGETHER = {
+    'compile': 'simulate',
     'export': 'exchange',
     'import': 'exchange',
     'info': 'looking',

@@ -30,7 +30,7 @@ from two_manifold_ros.cli.options import (
     print_written,
     recordings_of,
 )
-from two_manifold_ros.cli.train import (
+from two_manifold_ros.cli.training_options import (
     add_choices,
     add_operator,
     given_settings,

@@ -1,14 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold simulate`: a slot car drives laps into a bag."""
+"""Drive a simulated slot car into a bag, and compile every loop on such a drive."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, print_table
-from two_manifold_ros.names import DRIVERS
+from two_manifold_ros.cli.options import add_json, Command, print_table, print_wrapped
+from two_manifold_ros.compilation import STORE
+from two_manifold_ros.names import DRIVERS, METHODS
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -17,6 +18,7 @@ from two_manifold_ros.simulation.slot_car_run import (
     IMU_TYPE,
     REFERENCE_TOPIC,
     REFERENCE_TYPE,
+    run_to_recording,
     samples_per_reference,
     simulate,
     THROTTLE_TOPIC,
@@ -131,3 +133,50 @@ def _print(summary: dict[str, Any]) -> None:
         for each in summary['topics']
     ]
     print_table(title.format(**summary), ['topic', 'type', 'messages', 'rate (Hz)'], rows)
+
+
+COMPILE_HELP = (
+    'Compile the loops of every method and keep them, as an installation does: run it once on a '
+    'robot, as the user that starts the nodes, and nodes start at once. They are kept in '
+    '~/.cache/two_manifold_ros/compiled (or $TWO_MANIFOLD_CACHE/compiled), for these sources, '
+    'libraries and this processor.'
+)
+
+
+def add_compile(parser: ArgumentParser) -> None:
+    """Add the arguments of compile."""
+    add_json(parser)
+
+
+def run_compile(args: Namespace) -> int:
+    """Train each method on a few simulated laps and filter them; return 1 if nothing is kept."""
+    # All of training, which a simulation does without.
+    from two_manifold_ros.filtering.filter import Filter  # noqa: PLC0415 - as above
+    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415 - as above
+    from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - as above
+
+    # Where nothing can be kept there is nothing to compile for.
+    if STORE.folder is not None:
+        if not args.json:
+            print('Compiling, which takes some ten seconds the first time', flush=True)
+        laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
+        recording = run_to_recording(laps)
+        for method in METHODS:
+            settings = TrainingSettings(method=method, max_step_load=0.0)
+            filtering = Filter(train_model([recording], settings))
+            filtering.warm_up()
+            for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
+                filtering.push(stamp_ns, sample)
+    # A disk may be full by now.
+    kept = STORE.folder
+    if args.json:
+        folder = None if kept is None else str(kept)
+        print(json.dumps({'folder': folder, 'trouble': STORE.trouble}, indent=2))
+    elif kept is None:
+        print_wrapped(f'Nothing is kept: {STORE.trouble}.')
+    else:
+        print_wrapped(f'Compiled code is in {kept}.')
+    return 0 if kept is not None else 1
+
+
+COMPILE = Command(COMPILE_HELP, add_compile, run_compile)

@@ -125,6 +125,7 @@ class _Heard(NamedTuple):
     estimate_rate_hz: float | None
     nodes: int
     trouble: str
+    route: str
     heard_s: float
 
 
@@ -170,13 +171,14 @@ class StatusTable:
         before = self._heard.get(name)
         state = values['status'], values['cause']
         trouble = values.get('swap_trouble', values.get('promotion_trouble', ''))
-        here = _Heard(word, *state, why, received, published, nodes, trouble, now_s)
+        route = values.get('route', '')
+        here = _Heard(word, *state, why, received, published, nodes, trouble, route, now_s)
         self._heard[name] = here
         return (
             before is None
             or now_s - before.heard_s > _GONE_S
-            or (before.status, before.cause, before.nodes, before.trouble)
-            != (*state, nodes, trouble)
+            or (before.status, before.cause, before.nodes, before.trouble, before.route)
+            != (*state, nodes, trouble, route)
         )
 
     @property
@@ -225,6 +227,8 @@ class StatusTable:
         )
         several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
         line = f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
+        if here.route:
+            line += f', on {here.route}'
         return f'{line}  ({here.trouble})' if here.trouble else line
 
     def gone(self, now_s: float) -> set[str]:

@@ -277,7 +277,7 @@ class AtlasFilter(Filter):
         self._odds[number] = min((1.0 - off_route) / max(off_route, 1.0 / MOST_ODDS), MOST_ODDS)
 
     def _weigh(self) -> None:
-        """Return the chances to all, and tell each filter the odds of its rivals."""
+        """Compute the chances of all, and give each filter the odds of its rivals."""
         odds, whole = self._odds, 1.0 + float(self._odds.sum())
         for number in self._awake:
             rivals = (

@@ -391,6 +391,9 @@ class LivePage:
             ('novelty, usually 1', _number(numbers.get('novelty', math.nan), '')),
             ('off the route', _number(off, '%')),
         ]
+        if shown.route:
+            chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
+            cells.insert(0, ('route', escape(f'{shown.route}, {chance}')))
         if len(vehicle.truth):
             cells.append(('error', _number(shown.error_m, 'm')))
         if shown.position is not None:

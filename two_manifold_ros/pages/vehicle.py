@@ -55,6 +55,8 @@ class Moment(NamedTuple):
         unknown.
     numbers
         Other numbers of the status, by their names there.
+    route
+        Name of the known route that it is on; empty where one alone is known.
 
     """
 
@@ -67,6 +69,7 @@ class Moment(NamedTuple):
     ellipse_m: float = math.nan
     error_m: float = math.nan
     numbers: Mapping[str, float] = {}
+    route: str = ''
 
     @property
     def usable(self) -> bool:
@@ -104,8 +107,10 @@ def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float)
         numbers={
             'novelty': estimate.novelty,
             'off_route': estimate.off_route,
+            'route_chance': estimate.chances.get(estimate.route, math.nan),
             'tick_us': 1e6 * took_s,
         },
+        route=estimate.route,
     )
 
 
@@ -150,6 +155,7 @@ class Vehicle:
         self._fresh: list[tuple[float, ...]] = []
         self._status, self._why = Status.WAITING.value, ''
         self._numbers: dict[str, float] = {}
+        self._route = ''
 
     def add(self, moments: Iterable[Moment]) -> None:
         """Add moments in the order of their times; one that is older than the last is left out."""
@@ -282,6 +288,7 @@ class Vehicle:
         if {'status', 'cause'} <= values.keys():
             self._status, self._why = values['status'], status.message
             self._numbers = self._numbers | _numbers_of(values)
+            self._route = values.get('route', '')
             self._add_bare(seconds)
 
     def _hear_imu(self, raw: bytes, seconds: float, _: float) -> None:
@@ -306,7 +313,13 @@ class Vehicle:
         # At the 2 Hz of the slowest ticks there is a position each half a second.
         last = self._seconds[-1] if self._seconds else -math.inf
         if self._status not in _USABLE_WORDS or seconds - last > 0.5:
-            self.add([Moment(seconds, self._status, self._why, numbers=self._numbers)])
+            self.add(
+                [
+                    Moment(
+                        seconds, self._status, self._why, numbers=self._numbers, route=self._route
+                    )
+                ]
+            )
 
     def _hear_position(self, message: Any, seconds: float, error_m: float) -> None:  # noqa: ANN401
         place = message.pose.pose.position
@@ -317,7 +330,7 @@ class Vehicle:
         if status not in _USABLE_WORDS:
             status, why = Status.TRACKING.value, ''
         known = position, covariance, None, half_axis(covariance), error_m
-        self.add([Moment(seconds, status, why, *known, self._numbers)])
+        self.add([Moment(seconds, status, why, *known, self._numbers, self._route)])
 
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
