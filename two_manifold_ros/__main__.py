@@ -35,6 +35,7 @@ COMMANDS = {
     'export': 'write estimates into a file for viewers: GPX, VBO, CSV',
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
+    'atlas': 'put several routes into one model, take some out, list them',
     'view': 'show a drive, recorded or live, in the browser',
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
@@ -42,6 +43,7 @@ COMMANDS = {
 
 
 TOGETHER = {
+    'atlas': 'looking',
     'compile': 'simulate',
     'export': 'exchange',
     'import': 'exchange',

@@ -29,11 +29,13 @@ from two_manifold_ros.cli.options import (
     print_table,
     print_wrapped,
     print_written,
+    recordings_in_planes,
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
+from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
@@ -44,7 +46,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
@@ -248,12 +250,16 @@ def run(args: Namespace) -> int:
     check_report(args)
     model = load_model(args.model)
     name_channels(args, model)
-    whole = recordings_of(args, origin=model.origin)
+    whole = recordings_in_planes(args, model)
     parts = [part_of(each, args.start, args.until) for each in whole]
     recordings = in_step(parts, args, _trained_lag(model))
+    by_route = recordings_by_route(model, [each.with_commands_held() for each in recordings])
     with Progress('evaluating') as progress:
-        held = [each.with_commands_held() for each in recordings]
-        evaluation = evaluate(model, held, progress)
+        found = {name: evaluate(model, each, progress, name) for name, each in by_route.items()}
+    if len(found) > 1:
+        return _report_routes(args, found)
+    ((route, evaluation),) = found.items()
+    model = model.routes[route]
     if args.figure:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
@@ -268,10 +274,67 @@ def run(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_scores(evaluation, model)
+        if evaluation.naming is not None:
+            right, wrong = _naming(evaluation)
+            print_wrapped(
+                f'the route {route} is named at {right} of the ticks after one and a half '
+                f'windows; {wrong} of the positions that are published then are of another one'
+            )
         _print_times(content)
         _print_figure(args)
         print_written(args)
     return 0
+
+
+def _report_routes(args: Namespace, found: Mapping[str, Evaluation]) -> int:
+    """Report on recordings of several routes; return 0."""
+    if args.figure or args.report:
+        option = '--figure' if args.figure else '--report'
+        msg = (
+            f'{option} is about one route, and the recordings are of {len(found)} '
+            f'({", ".join(found)}): evaluate those of each by themselves'
+        )
+        raise InputError(msg)
+    if args.json:
+        routes = {name: each.to_json() for name, each in found.items()}
+        content = {'model': args.model, 'bags': args.bags, 'routes': routes}
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    rows = []
+    for name, each in found.items():
+        now = each.scores[0]
+        rows.append(
+            [
+                name,
+                str(each.ticks),
+                *_naming(each),
+                percent(now.model.published_share),
+                metres(now.model.all.rmse_m),
+                metres(now.model.rmse_m),
+                metres(now.mean.all.rmse_m),
+            ]
+        )
+    header = [
+        'route', 'ticks', 'named\nright', 'wrong,\npublished', 'published', 'RMSE, m',
+        'published:\nRMSE', 'mean:\nRMSE',
+    ]  # fmt: skip
+    print_table('position error by route, at all ticks after the first window', header, rows)
+    print_wrapped(
+        'named right: after one and a half windows; wrong, published: of the positions that are '
+        'published, those of another route'
+    )
+    return 0
+
+
+def _naming(evaluation: Evaluation) -> list[str]:
+    """Return how well the route was named, as cells."""
+    naming = evaluation.naming
+    if naming is None:
+        return ['-', '-']
+    return [
+        '-' if math.isnan(each) else f'{100.0 * each:.1f} %'
+        for each in (naming.right, naming.wrong_published)
+    ]
 
 
 def _write_report(

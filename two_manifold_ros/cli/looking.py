@@ -1,10 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Look at recordings before training on them, and at what is in a model file."""
+"""Look at recordings before training on them, and at models; put routes into one model."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -22,9 +23,10 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
@@ -126,6 +128,9 @@ def run_info(args: Namespace) -> int:
 
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
+    if isinstance(model, AtlasModel):
+        print_table(*routes_table(model))
+        return
     if model.frame_id == LAP_FRAME:
         lap = model.circuit if isinstance(model, RouteModel) else None
         usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
@@ -162,6 +167,128 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
     yield 'model', ['', ''], rows
     if summary['validation']:
         yield _validation(model)
+
+
+def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
+    """Return title, header and rows of the routes that a model knows."""
+    rows = []
+    for name, each in model.routes.items():
+        summary, frame = each.summary, each.frame_id or '(not named)'
+        if each.origin is not None:
+            frame += f', {each.origin.latitude_deg:.4f}, {each.origin.longitude_deg:.4f} deg'
+        followed = summary.get('validation') or {}
+        error_m = followed.get('followed_m')
+        rows.append(
+            [
+                name or '(one)',
+                str(len(summary.get('recordings', []))),
+                f'{summary.get("laps", 0.0):.1f}',
+                str(summary.get('places', '')),
+                f'{each.rate_hz:g}',
+                '-' if error_m is None else f'{error_m:.3g}',
+                frame,
+            ]
+        )
+    header = ['route', 'bags', 'laps', 'places', 'rate (Hz)', 'error on parts left out (m)']
+    return 'known routes', [*header, 'frame'], rows
+
+
+ATLAS_HELP = (
+    'Put models of routes into one, which knows which of them is driven; take routes out of it, '
+    'or list them.'
+)
+
+
+def add_atlas(parser: ArgumentParser) -> None:
+    """Add the arguments of atlas."""
+    actions = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
+    add = actions.add_parser('add', help='put the routes of models into one model')
+    add.add_argument(
+        'models',
+        nargs='+',
+        metavar='MODEL|NAME=MODEL',
+        help='maps of routes, each named after its file or as given, or models of several',
+    )
+    add.add_argument('-o', '--output', required=True, metavar='ATLAS', help='file to write')
+    remove = actions.add_parser('remove', help='take routes out of a model')
+    remove.add_argument('model', metavar='ATLAS', help='model of several routes')
+    remove.add_argument('names', nargs='+', metavar='NAME', help='of routes to take out')
+    remove.add_argument(
+        '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
+    )
+    listing = actions.add_parser('list', help='list the routes of a model')
+    listing.add_argument('model', metavar='MODEL', help='any model')
+    for each in (add, remove, listing):
+        add_json(each)
+
+
+def run_atlas(args: Namespace) -> int:
+    """Do what is asked for, list the routes, and return 0."""
+    if args.action == 'list':
+        model, path = load_model(args.model), args.model
+    elif args.action == 'add':
+        model, path = joined(args.models, args.output), args.output
+        save_model(model, path)
+    else:
+        model, path = without(load_model(args.model), args.names), args.output or args.model
+        save_model(model, path)
+    if args.json:
+        routes = {
+            name: {'frame_id': each.frame_id, 'rate_hz': each.rate_hz, **each.summary}
+            for name, each in model.routes.items()
+        }
+        print(json.dumps({'model': path, 'routes': routes}, indent=2, allow_nan=False))
+        return 0
+    if args.action != 'list':
+        print(f'written to {path}')
+    print_table(*routes_table(model))
+    return 0
+
+
+def joined(models: Sequence[str], output: str) -> AtlasModel:
+    """
+    Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
+
+    Raises
+    ------
+    InputError
+        If a file is no model of a route, or two routes have one name.
+
+    """
+    known: dict[str, ModelHead] = {}
+    for given in models:
+        # A path may have an equals sign in it.
+        name, _, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
+        routes = load_model(path).routes
+        if name and len(routes) > 1:
+            msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'
+            raise InputError(msg)
+        for own, each in routes.items():
+            chosen = name or own or Path(path).stem
+            if chosen in known:
+                msg = f'{path}: there are two routes of the name {chosen}: write NAME={path}'
+                raise InputError(msg)
+            known[chosen] = each
+    if Path(output).exists() and output not in models:
+        before = load_model(output)
+        if isinstance(before, AtlasModel):
+            # One that is there by that name is replaced by the newer one.
+            known = {**before.routes, **known}
+    return atlas_of(known)
+
+
+def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
+    """Return an atlas without some routes; ``InputError`` if it lacks one, or has no other."""
+    missing = [name for name in names if not name or name not in model.routes]
+    if missing:
+        known = ', '.join(filter(None, model.routes)) or 'one, without a name'
+        msg = f'there is no route {missing[0]}: the model knows {known}'
+        raise InputError(msg)
+    left = {name: each for name, each in model.routes.items() if name not in names}
+    if not left:
+        msg = 'these are all the routes of the model: remove its file instead'
+        raise InputError(msg)
+    return atlas_of(left)
 
 
 def _head(model: ModelHead) -> list[list[str]]:
@@ -310,3 +437,4 @@ def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)
 INFO = Command(INFO_HELP, add_info, run_info)
+ATLAS = Command(ATLAS_HELP, add_atlas, run_atlas)

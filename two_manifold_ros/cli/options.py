@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
 import math
 from pathlib import Path
 import re
@@ -24,7 +24,7 @@ from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup, ArgumentParser, Namespace
+    from argparse import _ArgumentGroup, ArgumentParser
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.model.head import ModelHead
@@ -465,6 +465,28 @@ def recordings_of(
         _say_notes(recording.notes, say)
     trained = getattr(args, 'trained_sensors', {})
     return [each.with_sensors_named(trained) for each in recordings]
+
+
+def recordings_in_planes(
+    args: Namespace, model: ModelHead, *, need_positions: bool = True
+) -> list[Recording]:
+    """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
+    from two_manifold_ros.recordings.satellite_fixes import distance_m  # noqa: PLC0415 - as above
+
+    origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
+    if len(origins) == 1:
+        return recordings_of(args, need_positions=need_positions, origin=origins[0])
+    known = [each for each in origins if each is not None]
+    recordings = []
+    for bag in args.bags:
+        one = Namespace(**{**vars(args), 'bags': [bag]})
+        (recording,) = recordings_of(one, need_positions=need_positions)
+        own = None if recording.positions is None else recording.positions.origin
+        if own is not None:
+            nearest = min(known, key=lambda each: distance_m(each, own))
+            (recording,) = recordings_of(one, origin=nearest, say=lambda _: None)
+        recordings.append(recording)
+    return recordings
 
 
 def _say_notes(notes: Sequence[str], say: Callable[[str], None]) -> None:

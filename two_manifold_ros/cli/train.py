@@ -29,16 +29,22 @@ from two_manifold_ros.cli.training_options import (
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.laps.unplaced import place
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
-from two_manifold_ros.training.train import paper_settings, train_model, with_readout
+from two_manifold_ros.training.train import (
+    paper_settings,
+    sort_by_route,
+    train_model,
+    with_readout,
+)
 from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 __all__ = ['HELP', 'add_arguments', 'run']
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import TrainedModel
@@ -104,6 +110,11 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say)
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
+    if args.method == 'route' and not quiet:
+        names = args.routes.split(',') if args.routes else ()
+        routes = sort_by_route(held, names)
+        if len(routes) > 1:
+            return _train_routes(args, settings, routes)
     settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
         say(
@@ -121,6 +132,50 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began
     return _finish(args, model, took_s, recordings, reports)
+
+
+def _train_routes(
+    args: Namespace,
+    settings: TrainingSettings,
+    routes: Mapping[str, Sequence[Recording]],
+) -> int:
+    """Train a model of each route, save them as one, report, and return the exit status."""
+    if args.tune or args.report:
+        option = '--tune' if args.tune else '--report'
+        msg = (
+            f'{option} is about one route, and the bags are of {len(routes)} '
+            f'({", ".join(routes)}): train each by itself and join the models with two-manifold '
+            'atlas add, or see --routes'
+        )
+        raise InputError(msg)
+    began, models, refused = time.monotonic(), {}, []
+    with Progress('training') as progress:
+        for number, (name, recordings) in enumerate(routes.items()):
+
+            def part(what: str, share: float, done: int = number, name: str = name) -> None:
+                progress(f'{name}: {what}', (done + share) / len(routes))
+
+            model = train_model(recordings, with_readout(recordings, settings), part)
+            models[name] = model
+            if model.summary['refusal']:
+                refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
+    status = NO_USE if refused and not args.force else 0
+    for sentence in refused:
+        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
+        on_stderr(f'two-manifold: {kind}: {sentence}{done}')
+    atlas, took_s = atlas_of(models), time.monotonic() - began
+    if not status:
+        save_model(atlas, args.output)
+    if args.json:
+        contents = {name: _content(each, each.summary['seconds']) for name, each in models.items()}
+        content = {'model': None if status else args.output, 'routes': contents}
+        print(json.dumps(content, indent=2, allow_nan=False))
+    elif not status:
+        from two_manifold_ros.cli.looking import print_model  # noqa: PLC0415 - as below
+
+        print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
+        print_model(atlas)
+    return status
 
 
 def _finish(

@@ -106,6 +106,9 @@ def check_tuning(args: Namespace) -> None:
         option = '--no-resume' if args.trials is None else '--trials'
         msg = f'{option} is about tuning: add --tune, or leave it out'
         raise InputError(msg)
+    if args.routes and (args.method != 'route' or args.marks or args.imu_alone):
+        msg = '--routes names maps: leave it out, or use --method route with positions'
+        raise InputError(msg)
     if args.tune and args.method == 'paper':
         msg = '--method paper settles everything itself: leave out --tune'
         raise InputError(msg)
@@ -268,6 +271,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         '(default: %(default)s)',
     )
     add_choices(choice, *_CHOICES)
+    choice.add_argument(
+        '--routes',
+        metavar='NAME,...',
+        help='name of the route of each bag, in their order, with method route: bags of one name '
+        'are trained on together, and a model of several knows them all (default: bags that share '
+        'most of their places are of one route, which is named after the first of them)',
+    )
     add_tuning(parser)
     add_report(parser, 'the model, its map, and the recordings that it was learned from')
     add_json(parser)

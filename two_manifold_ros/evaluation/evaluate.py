@@ -9,13 +9,14 @@ A replay holds what the filter node would publish.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.routes import RouteNaming, score_naming
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     HorizonScore,
@@ -38,6 +39,7 @@ from two_manifold_ros.interface.status import (
     COUNTS,
     diagnostics_message,
     estimate_numbers,
+    routes_message,
     status_message,
 )
 from two_manifold_ros.laps.lines import live_timer
@@ -85,6 +87,8 @@ class FilterRun:
         Wall time of every sample that ended a tick, those before the first window included.
     counters
         Of the filter, and ``UNUSABLE`` if there was such an estimate.
+    routes
+        Name of the known route that each estimate is of; empty where the model knows one alone.
 
     """
 
@@ -97,6 +101,7 @@ class FilterRun:
     reasons: Mapping[str, str]
     seconds_per_tick: Floats
     counters: Counter[str]
+    routes: tuple[str, ...] = ()
 
     @property
     def withheld(self) -> Counter[str]:
@@ -122,9 +127,18 @@ def estimates_along(
 
 
 def run_filter(
-    model: ModelHead, recording: Recording, progress: Callable[[str, float], None]
+    model: ModelHead,
+    recording: Recording,
+    progress: Callable[[str, float], None],
+    route: str = '',
 ) -> FilterRun:
-    """Filter a recording from a cold start; nothing of it is looked at before its time."""
+    """
+    Filter a recording from a cold start; nothing of it is looked at before its time.
+
+    Positions are at the horizons and in the frame of a ``route`` of the model, where it knows
+    several; one that names another route in another frame has no usable position.
+    """
+    head = model.routes[route]
     live = make_filter(model)
     live.warm_up()
     kept: list[Estimate] = []
@@ -134,11 +148,13 @@ def run_filter(
         # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
             kept.append(estimate)
-    ahead = len(model.horizons)
-    positions = np.array([estimate.positions for estimate in kept]).reshape(-1, ahead, 2)
-    covariances = np.array([estimate.covariances for estimate in kept]).reshape(-1, ahead, 2, 2)
+    ahead = len(head.horizons)
+    known = model.routes
+    read = [_read_as(estimate, known[estimate.route], head) for estimate in kept]
+    positions = np.array([each for each, _ in read]).reshape(-1, ahead, 2)
+    covariances = np.array([each for _, each in read]).reshape(-1, ahead, 2, 2)
     lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
-    positions[lost] = model.mean_position
+    positions[lost] = head.mean_position
     covariances[lost] = np.nan
     counters = Counter(live.counters)
     if lost.any():
@@ -153,12 +169,29 @@ def run_filter(
         reasons={estimate.cause: estimate.why for estimate in kept if estimate.cause},
         seconds_per_tick=np.array(seconds),
         counters=counters,
+        routes=tuple(estimate.route for estimate in kept),
     )
+
+
+def _read_as(estimate: Estimate, own: ModelHead, head: ModelHead) -> tuple[Floats, Floats]:
+    """Return positions and covariances at the horizons of ``head``, in its frame."""
+    if own is head:
+        return estimate.positions, estimate.covariances
+    positions = np.full((len(head.horizons), 2), np.nan)
+    covariances = np.full((len(head.horizons), 2, 2), np.nan)
+    if (own.frame_id, own.origin) == (head.frame_id, head.origin):
+        ahead_ns = [each * own.period_ns for each in own.horizons]
+        for index, horizon in enumerate(head.horizons):
+            if horizon * head.period_ns in ahead_ns:
+                column = ahead_ns.index(horizon * head.period_ns)
+                positions[index] = estimate.positions[column]
+                covariances[index] = estimate.covariances[column]
+    return positions, covariances
 
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
     """
-    Check rate, channels, and frame and origin of the positions.
+    Check rate, channels, and frame and origin of the positions; of an atlas one route has to fit.
 
     Raises
     ------
@@ -167,6 +200,21 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
         model uses is dead, or the positions are in another frame or have another origin.
 
     """
+    troubles = [_trouble_of(each, recording) for each in model.routes.values()]
+    if '' not in troubles:
+        raise InputError(troubles[0])
+
+
+def _trouble_of(model: ModelHead, recording: Recording) -> str:
+    """Return why a recording does not fit a model of one route; empty if it does."""
+    try:
+        _check_fit(model, recording)
+    except InputError as error:
+        return str(error)
+    return ''
+
+
+def _check_fit(model: ModelHead, recording: Recording) -> None:
     imu = recording.imu
     place = f'{recording.name}: topic {imu.topic}'
     if model.channels.names != imu.names:
@@ -231,12 +279,14 @@ class Evaluation:
 
     For each recording there are its run and the true positions (T, H, 2), NaN where unknown.
     Positions that no speed of the drive explains are ``left_out``: nothing is compared with them.
+    ``naming`` is how well a model of several routes named that of the recordings.
     """
 
     scores: tuple[HorizonScore, ...]
     runs: tuple[FilterRun, ...]
     truths: tuple[Floats, ...]
     left_out: int = 0
+    naming: RouteNaming | None = None
 
     @property
     def ticks(self) -> int:
@@ -283,6 +333,7 @@ class Evaluation:
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
             'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
             'samples': dict(sorted(counters.items())),
+            **({'naming': self.naming.to_json()} if self.naming is not None else {}),
         }
 
 
@@ -290,9 +341,13 @@ def evaluate(
     model: ModelHead,
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
+    route: str = '',
 ) -> Evaluation:
     """
     Filter recordings, each from a cold start, and compare with their positions.
+
+    All are of the ``route`` of that name, where the model knows several; see
+    `recordings_by_route`.
 
     Raises
     ------
@@ -301,15 +356,34 @@ def evaluate(
         compared.
 
     """
-    runs = []
+    runs, head = [], model.routes[route]
     for recording in recordings:
-        check_fit(model, recording)
-        runs.append(run_filter(model, recording, progress))
+        check_fit(head, recording)
+        runs.append(run_filter(model, recording, progress, route))
     if not sum(len(run.seconds_per_tick) for run in runs):
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)
-    return compare(model, recordings, runs)
+    compared = compare(head, recordings, runs)
+    if not route:
+        return compared
+    return replace(compared, naming=_score_naming(head, route, recordings, runs))
+
+
+def _score_naming(
+    head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
+) -> RouteNaming:
+    window_ns = head.window * head.period_ns
+    late = [
+        run.stamps >= recording.imu.first_stamp + 3 * window_ns // 2
+        for recording, run in zip(recordings, runs, strict=True)
+    ]
+    return score_naming(
+        [each == route for run in runs for each in run.routes],
+        np.concatenate(late),
+        np.concatenate([run.published for run in runs]),
+        np.concatenate([run.statuses for run in runs]) == CODES[Status.TRACKING],
+    )
 
 
 def compare(
@@ -390,10 +464,10 @@ def replay(
     live = make_filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
-    reports = (
-        (Topics.STATUS, round(1e9 / FilterParameters.status_rate_hz), _status),
-        (Topics.DIAGNOSTICS, 10**9, _health),
-    )
+    status_ns = round(1e9 / FilterParameters.status_rate_hz)
+    reports = [(Topics.STATUS, status_ns, _status), (Topics.DIAGNOSTICS, 10**9, _health)]
+    if scene.routes:
+        reports.append((Topics.ROUTES, status_ns, lambda _, estimate: routes_message(estimate)))
     due_ns = {report: 0 for report, *_ in reports}
 
     def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
@@ -438,5 +512,6 @@ def _health(live: Filter, estimate: Estimate) -> dict[str, object]:
     values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
     values |= dict(sorted(live.counters.items()))
     values |= {name: getattr(estimate, name) for name in ('evidence', 'novelty', 'ellipse_m')}
+    values |= {'route': estimate.route} if estimate.route else {}
     level = LEVELS[estimate.status]
     return diagnostics_message(estimate.stamp_ns, 'replay', level, estimate.why, values)

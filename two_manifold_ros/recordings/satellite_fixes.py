@@ -129,6 +129,15 @@ NO_FIX = -1
 FRAME = 'map'
 
 
+def distance_m(one: GeodeticOrigin, other: GeodeticOrigin) -> float:
+    """Return how far two origins are apart, straight through the earth, metres."""
+    points = [
+        earth_centred(*(np.array([each]) for each in (at.latitude_deg, at.longitude_deg, 0.0)))[0]
+        for at in (one, other)
+    ]
+    return float(np.linalg.norm(points[0] - points[1]))
+
+
 class NoFixError(InputError):
     """Not one message of a satellite receiver is a valid fix."""
 
