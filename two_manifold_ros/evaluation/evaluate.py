@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.interface.messages import Message, Topic
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -465,7 +466,10 @@ def replay(
     scene = choose_scene(model)
     written: dict[str, int] = {}
     status_ns = round(1e9 / FilterParameters.status_rate_hz)
-    reports = [(Topics.STATUS, status_ns, _status), (Topics.DIAGNOSTICS, 10**9, _health)]
+    reports: list[tuple[Topic, int, Callable[[Filter, Estimate], Message]]] = [
+        (Topics.STATUS, status_ns, _status),
+        (Topics.DIAGNOSTICS, 10**9, _health),
+    ]
     if scene.routes:
         reports.append((Topics.ROUTES, status_ns, lambda _, estimate: routes_message(estimate)))
     due_ns = {report: 0 for report, *_ in reports}

@@ -78,11 +78,12 @@ def _line(track: Floats) -> Floats:
 
 
 def _apart_m(driven: Floats, line: Floats) -> float:
-    """Return how far a drive is from a line; the other direction counts as half its size."""
+    """Return how far a drive is from a line; the other direction counts as a tenth of its size."""
     size = float(np.ptp(line[:, :2], axis=0).max())
-    scale = np.array([1.0, 1.0, 0.25 * size, 0.25 * size])
+    scale = np.array([1.0, 1.0, 0.05 * size, 0.05 * size])
     distances, _ = cKDTree(line * scale).query(driven * scale)
-    return float(np.mean(distances))
+    # Of a drive that leaves its route for a while.
+    return float(np.median(distances))
 
 
 @dataclass(frozen=True)
