@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeAlias
 from two_manifold_ros.adapting.prequential import Contest
 from two_manifold_ros.adapting.training_material import lap_seconds
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.model_swap import check_successor
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -169,8 +169,8 @@ class _Running(NamedTuple):
 
         Raises `InputError` if the limits of the ellipse do not go with the model.
         """
-        limits = limits_of(model, self.ellipse_warn_m, self.ellipse_error_m)
-        live = Filter(model, limits=limits, reorder_ns=round(1e9 * self.reorder_s))
+        ellipse_m = self.ellipse_warn_m, self.ellipse_error_m
+        live = make_filter(model, ellipse_m=ellipse_m, reorder_ns=round(1e9 * self.reorder_s))
         live.warm_up()
         return live
 
@@ -340,7 +340,7 @@ class Promotion:
                 self._announce('take back', self._previous, known.path)
                 self._protocol.take_back(self._previous, known.path, now_s)
             else:
-                model = candidate.running
+                model = candidate.model
                 self._job = self._pool.submit(
                     lambda: self._files.write(lambda path: save_model(model, path), (known.path,))
                 )
@@ -351,7 +351,7 @@ class Promotion:
             and training != self._compared
         ):
             self._compared = training
-            self._load(learned, self.incumbent.running, known)
+            self._load(learned, self.incumbent.model, known)
 
     def _follow(self) -> None:
         """Run a copy of the model of the filter node, which was not chosen here."""

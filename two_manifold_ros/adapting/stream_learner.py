@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import replace
 from importlib import import_module
 import math
@@ -22,15 +22,23 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import Candidate, lap_seconds, Training, without
+from two_manifold_ros.adapting.training_material import (
+    Candidate,
+    lap_seconds,
+    newest_part,
+    Training,
+    with_route,
+    without,
+)
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.model.model import TpsrModel
+from two_manifold_ros.model.atlas import AtlasModel
+from two_manifold_ros.model.model import RouteModel, TpsrModel
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
@@ -43,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead, TrainedModel
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
@@ -59,6 +67,10 @@ Error over that of another one below which a model, or a filter, is better.
 Of a learned model beside a given one; of one of what came since a change alone beside the one that
 runs; of a withheld filter beside the mean position. At 1 they would come and go.
 """
+
+
+MOST_CHANGES = 1000
+"""Newest changes of the route that are remembered, longer than any stream that is kept."""
 
 
 class StreamLearner:
@@ -119,6 +131,8 @@ class StreamLearner:
         else:
             self._run(self._make_filter(head))
         self._candidate: Candidate | None = None
+        # Begin and end, ns, of the newest times on each route, where several are known.
+        self._driven: deque[tuple[int, int, str]] = deque(maxlen=MOST_CHANGES)
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
         self._failures = 0
@@ -132,6 +146,11 @@ class StreamLearner:
     def running(self) -> ModelHead:
         """Model that the filter runs; before the first, the head of the stream."""
         return self.filter.running if self.has_model else self.head
+
+    @property
+    def known(self) -> ModelHead:
+        """Model of all known routes; before the first, the head of the stream."""
+        return self.filter.model if self.has_model else self.head
 
     @property
     def has_model(self) -> bool:
@@ -184,9 +203,18 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
+            if estimate.valid and estimate.route:
+                self._note_route(estimate)
         if self._candidate is not None:
             self._candidate.push(stamp_ns, sample, estimates)
         return estimates
+
+    def _note_route(self, estimate: Estimate) -> None:
+        """Note on which route the vehicle is now."""
+        begin_ns = estimate.stamp_ns
+        if self._driven and self._driven[-1][2] == estimate.route:
+            begin_ns = self._driven.pop()[0]
+        self._driven.append((begin_ns, estimate.stamp_ns, estimate.route))
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
@@ -237,8 +265,8 @@ class StreamLearner:
         self._trainer.close()
 
     def model(self) -> ModelHead | None:
-        """Return the model that was learned here; ``None`` before the first."""
-        return self.filter.running if self.models else None
+        """Return the model with what was learned here; ``None`` before the first."""
+        return self.filter.model if self.models else None
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the stream that is kept, and the model, as JSON values and arrays."""
@@ -251,7 +279,7 @@ class StreamLearner:
             **self.schedule.saved(),
         }
         if self.models:
-            numbers['model'], own = model_parts(self.filter.running)
+            numbers['model'], own = model_parts(self.filter.model)
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
 
@@ -286,8 +314,7 @@ class StreamLearner:
             self._learn()
 
     def _make_filter(self, model: ModelHead) -> Filter:
-        limits = limits_of(model, *self._ellipse_m)
-        live = Filter(model, limits=limits, reorder_ns=self._reorder_ns)
+        live = make_filter(model, ellipse_m=self._ellipse_m, reorder_ns=self._reorder_ns)
         live.warm_up()
         return live
 
@@ -348,6 +375,13 @@ class StreamLearner:
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
         error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
+        # What was driven on other routes is known as theirs.
+        elsewhere = [
+            (begin_ns, end_ns)
+            for begin_ns, end_ns, route in self._driven
+            if route != self._driven[-1][2]
+        ]
+        before = self.known if self.has_model else None
         training = Training(
             # Copies of the newest drives.
             self.memory.recordings(self.head),
@@ -358,7 +392,7 @@ class StreamLearner:
             longest_step_ns=self._longest_step_ns,
             since_ns=schedule.since_ns,
             epoch_ns=schedule.epoch_ns,
-            outliers=list(schedule.outliers),
+            outliers=[*schedule.outliers, *elsewhere],
             counts_laps=not self.has_model,
             lately_below_m=BETTER * error_m,
         )
@@ -369,17 +403,37 @@ class StreamLearner:
             if beside_given:
                 # For the test of their contest: no sample waits for that.
                 import_module('scipy.stats')
-            return model, self._caught_up(model, training.drives[-1])
+            known: ModelHead = model
+            if isinstance(before, (RouteModel, AtlasModel)):
+                newest = newest_part(training.drives, lap_seconds(model), training.longest_step_ns)
+                known = with_route(before, model, self._route_of(before, newest))
+            return known, self._caught_up(known, training.drives[-1])
 
         self.failure = self.details = ''
         successor = Successor(make, at_once=self._at_once)
         self._candidate = Candidate(training, successor, BETTER)
         return True
 
-    def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
+    def _route_of(self, model: ModelHead, drives: Sequence[Recording]) -> str | None:
+        """Return the route on which a model follows drives most of the time, if it does."""
+        live, named = self._make_filter(model), list[str | None]()
+        for each in drives:
+            live.reset('another drive')
+            for stamp, sample in zip(each.imu.stamps.tolist(), each.imu.samples, strict=True):
+                named += [
+                    estimate.route if estimate.valid else None
+                    for estimate in live.push(stamp, sample)
+                    if estimate.status is not Status.FILLING
+                ]
+        return Counter(named).most_common(1)[0][0] if named else None
+
+    def _caught_up(self, model: ModelHead, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
         live, imu = self._make_filter(model), drive.imu
-        span_s = max(lap_seconds(model), 2.0 * model.window / model.rate_hz)
+        span_s = max(
+            max(lap_seconds(each), 2.0 * each.window / each.rate_hz)
+            for each in model.routes.values()
+        )
         newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
         for stamp, sample in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
             live.push(stamp, sample)

@@ -15,6 +15,9 @@ from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.training.train import group_by_places, SAME_ROUTE, shared_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +100,10 @@ class Training:
         if not recordings:
             msg = 'no drive with positions is left to learn from'
             raise InputError(msg)
+        if self.settings.method == 'route':
+            # Between two drives a vehicle may have been carried to another route.
+            groups = group_by_places(recordings)
+            recordings = next(each for each in groups if each[-1] is recordings[-1])
         stepped = put_in_step(recordings, self.position_lag)
         model, learned = self.trainer.train(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
@@ -142,6 +149,52 @@ class Candidate:
         """Judge estimates of both, see `Contest`."""
         if self._contest is not None:
             self._contest.settle(until_ns, position_at)
+
+
+def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> ModelHead:
+    """
+    Return the known routes with a newly learned one: in place of that which it is of, or beside.
+
+    Only maps of routes go together; any other model takes the place of the one before. In an
+    atlas, a route that was learned from more laps stays as it is.
+
+    Parameters
+    ----------
+    known, model
+        What ran until now, and what was learned of the newest laps.
+    named
+        Name of the route on which ``known`` follows these laps; ``None`` if it does not. What it
+        follows by the IMU is no other road, but the same one at new positions.
+
+    """
+    routes = dict(known.routes)
+    if not isinstance(model, RouteModel) or not isinstance(known, (RouteModel, AtlasModel)):
+        return model
+    same = [name for name, each in routes.items() if of_one_route(each, model)]
+    moved = [named] if named is not None and not same else []
+    if len(routes) == 1 and (same or moved):
+        return model
+    if same:
+        laps = [each.summary.get('laps', 0.0) for each in (routes[same[0]], model)]
+        return (
+            atlas_of({**routes, same[0]: model}) if laps[1] >= min(laps[0], NEWEST_LAPS) else known
+        )
+    if moved:
+        return atlas_of({**routes, moved[0]: model})
+    if '' in routes:
+        routes = {'route 1': routes['']}
+    number = len(routes) + 1
+    while f'route {number}' in routes:
+        number += 1
+    return atlas_of({**routes, f'route {number}': model})
+
+
+def of_one_route(one: ModelHead, other: ModelHead) -> bool:
+    """Return whether two models are of one route, by their tracks; see `shared_places`."""
+    if (one.frame_id, one.origin) != (other.frame_id, other.origin):
+        return False
+    shared = shared_places([one.track, other.track], 1.0 / other.rate_hz)
+    return bool(np.max(shared[~np.eye(2, dtype=np.bool_)]) >= SAME_ROUTE)
 
 
 def lap_seconds(model: ModelHead) -> float:

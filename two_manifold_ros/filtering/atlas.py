@@ -156,6 +156,11 @@ class AtlasFilter(Filter):
         return self._members[self._chosen].running
 
     @property
+    def model(self) -> ModelHead:
+        """The model with all the routes that it knows."""
+        return self._atlas
+
+    @property
     def route(self) -> str:
         """Name of the route that the estimates are of."""
         return self._atlas.names[self._chosen]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 import math
 import sys
-from types import MappingProxyType
 from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-_NO_CHANCES: Mapping[str, float] = MappingProxyType({})
+_NO_CHANCES: dict[str, float] = {}
 
 
 class Branch(NamedTuple):

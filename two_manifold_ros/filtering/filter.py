@@ -138,6 +138,11 @@ class Filter:
         """The model that it runs."""
         return self._model
 
+    @property
+    def model(self) -> ModelHead:
+        """The model with all the routes that it knows."""
+        return self._model
+
     def adopt(self, model: TpsrModel, move: Move) -> None:
         """Go on with newer parameters of the TPSR that it runs, whose bases moved."""
         self._estimator.adopt(model, move)

@@ -100,7 +100,7 @@ class UpdaterNode(GuardedNode):
                 )
                 raise InputError(msg)
             self._promoter = Promoter(self, self._session, chosen)
-        head = self._followed = self._session.learner.running
+        head = self._followed = self._session.learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, prefix=ADAPTING
@@ -202,10 +202,10 @@ class UpdaterNode(GuardedNode):
         session = self._session
         estimates = session.take(raw)
         learner = session.learner
-        running = learner.running
-        if running is not self._followed:
-            self._followed = running
-            self._estimates.scene = replace(self._estimates.scene, model=running)
+        known = learner.known
+        if known is not self._followed:
+            self._followed, before = known, self._estimates.scene
+            self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
         # Between trainings a TPSR becomes another one with every quarter of a lap.
         if learner.models != self._trainings:
             self._trainings = learner.models
@@ -245,6 +245,7 @@ class UpdaterNode(GuardedNode):
 
     def _on_status(self) -> None:
         self._publish_health(self._counts())
+        self._estimates.publish_chances(self._session.latest)
 
     def _on_second(self) -> None:
         self._reference.find()

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tpsr import LearnedTpsr
+    from two_manifold_ros.typing import Floats
 
 
 def train_model(
@@ -142,7 +143,7 @@ def sort_by_route(
         stream = each.positions
         plane = None if stream is None else (stream.frame_id, stream.origin)
         planes.setdefault(plane, []).append(each)
-    groups = [group for plane in planes.values() for group in _of_one_route(plane)]
+    groups = [group for plane in planes.values() for group in group_by_places(plane)]
     stems = [Path(group[0].name).stem for group in groups]
     return {
         stem if stems.count(stem) == 1 else group[0].name.strip('/').replace('/', '_'): group
@@ -150,8 +151,8 @@ def sort_by_route(
     }
 
 
-def _of_one_route(recordings: Sequence[Recording]) -> list[list[Recording]]:
-    """Return groups of recordings of one plane that share their places."""
+def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
+    """Return groups of recordings, of one plane, that share most of their places."""
     if len(recordings) == 1:
         return [list(recordings)]
     tracks = []
@@ -159,17 +160,27 @@ def _of_one_route(recordings: Sequence[Recording]) -> list[list[Recording]]:
         last_ns = max(each.imu.last_stamp, each.imu.first_stamp + 1)
         stamps = np.arange(each.imu.first_stamp, last_ns, round(LOOK_S * 1e9))
         tracks.append(positions_at(each.positions, stamps))
-    places = merge_passes(tracks, LOOK_S)
-    if places is None:
-        return [list(recordings)]
-    visits = np.zeros((len(tracks), len(places)))
-    np.add.at(visits, (places.segments, places.visited), 1.0)
-    shared = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
+    shared = shared_places(tracks, LOOK_S)
     _, group_of = connected_components(shared >= SAME_ROUTE, directed=False)
     return [
         [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
         for group in range(int(group_of.max()) + 1)
     ]
+
+
+def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
+    """
+    Return the share of the visits of each track (n, n) that are at places of each other one.
+
+    ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
+    """
+    places = merge_passes(tracks, period_s)
+    if places is None:
+        return np.eye(len(tracks))
+    visits = np.zeros((len(tracks), len(places)))
+    np.add.at(visits, (places.segments, places.visited), 1.0)
+    shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
+    return shared
 
 
 def learn_model(
