@@ -3,6 +3,7 @@
 """Recordings and models that several tests read, and which tests stay in one process."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from two_manifold_ros.model.head import TrainedModel
@@ -17,7 +18,10 @@ import hypothesis
 import numpy as np
 from other_models import small_tpsr
 import pytest
+from worlds.drive import drive as drive_world
+from worlds.network import tracks
 
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -108,6 +112,32 @@ def sensed_model(sensed_laps: tuple[Recording, Recording]) -> SensedRouteModel:
     model = train_model([sensed_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
     assert isinstance(model, SensedRouteModel)
     return model
+
+
+@pytest.fixture(scope='session')
+def kart_drives() -> dict[str, tuple[Recording, Recording]]:
+    """Return drives of one kart on three tracks, each in a frame of its own: two days of each."""
+    worlds = {'hall': 2, 'paddock': 4, 'ring': 8}
+    drives = {}
+    for name, number in worlds.items():
+        both = []
+        for day, laps in ((0, 6), (1, 2)):
+            made = drive_world(tracks()[number], day=day, laps=laps, seed=number + 50 * day)
+            recording = made.recording
+            assert recording.positions is not None
+            positions = replace(recording.positions, frame_id=name)
+            both.append(replace(recording, name=f'{name}_{day}', positions=positions))
+        drives[name] = both[0], both[1]
+    return drives
+
+
+@pytest.fixture(scope='session')
+def kart_atlas(kart_drives: dict[str, tuple[Recording, Recording]]) -> AtlasModel:
+    """Return a model of the three tracks."""
+    settings = TrainingSettings(rate_hz=20.0)
+    return atlas_of(
+        {name: train_model([made], settings) for name, (made, _) in kart_drives.items()}
+    )
 
 
 @pytest.fixture(scope='session')

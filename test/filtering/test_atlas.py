@@ -1,0 +1,150 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter of many routes: which one is driven, changes, cost, and the same as one alone."""
+
+from collections import Counter
+from dataclasses import replace
+import inspect
+
+from filter_runs import bits, feed, Stream
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter, MOST_AWAKE
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+
+def stream_of(recording, shift_ns=0):
+    stamps = (recording.imu.stamps + shift_ns).tolist()
+    return list(zip(stamps, recording.imu.samples, strict=True))
+
+
+def later(kart_drives, name):
+    return stream_of(kart_drives[name][1])
+
+
+def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
+    """Return streams one after the other, with pauses, on one clock."""
+    found, end_ns = [], 10**18
+    for stream in streams:
+        shift_ns = end_ns - stream[0][0]
+        found += [(stamp + shift_ns, sample) for stamp, sample in stream]
+        end_ns = found[-1][0] + round(1e9 * pause_s)
+    return found
+
+
+def test_every_member_of_a_filter_is_that_of_the_chosen_route():
+    # What is not here again would be of no filter at all.
+    public = {name for name, _ in inspect.getmembers(Filter) if not name.startswith('_')}
+    assert public <= vars(AtlasFilter).keys()
+
+
+def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives):
+    own = kart_atlas.routes['hall']
+    stream = later(kart_drives, 'hall')[:3000]
+    alone = feed(make_filter(atlas_of({'hall': own})), stream)
+    assert bits(alone) == bits(feed(make_filter(own), stream))
+    assert {each.route for each in alone} == {'hall'}
+
+
+@pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
+def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
+    name, kart_atlas, kart_drives
+):
+    live = make_filter(kart_atlas)
+    stream = later(kart_drives, name)
+    found = feed(live, stream)
+    window_ns = kart_atlas.routes[name].window * kart_atlas.routes[name].period_ns
+    # The kart stands for three seconds.
+    late = [each for each in found if each.stamp_ns > stream[0][0] + 3e9 + 1.5 * window_ns]
+    assert np.mean([each.route == name for each in late]) > 0.95
+    assert all(each.route == name for each in late if each.status is Status.TRACKING)
+    assert np.mean([each.valid for each in late]) > 0.8
+    # From some time on the others sleep, and it is the filter of the route itself.
+    assert live.awake == 1
+    own = {each.stamp_ns: each for each in feed(make_filter(kart_atlas.routes[name]), stream)}
+    assert np.allclose(found[-1].positions, own[found[-1].stamp_ns].positions)
+    for each in found:
+        assert 0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9
+
+
+def test_a_change_of_the_route_is_followed(kart_atlas, kart_drives):
+    stream = joined(*(later(kart_drives, name) for name in ('hall', 'ring', 'hall')))
+    live = make_filter(kart_atlas)
+    found = feed(live, stream)
+    named = [each.route for each in found if each.status is Status.TRACKING]
+    changes = [one for one, other in zip(['', *named], named, strict=False) if one != other]
+    assert len(changes) == 3
+    assert Counter(named)['paddock'] == 0
+    stamps = [each.stamp_ns for each in found]
+    assert stamps == sorted(set(stamps))
+
+
+def test_a_road_that_is_none_of_them_is_off_all(kart_atlas, kart_drives):
+    known = atlas_of({name: kart_atlas.routes[name] for name in ('hall', 'paddock')})
+    found = feed(make_filter(known), later(kart_drives, 'ring'))
+    assert np.mean([each.valid for each in found]) < 0.05
+    assert np.mean([sum(each.chances.values()) < 0.5 for each in found[200:]]) > 0.9
+
+
+def test_counters_are_those_of_the_stream(kart_atlas, kart_drives):
+    stream = joined(later(kart_drives, 'hall')[:4000], later(kart_drives, 'ring')[:4000])
+    live = make_filter(kart_atlas)
+    feed(live, stream)
+    counters = live.counters
+    assert counters['received'] == len(stream)
+    aside = sum(counters[cause] for cause in ('non_finite', 'out_of_range', 'wild_stamp'))
+    assert counters['used'] + aside + live.waiting == len(stream)
+
+
+def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_drives):
+    stream = later(kart_drives, 'ring')[:3000]
+    live = make_filter(kart_atlas)
+    first = bits(feed(live, stream))
+    live.reset('again')
+    assert live.status is Status.WAITING
+    assert bits(feed(live, stream)) == first
+
+
+def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart_drives):
+    own = kart_atlas.routes['ring']
+    stream = later(kart_drives, 'ring')
+    same = feed(make_filter(atlas_of({'one': own, 'two': own})), stream)
+    last = [each for each in same if each.valid][-1]
+    # The place is known, and the name is not.
+    assert max(last.chances.values()) < 0.6
+    assert last.off_route < 0.5
+    assert not last.branches
+    away = replace(own.route.readout, targets=own.route.readout.targets + 500.0)
+    moved = replace(own, route=replace(own.route, readout=away))
+    apart = feed(make_filter(atlas_of({'one': own, 'two': moved})), stream)
+    assert not any(each.status is Status.TRACKING for each in apart)
+    both = [each for each in apart if each.branches]
+    assert both
+    for each in both[-3:]:
+        (branch,) = each.branches
+        assert {each.route, branch.route} == {'one', 'two'}
+        assert np.linalg.norm(branch.positions[0] - each.positions[0]) > 400.0
+
+
+def test_with_many_routes_few_are_followed_in_the_end(kart_atlas, kart_drives):
+    # A road that none of them is: the search has to end all the same.
+    known = {f'{name} {number}': kart_atlas.routes[name] for name in ('hall', 'paddock')
+             for number in range(4)}  # fmt: skip
+    live = make_filter(atlas_of(known))
+    feed(live, joined(later(kart_drives, 'ring'), later(kart_drives, 'ring'), pause_s=0.02))
+    assert live.awake <= MOST_AWAKE
+
+
+def test_a_route_of_another_rate_takes_part(kart_atlas, kart_drives):
+    slower = kart_drives['hall'][0]
+    model = train_model([slower], TrainingSettings(rate_hz=10.0))
+    mixed = atlas_of({'hall': model, 'ring': kart_atlas.routes['ring']})
+    for name in ('hall', 'ring'):
+        found = feed(make_filter(mixed), later(kart_drives, name))
+        assert found[-1].route == name
+        assert found[-1].positions.shape == (len(mixed.routes[name].horizons), 2)
