@@ -101,6 +101,18 @@ def test_counters_are_those_of_the_stream(kart_atlas, kart_drives):
     assert counters['used'] + aside + live.waiting == len(stream)
 
 
+def test_the_newest_estimate_stays_with_its_name_between_two_ticks(kart_atlas, kart_drives):
+    live, newest = make_filter(kart_atlas), None
+    for stamp, sample in later(kart_drives, 'hall')[:2000]:
+        found = live.push(stamp, sample)
+        newest = found[-1] if found else newest
+        assert live.latest is newest
+    assert newest is not None
+    assert newest.route
+    live.forget_latest()
+    assert live.latest is None
+
+
 def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_drives):
     stream = later(kart_drives, 'ring')[:3000]
     live = make_filter(kart_atlas)

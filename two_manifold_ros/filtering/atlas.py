@@ -123,6 +123,7 @@ class AtlasFilter(Filter):
         self._chosen = 0
         self.withheld = False
         self.counters = Counter()
+        self.latest: Estimate | None = None
         self._start()
         self._follow(0)
 
@@ -147,8 +148,10 @@ class AtlasFilter(Filter):
 
     def _show(self) -> None:
         now = self._members[self._chosen]
-        self.limits, self.counters, self.latest = now.limits, now.counters, now.latest
+        self.limits, self.counters = now.limits, now.counters
         self.used, self.broke = now.used, now.broke
+        if now.latest is None:
+            self.latest = None
 
     @property
     def running(self) -> ModelHead:

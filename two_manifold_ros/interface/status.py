@@ -47,7 +47,7 @@ NUMBERS = (
     'processing_p99_us',
     'processing_max_us',
     *COUNTS,
-    'route',
+    'route_number',
     'route_chance',
 )
 """Numbers on the topic ``status``, in this order, after the stamp."""
@@ -71,7 +71,7 @@ def estimate_numbers(estimate: Estimate | None) -> dict[str, float]:
     }
     if estimate is not None and estimate.route:
         # As numbers can say it: counted from 0 in the order of the topic ``routes``.
-        numbers['route'] = list(estimate.chances).index(estimate.route)
+        numbers['route_number'] = list(estimate.chances).index(estimate.route)
         numbers['route_chance'] = estimate.chances[estimate.route]
     return numbers
 

@@ -444,10 +444,10 @@ class EstimatePublishers:
         self._before: LiveLaps | None = None
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
-        self._create: Callable[[Topic], publisher.Publisher] = lambda topic: create(
+        self._create: Callable[[Topic], Any] = lambda topic: create(
             message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic)
         )
-        self._publishers: dict[Topic, publisher.Publisher] = {}
+        self._publishers: dict[Topic, Any] = {}
         self._messages: dict[Topic, Any] = {}
         self._advertise(
             *(each for each in builders_of(scene.model) if each not in ROUTED),
@@ -460,7 +460,12 @@ class EstimatePublishers:
     def _advertise(self, *topics: Topic) -> None:
         for topic in topics:
             if topic not in self._publishers:
-                self._publishers[topic] = self._create(topic)
+                made = self._create(topic)
+                # One that comes later is as active as the others.
+                others = self._publishers.values()
+                if any(getattr(each, 'is_activated', False) for each in others):
+                    made.on_activate(None)
+                self._publishers[topic] = made
                 # Every message of a topic names the same fields, so one object serves for all.
                 self._messages[topic] = message_class(topic.msgtype)()
 

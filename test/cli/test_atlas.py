@@ -1,0 +1,114 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Models of several routes on the command line: train, join, list, take out, evaluate."""
+
+import pytest
+
+from two_manifold_ros.errors import NO_USE
+from two_manifold_ros.model.model_file import load_model, save_model
+
+pytest.importorskip('rosbags')
+
+
+@pytest.fixture(scope='module')
+def bags(kart_drives, write_bag, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('karts')
+    return {
+        drive.name: write_bag(folder / drive.name, drive)
+        for name in ('hall', 'ring')
+        for drive in kart_drives[name]
+    }
+
+
+@pytest.fixture(scope='module')
+def files(kart_atlas, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('models')
+    for name, each in kart_atlas.routes.items():
+        save_model(each, folder / f'{name}.npz')
+    save_model(kart_atlas, folder / 'atlas.npz')
+    return folder
+
+
+def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bags, tmp_path):
+    path = tmp_path / 'karts.npz'
+    first, second = bags['hall_0'], bags['ring_0']
+    said = command('train', second, first, '-o', path, '--rate', 20)
+    assert 'trained 2 routes' in said.out
+    assert list(load_model(path).routes) == ['hall_0', 'ring_0']
+    found = command('evaluate', path, bags['ring_1'], bags['hall_1'], '--json')
+    import json  # noqa: PLC0415
+
+    routes = json.loads(found.out)['routes']
+    assert list(routes) == ['hall_0', 'ring_0']
+    for each in routes.values():
+        assert each['naming']['right'] > 0.95
+        assert each['horizons']['0']['published_share'] > 0.8
+    words = command.words('evaluate', path, bags['ring_1'], bags['hall_1'])
+    assert 'position error by route' in words
+    alone = command.words('evaluate', path, bags['ring_1'])
+    assert 'the route ring_0 is named at' in alone
+    assert 'is about one route' in command.refused(
+        'evaluate', path, bags['ring_1'], bags['hall_1'], '--figure', tmp_path / 'x.png'
+    )
+
+
+def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
+    path = tmp_path / 'karts.npz'
+    command('train', bags['hall_0'], bags['ring_0'], '--routes', 'B,A', '-o', path, '--rate', 20)
+    assert list(load_model(path).routes) == ['A', 'B']
+    assert 'names of routes for 1 bags' in command.refused(
+        'train', bags['hall_0'], '--routes', 'A,B', '-o', path
+    )
+    assert 'leave it out' in command.refused(
+        'train', bags['hall_0'], '--routes', 'A', '-o', path, '--method', 'tpsr'
+    )
+
+
+def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):
+    path = tmp_path / 'karts.npz'
+    said = command(
+        'train', bags['hall_0'], bags['ring_0'], '-o', path, '--rate', 20, '--until', 60,
+        status=NO_USE,
+    )  # fmt: skip
+    assert said.err.startswith('two-manifold: error: ')
+    assert 'ring_0' in said.err
+    assert not path.exists()
+
+
+def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
+    path = tmp_path / 'atlas.npz'
+    hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))
+    words = command.words('atlas', 'add', ring, hall, '-o', path)
+    assert words.index('hall') < words.index('ring')
+    assert list(load_model(path).routes) == ['hall', 'ring']
+    # It goes on with what is there, and a route of the same name is replaced.
+    command('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
+    content = command.json('atlas', 'list', path)
+    assert list(content['routes']) == ['hall', 'oval', 'ring']
+    assert content['routes']['oval']['frame_id'] == 'paddock'
+    command('atlas', 'remove', path, 'hall', 'ring', '-o', tmp_path / 'one.npz')
+    assert list(load_model(tmp_path / 'one.npz').routes) == ['oval']
+    command('atlas', 'add', f'new={tmp_path / "one.npz"}', '-o', tmp_path / 'two.npz')
+    assert list(load_model(tmp_path / 'two.npz').routes) == ['new']
+    assert 'known routes' in command.words('info', path)
+    named = [each['name'] for each in command.json('info', path)['routes']]
+    assert named == ['hall', 'oval', 'ring']
+    assert '(one)' in command.words('atlas', 'list', hall)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        (('remove', 'atlas.npz', 'pit'), 'no route pit: the model knows hall, paddock, ring'),
+        (('remove', 'atlas.npz', 'hall', 'paddock', 'ring'), 'all the routes of the model'),
+        (('remove', 'hall.npz', 'hall'), 'the model knows one, without a name'),
+        (('add', 'hall.npz', 'hall.npz', '-o', 'x.npz'), 'two routes of the name hall: write'),
+        (('add', 'a=atlas.npz', '-o', 'x.npz'), 'knows 3 routes with names: leave a= out'),
+        (('add', 'a,b=hall.npz', '-o', 'x.npz'), 'is no name of a route'),
+        (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
+    ],
+)
+def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkeypatch):
+    monkeypatch.chdir(files)
+    assert words in command.refused('atlas', *arguments)
+    assert not (files / 'x.npz').exists()

@@ -1,0 +1,84 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which known route a recording is of, and the scores of a model of several."""
+
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.routes import recordings_by_route, score_naming
+from two_manifold_ros.model.atlas import atlas_of
+
+
+def without_frame(recording):
+    return replace(recording, positions=replace(recording.positions, frame_id=''))
+
+
+def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
+    later = [drive for _, drive in kart_drives.values()]
+    found = recordings_by_route(kart_atlas, [*later, later[0]])
+    assert {name: len(each) for name, each in found.items()} == {
+        'hall': 2,
+        'paddock': 1,
+        'ring': 1,
+    }
+    assert found['ring'][0] is kart_drives['ring'][1]
+    # Without a name of the frame the places alone say it.
+    by_places = recordings_by_route(kart_atlas, list(map(without_frame, later)))
+    assert {name: each[0].name for name, each in by_places.items()} == {
+        name: drive.name for name, (_, drive) in kart_drives.items()
+    }
+
+
+def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kart_drives):
+    forward = replace(kart_atlas.routes['hall'], frame_id='')
+    both = atlas_of({'there': forward, 'back': replace(forward, track=forward.track[::-1])})
+    drive = without_frame(kart_drives['hall'][1])
+    assert list(recordings_by_route(both, [drive])) == ['there']
+    stream = drive.positions
+    turned = replace(drive, positions=replace(stream, positions=stream.positions[::-1]))
+    assert list(recordings_by_route(both, [turned])) == ['back']
+
+
+def test_a_recording_of_no_known_frame_is_refused(kart_atlas, kart_drives):
+    drive = kart_drives['hall'][1]
+    away = replace(drive, positions=replace(drive.positions, frame_id='elsewhere'))
+    for each in (away, replace(drive, positions=None)):
+        with pytest.raises(InputError, match='no positions along a route that the model knows'):
+            recordings_by_route(kart_atlas, [each])
+
+
+def test_one_route_has_all_recordings_under_no_name(slot_car_model, slot_car_laps):
+    assert recordings_by_route(slot_car_model, slot_car_laps) == {'': list(slot_car_laps)}
+
+
+def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
+    drive = kart_drives['ring'][1]
+    ours = evaluate(kart_atlas, [drive], route='ring')
+    own = evaluate(kart_atlas.routes['ring'], [drive])
+    assert ours.naming.right > 0.95
+    assert ours.naming.wrong_tracking == 0.0
+    published, alone = ours.scores[0].model, own.scores[0].model
+    assert published.rmse_m < 1.1 * alone.rmse_m
+    assert published.published_share > 0.9 * alone.published_share
+    assert ours.to_json()['naming']['ticks'] == ours.naming.ticks
+    assert own.naming is None
+
+
+def test_the_naming_counts_late_ticks_alone():
+    right = [False, True, True, False, True]
+    late = np.array([False, True, True, True, True])
+    published = np.array([True, True, False, True, False])
+    tracking = np.array([True, True, False, False, False])
+    naming = score_naming(right, late, published, tracking)
+    assert naming.ticks == 4
+    assert naming.right == 0.75
+    assert naming.wrong_published == 0.5
+    assert naming.wrong_tracking == 0.0
+    nothing = score_naming(right, late, published & ~late, tracking & ~late)
+    assert math.isnan(nothing.wrong_published)
+    assert nothing.to_json()['wrong_published'] is None

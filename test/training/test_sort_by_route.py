@@ -1,0 +1,77 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings by the route that they are of: by their places, their frames, or by given names."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from worlds.network import rounds, tram_network, travel, Yard, yard_network
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.train import shared_places, sort_by_route
+
+
+def names(routes):
+    return {route: [each.name for each in group] for route, group in routes.items()}
+
+
+def named(recording, name):
+    return replace(recording, name=name)
+
+
+def test_days_of_one_route_go_together_whatever_their_order(kart_drives):
+    drives = [drive for both in kart_drives.values() for drive in both]
+    # In one frame, side by side, as tracks of one town.
+    drives = [replace(each, positions=replace(each.positions, frame_id='town')) for each in drives]
+    expected = {f'{name}_0': [f'{name}_0', f'{name}_1'] for name in ('hall', 'paddock', 'ring')}
+    for order in (drives, drives[::-1], drives[3:] + drives[:3]):
+        assert names(sort_by_route(order)) == expected
+
+
+def test_lines_of_a_tram_are_routes_and_errands_in_a_yard_are_one():
+    network = tram_network()
+    lines = [
+        named(travel(network, rounds(network, [line] * 2), seed=seed).recording, line)
+        for seed, line in enumerate(network.lines)
+    ]
+    assert list(sort_by_route(lines)) == sorted(network.lines)
+    yard = Yard()
+    errands = [
+        named(travel(yard_network(), yard.errands(40, seed), seed=seed).recording, f'day_{seed}')
+        for seed in range(3)
+    ]
+    assert names(sort_by_route(errands)) == {'day_0': ['day_0', 'day_1', 'day_2']}
+
+
+def test_other_frames_are_other_routes(kart_drives):
+    one, other = kart_drives['hall']
+    away = replace(other, positions=replace(other.positions, frame_id='twin'))
+    assert len(sort_by_route([one, away])) == 2
+
+
+def test_given_names_decide(kart_drives):
+    drives = [drive for both in kart_drives.values() for drive in both]
+    given = ['a', 'a', 'b', 'b', 'a', 'b']
+    found = names(sort_by_route(drives, given))
+    assert found == {
+        'a': ['hall_0', 'hall_1', 'ring_0'],
+        'b': ['paddock_0', 'paddock_1', 'ring_1'],
+    }
+    with pytest.raises(InputError, match='2 names of routes for 6 bags'):
+        sort_by_route(drives, ['a', 'b'])
+
+
+def test_bags_of_one_name_in_two_folders_keep_both(kart_drives):
+    bags = [named(kart_drives['hall'][0], 'x/run_1'), named(kart_drives['ring'][0], 'y/run_1')]
+    assert list(sort_by_route(bags)) == ['x_run_1', 'y_run_1']
+
+
+def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
+    turns = np.linspace(0.0, 6.0 * np.pi, 300)
+    circle = 10.0 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    half = np.where((np.sin(turns) >= 0.0)[:, None], circle, np.array([1.0, -1.0]) * circle * 3.0)
+    shared = shared_places([circle, circle + 0.05, circle[::-1], half], 0.1)
+    assert shared[0, 1] > 0.95
+    assert shared[0, 2] < 0.1
+    assert 0.2 < shared[0, 3] < 0.8
