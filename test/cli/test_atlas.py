@@ -112,3 +112,24 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
     monkeypatch.chdir(files)
     assert words in command.refused('atlas', *arguments)
     assert not (files / 'x.npz').exists()
+
+
+def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files, bags, tmp_path):
+    atlas, ring, bag = files / 'atlas.npz', files / 'ring.npz', bags['ring_1']
+    ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
+    assert ours == own
+    assert own[0]['laps']
+    tables = []
+    for path in (atlas, ring):
+        table = tmp_path / f'{path.stem}.csv'
+        command('export', path, bag, '-o', table)
+        tables.append(table.read_text())
+    assert tables[0] == tables[1]
+
+
+def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
+    written = command.json('replay', files / 'atlas.npz', bags['ring_1'], '-o', tmp_path / 'bag')
+    counts = written['messages']
+    assert counts['routes'] == counts['status']
+    assert counts['branches'] == counts['position']
+    assert counts['laps'] > 0

@@ -22,7 +22,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
+from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.loggers.plain_csv import parse_columns
 from two_manifold_ros.loggers.reading import read_log
@@ -136,7 +136,8 @@ def add_export(parser: ArgumentParser) -> None:
 def run_export(args: Namespace) -> int:
     """Write the file and report; return 0."""
     model = load_model(args.model)
-    check_track_path(args.output, model.origin, args.model)
+    for each in model.routes.values():
+        check_track_path(args.output, each.origin, args.model)
     if model.frame_id == LAP_FRAME:
         msg = (
             f'{args.model}: the model knows laps and no positions to write; write its laps with '
@@ -146,7 +147,9 @@ def run_export(args: Namespace) -> int:
     name_channels(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     with Progress('filtering') as progress:
-        track = _track(model, recording.with_commands_held(), progress)
+        held = recording.with_commands_held()
+        own = model.routes[driven_route(model, held, progress)]
+        track = _track(own, held, progress)
     written = write_track(args.output, track)
     published = int(track.published.sum())
     if not published:

@@ -468,14 +468,23 @@ def recordings_of(
 
 
 def recordings_in_planes(
-    args: Namespace, model: ModelHead, *, need_positions: bool = True
+    args: Namespace,
+    model: ModelHead,
+    *,
+    need_positions: bool = True,
+    find_positions: bool = True,
 ) -> list[Recording]:
     """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
     from two_manifold_ros.recordings.satellite_fixes import distance_m  # noqa: PLC0415 - as above
 
     origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
     if len(origins) == 1:
-        return recordings_of(args, need_positions=need_positions, origin=origins[0])
+        return recordings_of(
+            args,
+            need_positions=need_positions,
+            find_positions=find_positions,
+            origin=origins[0],
+        )
     known = [each for each in origins if each is not None]
     recordings = []
     for bag in args.bags:

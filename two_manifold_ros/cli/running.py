@@ -24,14 +24,14 @@ from two_manifold_ros.cli.options import (
     part_of,
     print_table,
     print_wrapped,
+    recordings_in_planes,
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import replay
+from two_manifold_ros.evaluation.evaluate import driven_route, replay
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
-from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
@@ -83,18 +83,20 @@ def add_laps(parser: ArgumentParser) -> None:
 def run_laps(args: Namespace) -> int:
     """Time laps and report; return 0."""
     model = load_model(args.model)
-    # Lines are checked before anything is read.
-    lines = make_timer(model, args.start_line, args.sectors)
+    if '' in model.routes:
+        # Lines are checked before anything is read.
+        make_timer(model, args.start_line, args.sectors)
     name_channels(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
-    whole = recordings_of(args, need_positions=False, find_positions=placed, origin=model.origin)
+    whole = recordings_in_planes(args, model, need_positions=False, find_positions=placed)
     recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
+    found = []
     with Progress('timing') as progress:
-        found = [
-            time_laps(model, each, LapTimer(lines.circuit, lines.sectors), progress)
-            for each in recordings
-        ]
+        for each in recordings:
+            own = model.routes[driven_route(model, each, progress)]
+            timer = make_timer(own, args.start_line, args.sectors)
+            found.append(time_laps(own, each, timer, progress))
     for recording, times in zip(recordings, found, strict=True):
         if not times.states:
             on_stderr(

@@ -174,6 +174,19 @@ def run_filter(
     )
 
 
+def driven_route(
+    model: ModelHead, recording: Recording, progress: Callable[[str, float], None]
+) -> str:
+    """Return the route that a model names most along a recording; empty where it knows one."""
+    if '' in model.routes:
+        return ''
+    named: Counter[str] = Counter()
+    for estimate, _ in estimates_along(make_filter(model), recording, progress):
+        # Where no position is published the name is a guess, which counts only if there is none.
+        named[estimate.route] += 1000 if estimate.valid else 1
+    return named.most_common(1)[0][0] if named else next(iter(model.routes))
+
+
 def _read_as(estimate: Estimate, own: ModelHead, head: ModelHead) -> tuple[Floats, Floats]:
     """Return positions and covariances at the horizons of ``head``, in its frame."""
     if own is head:
@@ -478,11 +491,12 @@ def replay(
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
         written[topic] = written.get(topic, 0) + 1
 
-    timer = live_timer(model)
+    timers = {name: live_timer(each) for name, each in model.routes.items()}
     for estimate, _ in estimates_along(live, recording, progress):
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, stamp_ns, message)
+        timer = timers[estimate.route]
         lap = None if timer is None else timer.push(estimate)
         if lap is not None:
             write(Topics.LAPS.name, Topics.LAPS.msgtype, stamp_ns, laps_message(lap))
