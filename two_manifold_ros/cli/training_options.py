@@ -276,7 +276,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME,...',
         help='name of the route of each bag, in their order, with method route: bags of one name '
         'are trained on together, and a model of several knows them all (default: bags that share '
-        'most of their places are of one route, which is named after the first of them)',
+        'places are of one route or network, which is named after the first of them)',
     )
     add_tuning(parser)
     add_report(parser, 'the model, its map, and the recordings that it was learned from')

@@ -92,13 +92,17 @@ def train_model(
     return learn_model(recordings, settings, progress, drives)[0]
 
 
-SAME_ROUTE = 0.75
+SHARED = 0.1
 """
-Share of the places of one recording on which another one drives as well, if both are of one route.
+Share of the places of one recording on which another one drives as well, if one map holds both.
 
-Days of one route share nine tenths and more, errands in one yard four fifths, tram lines with a
-common trunk and tracks beside each other six tenths: ``benchmarks/worlds/network.py``.
+Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
+share a few places. On maps of their own the lines of ``benchmarks/worlds/network.py`` are lost
+after each change of the line until the window has filled again.
 """
+
+SAME_ROUTE = 0.75
+"""The same, if both are of one and the same route: days of one share nine tenths and more."""
 
 LOOK_S = 0.2
 """Seconds between positions that are compared to find what recordings share."""
@@ -110,8 +114,8 @@ def sort_by_route(
     """
     Return recordings by the route that they are of, whatever their order.
 
-    Recordings are of one route where one of them drives mostly at places of the other, in the same
-    direction, see `merge_passes`.
+    What shares places goes together, a route and a network of roads alike: places where one drives
+    as the other, in the same direction, see `merge_passes`.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def sort_by_route(
 
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
-    """Return groups of recordings, of one plane, that share most of their places."""
+    """Return groups of recordings, of one plane, that share places."""
     if len(recordings) == 1:
         return [list(recordings)]
     tracks = []
@@ -161,7 +165,7 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
         stamps = np.arange(each.imu.first_stamp, last_ns, round(LOOK_S * 1e9))
         tracks.append(positions_at(each.positions, stamps))
     shared = shared_places(tracks, LOOK_S)
-    _, group_of = connected_components(shared >= SAME_ROUTE, directed=False)
+    _, group_of = connected_components(shared >= SHARED, directed=False)
     return [
         [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
         for group in range(int(group_of.max()) + 1)
