@@ -3,12 +3,14 @@
 """
 Many routes in two ways: one map of all of them, and an atlas with a map of each.
 
-Run `./run bench atlas`, or name some of `tracks`, `rooms`, `tram` and `yard` after it. Tracks are
-twelve of one kart; rooms are the two tracks of one car in `shared/recordings` beside the checkout,
-skipped where absent. Each is followed from a cold start on a drive that was not trained on:
-whether the route that is named is the right one after one and a half windows of driving and while
-positions are published, and the error of these, beside a model of this route alone. Tram lines and
-the aisles of a yard are networks, which one map holds; errands were never driven as a whole.
+Run `./run bench atlas`, or name some of `tracks`, `rooms`, `reverse`, `many`, `tram` and `yard`
+after it. Tracks are twelve of one kart; rooms are the two tracks of one car in `shared/recordings`
+beside the checkout, skipped where absent; reverse is one track, driven both ways. Each is followed
+from a cold start on a drive that was not trained on: whether the route that is named is the right
+one after one and a half windows of driving, while positions are published and while tracking, and
+the error, beside a model of this route alone. Many are fifty tracks, for the cost of a tick. Tram
+lines and the aisles of a yard are networks, which one map holds; drives over them take lines and
+errands in another order than any in training.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ one_blas_thread()
 
 from gauntlet_drives import RECORDINGS
 import numpy as np
+from scipy.spatial import KDTree
 from worlds.drive import drive
 from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 APART_M = 5_000.0
 """Metres between tracks on the map of all of them: none is near another one."""
@@ -104,10 +108,8 @@ def follow(model: ModelHead, recording: Recording) -> Run:
 
 def score(run: Run, route: Route, number: int, window_s: float, shift_m: float = 0.0) -> str:
     """Return how often the route is named right, and the error of what is published of it."""
-    true = np.stack(
-        [np.interp(run.seconds, route.stamps, each) for each in route.places.T], axis=1
-    )
-    errors = np.linalg.norm(run.positions - np.array([shift_m, 0.0]) - true, axis=1)
+    shifted = run._replace(positions=run.positions - np.array([shift_m, 0.0]))
+    errors = _truth(route, shifted)[1]
     after = run.seconds > STARTS_S + 1.5 * window_s
     right = run.named == number
     published = after & (run.published > 0.0)
@@ -192,34 +194,135 @@ def _simulated(name: str, training: list[Recording], later: WorldDrive) -> Route
     return Route(name, training, later.recording, stamps, later.truth)
 
 
-def networks(what: str) -> None:
-    """Print how one map of a network is followed on drives in another order."""
-    if what == 'tram':
-        network, lines = tram_network(), tram_network().lines
-        go = partial(travel, network)
-        training = [
-            go(rounds(network, [name] * 4), seed=seed).recording for seed, name in enumerate(lines)
-        ]
-        orders = [np.random.default_rng(seed).permutation([*lines] * 2) for seed in range(3)]
-        later = [
-            go(rounds(network, order.tolist()), day=1, seed=50 + seed)
-            for seed, order in enumerate(orders)
-        ]
-    else:
-        yard, go = Yard(), partial(travel, yard_network())
-        training = [go(yard.errands(40, seed), seed=seed).recording for seed in range(4)]
-        later = [go(yard.errands(20, 100 + seed), day=1, seed=50 + seed) for seed in range(3)]
+def both_ways() -> list[Route]:
+    """Return a kart track and the same one driven the other way round."""
+    there = tracks()[2]
+    back = replace(there, name='reverse', corners=there.corners[::-1])
+    found = []
+    for number, world in enumerate((there, back)):
+        later = drive(world, day=1, laps=3, seed=100 + number)
+        found.append(_simulated(world.name, [drive(world, laps=8, seed=number).recording], later))
+    return found
+
+
+def many(jobs: int, count: int = 50) -> None:
+    """Print what a tick costs where that many tracks are known, beside its own model."""
+    worlds = tracks(count)
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context('spawn')) as pool:
+        drives = [[drive(world, laps=4, seed=seed).recording] for seed, world in enumerate(worlds)]
+        own = list(pool.map(train, drives))
+    atlas = atlas_of({f'{number:02d}': each for number, each in enumerate(own)})
+    places = np.mean([each.summary['places'] for each in own])
+    window_s = own[0].window / own[0].rate_hz
+    print(f'\n{count} tracks of {places:.0f} places: windows of {window_s:g} s')
+    print('track     own ms  first ten windows  after them  times own  followed')
+    ratios = []
+    for number in range(0, count, 5):
+        later = drive(worlds[number], day=1, laps=3, seed=100 + number).recording
+        alone, ours = (_costs_ms(each, later) for each in (own[number], atlas))
+        early, late = ours[0][ours[1]], ours[0][~ours[1]]
+        usual = float(np.mean(alone[0]))
+        ratios.append(float(np.mean(late)) / usual)
+        print(
+            f'{number:5d} {usual:10.2f} {np.mean(early):18.2f} {np.mean(late):11.2f} '
+            f'{ratios[-1]:10.2f} {np.mean(ours[2][~ours[1]]):9.1f}'
+        )
+    within = sum(each <= 3.0 for each in ratios)
+    print(f'a tick costs at most three times that of one route on {within} of {len(ratios)}')
+
+
+def _costs_ms(model: ModelHead, recording: Recording) -> tuple[Floats, Bools, Floats]:
+    """Return the time of each tick, which are in the first ten windows, and routes followed."""
+    live = make_filter(model)
+    live.warm_up()
+    head = next(iter(model.routes.values()))
+    early_ns = recording.imu.first_stamp + 10 * head.window * head.period_ns
+    costs, early, awake, waiting_s = [], [], [], 0.0
+    for stamp, sample in zip(recording.imu.stamps.tolist(), recording.imu.samples, strict=True):
+        began = time.perf_counter()
+        found = live.push(stamp, sample)
+        # Samples that end no tick belong to the next.
+        waiting_s += time.perf_counter() - began
+        if found:
+            costs.append(1e3 * waiting_s)
+            early.append(stamp <= early_ns)
+            awake.append(live.awake if isinstance(live, AtlasFilter) else 1)
+            waiting_s = 0.0
+    return np.array(costs), np.array(early, dtype=np.bool_), np.array(awake)
+
+
+APART_AT_M, DRIVEN_S, MOVES_MPS = 20.0, 5.0, 0.5
+"""
+Metres from all other lines at which a branch is one of its own, seconds of driving after that, and
+the speed above which time counts as driving.
+"""
+
+
+def trams() -> None:
+    """Print how one map of three lines is followed over lines in another order, and at forks."""
+    network, lines = tram_network(), tram_network().lines
+    go = partial(travel, network)
+    driven = [
+        go(rounds(network, [name] * 4), seed=seed).recording for seed, name in enumerate(lines)
+    ]
+    # Its positions come six tenths of a second late.
+    training = put_in_step(driven, 'auto')
     model = train_model(training, TrainingSettings())
-    print(f'\n{what}: one map, {model.summary["places"]} places, {model.rate_hz:g} Hz')
+    paths = [KDTree(go(rounds(network, [name]), seed=77).truth) for name in lines]
+    print(f'\ntram: one map, {model.summary["places"]} places, {model.rate_hz:g} Hz')
+    print('drive     median     95 %  publ.%  published: RMSE  right branch%  published%')
+    counts = np.zeros(2)
+    for number in range(5):
+        order = np.random.default_rng(number).permutation([*lines] * 2).tolist()
+        made = go(rounds(network, order), day=1, seed=50 + number)
+        route = _simulated('tram', training, made)
+        run = follow(model, route.followed)
+        true, errors = _truth(route, run)
+        after = run.seconds > STARTS_S + model.window / model.rate_hz
+        apart = np.sort([path.query(true)[0] for path in paths], axis=0)[1] > APART_AT_M
+        late = after & (_since(apart, run.seconds, true) > DRIVEN_S)
+        # The position is on the right branch where it is not as far off as another one.
+        right = errors < APART_AT_M
+        published = run.published > 0.0
+        counts += right[late].sum(), late.sum()
+        rmse = float(np.sqrt(np.mean(np.square(errors[after & published]))))
+        median, most = np.quantile(errors[after], [0.5, 0.95]).tolist()
+        shares = [100.0 * np.mean(right[each]) for each in (late, late & published)]
+        print(
+            f'{number:5d} {median:10.2f} {most:8.2f} {100.0 * np.mean(published[after]):7.0f} '
+            f'{rmse:16.2f} {shares[0]:14.1f} {shares[1]:11.1f}'
+        )
+    print(f'right branch {DRIVEN_S:g} s after a fork: {100.0 * counts[0] / counts[1]:.1f} %')
+
+
+def _since(holds: Bools, seconds: Floats, true: Floats) -> Floats:
+    """Return for how many seconds of driving something holds (T,) already."""
+    speeds = np.linalg.norm(np.gradient(true, seconds, axis=0), axis=1)
+    driven = np.cumsum(np.where(speeds > MOVES_MPS, np.gradient(seconds), 0.0))
+    began = np.maximum.accumulate(np.where(holds, -np.inf, driven))
+    return np.where(holds, driven - began, 0.0)
+
+
+def _truth(route: Route, run: Run) -> tuple[Floats, Floats]:
+    true = np.stack(
+        [np.interp(run.seconds, route.stamps, each) for each in route.places.T], axis=1
+    )
+    return true, np.linalg.norm(run.positions - true, axis=1)
+
+
+def yards() -> None:
+    """Print how one map of the aisles is followed on errands that were never driven as a whole."""
+    yard, go = Yard(), partial(travel, yard_network())
+    training = [go(yard.errands(40, seed), seed=seed).recording for seed in range(4)]
+    model = train_model(training, TrainingSettings())
+    print(f'\nyard: one map, {model.summary["places"]} places, {model.rate_hz:g} Hz')
     print('drive     median     95 %   within 2 m %  publ.%')
-    for number, made in enumerate(later):
-        route = _simulated(what, training, made)
+    for number in range(3):
+        made = go(yard.errands(20, 100 + number), day=1, seed=50 + number)
+        route = _simulated('yard', training, made)
         run = follow(model, route.followed)
         after = run.seconds > STARTS_S + model.window / model.rate_hz
-        true = np.stack(
-            [np.interp(run.seconds, route.stamps, each) for each in route.places.T], axis=1
-        )
-        errors = np.linalg.norm(run.positions - true, axis=1)[after]
+        errors = _truth(route, run)[1][after]
         print(
             f'{number:5d} {np.median(errors):10.2f} {np.quantile(errors, 0.95):8.2f} '
             f'{100.0 * np.mean(errors < 2.0):14.1f} {100.0 * np.mean(run.published[after]):7.0f}'
@@ -231,17 +334,23 @@ def main() -> None:
     parser.add_argument('names', nargs='*', metavar='NAME', help='parts (default: all)')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes that train')
     args = parser.parse_args()
-    chosen = args.names or ['tracks', 'rooms', 'tram', 'yard']
+    chosen = args.names or ['tracks', 'rooms', 'reverse', 'many', 'tram', 'yard']
     if 'tracks' in chosen:
         compare('twelve kart tracks', kart_tracks(), args.jobs)
     if 'rooms' in chosen and (RECORDINGS / 'f1tenth_ipz8').exists():
         compare('two tracks in a room', rooms(), args.jobs)
-    for each in ('tram', 'yard'):
-        if each in chosen:
-            networks(each)
+    if 'reverse' in chosen:
+        compare('a track and its reverse', both_ways(), args.jobs)
+    if 'many' in chosen:
+        many(args.jobs)
+    if 'tram' in chosen:
+        trams()
+    if 'yard' in chosen:
+        yards()
     print(
         '\nto reach: right route 95 % after 1.5 windows, wrong 1 % at most of what is published, '
-        'error 1.1 times that of its own model, three awake; yard within 2 m on 95 %'
+        'error 1.1 times that of its own model; a tick three times that of one route at most; '
+        'right branch 95 %; yard within 2 m on 95 %'
     )
 
 

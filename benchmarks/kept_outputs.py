@@ -35,6 +35,7 @@ FILE = CHECKOUT / 'docs' / 'printed.json'
 
 NOTHING, ALL = r'(?!)', r'.*'
 VARIES = {
+    'atlas': r' [\d.]+ +[\d.]+$',  # those of cost are the last columns
     'kernels': r' [\d.]+$',  # seconds are the last column
     'comparison': NOTHING,
     'nees': NOTHING,
