@@ -14,7 +14,12 @@ from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.route.merging import merge_passes, SAME_WAY
+from two_manifold_ros.route.merging import (
+    FINENESS,
+    merge_passes,
+    SAME_WAY,
+    split_before_forks,
+)
 from two_manifold_ros.route.route import SETTLED
 from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
@@ -40,6 +45,14 @@ RATIO_PLACES = 2 * PLACES_ALONG
 Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
 
 With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
+"""
+
+LEADS_TO = 0.5
+"""
+Memories of the observations, at the usual speed, from a place to those by which it is split.
+
+Whoever turns brakes before. With one memory the branches of the tram network are told apart no
+sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
 """
 
 LARGEST_LOG_RATIO = 0.6
@@ -251,6 +264,7 @@ def lay_out(
     places = merge_passes(tracks, period_s)
     if places is None:
         return None
+    places = split_before_forks(places, round(LEADS_TO * memory_s / period_s * FINENESS))
     memories_s = tuple(each * memory_s for each in MEMORIES)
     gains = -np.expm1(-period_s / np.array(memories_s))
     seen = observe(places, observations, gains, max(memories_s), period_s)
