@@ -17,7 +17,7 @@ from two_manifold_ros.filtering.status import StateMachine, Status
 from two_manifold_ros.model.atlas import AtlasModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.status import Finding
@@ -86,7 +86,8 @@ class AtlasFilter(Filter):
     another in the same frame is no rival to it: then the place is known, and only the name is not.
 
     While one is known to be driven the others sleep. When it is left all wake up, and start
-    anywhere; after ``SEARCH`` windows the likeliest stay awake, and the others take turns.
+    anywhere. Those that are out of the question after a window and a half sleep again; after
+    ``SEARCH`` windows the likeliest stay awake, and the others take turns.
 
     Parameters
     ----------
@@ -136,6 +137,9 @@ class AtlasFilter(Filter):
         self._times: dict[str, int] = {}
         self._settled = False
         self._next = 0
+        # The route that was known last, and how long it may be left before all are searched.
+        self._found = -1
+        self._patience_ns = self._window_ns // 2
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
@@ -314,27 +318,46 @@ class AtlasFilter(Filter):
         if best != self._chosen:
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
-        left = self._odds[best] < 1.0
-        span, times = self._window_ns, self._times
+        lasted = self._lasted(stamp_ns, known=known, left=bool(self._odds[best] < 1.0))
+        span = self._window_ns
+        if lasted[KNOWN] >= span:
+            if not self._settled:
+                # A search that finds the same route again makes the next one come later.
+                again = min(2 * self._patience_ns, SEARCH * span)
+                self._patience_ns = again if best == self._found else span // 2
+                self._found, self._settled = best, True
+            self._keep(chances, FAINT)
+        elif self._settled and lasted[LEFT] >= self._patience_ns:
+            self._settled = False
+            self._wake(range(len(self._members)))
+            self._times[SEARCHING] = stamp_ns
+        elif not self._settled:
+            self._search(chances, lasted)
+
+    def _lasted(self, stamp_ns: int, *, known: bool, left: bool) -> dict[str, int]:
+        """Return for how long each state lasts, ns."""
+        times = self._times
         for what, holds in ((KNOWN, known), (LEFT, left), (SEARCHING, True), (TURN, True)):
             # A clock may be set back.
             if not holds or not times.get(what, math.inf) <= stamp_ns:
                 times.pop(what, None)
             if holds:
                 times.setdefault(what, stamp_ns)
-        lasted = {what: stamp_ns - began for what, began in times.items()}
-        if lasted.get(KNOWN, 0) >= span:
-            self._settled = True
-            self._keep(chances, FAINT)
-        elif lasted.get(LEFT, 0) >= span // 2 and self._settled:
-            self._settled = False
-            self._wake(range(len(self._members)))
-            times[SEARCHING] = stamp_ns
-        elif not self._settled and lasted[SEARCHING] > SEARCH * span:
+        return {
+            what: stamp_ns - times.get(what, stamp_ns) for what in (KNOWN, LEFT, SEARCHING, TURN)
+        }
+
+    def _search(self, chances: Sequence[float], lasted: Mapping[str, int]) -> None:
+        """Let those sleep that had time to find their way, or all but a few, which take turns."""
+        span = self._window_ns
+        if lasted[SEARCHING] > SEARCH * span:
             self._keep(chances, 0.0)
-            if left and lasted[TURN] >= 2 * span:
-                times[TURN] = stamp_ns
+            if lasted[LEFT] and lasted[TURN] >= 2 * span:
+                self._times.pop(TURN)
                 self._take_turns()
+        elif 2 * lasted[SEARCHING] > 3 * span:
+            faint = [each for each in self._awake if chances[each] <= FAINT]
+            self._let_sleep({*faint} - {self._chosen})
 
     def _is_filled(self, number: int) -> bool:
         newest = self._newest[number]
@@ -345,9 +368,12 @@ class AtlasFilter(Filter):
         others = [each for each in self._awake if each != self._chosen and chances[each] > least]
         others.sort(key=lambda each: -chances[each])
         kept = {self._chosen, *others[: MOST_AWAKE - 1]}
-        for each in set(self._awake) - kept:
+        self._let_sleep(set(self._awake) - kept)
+
+    def _let_sleep(self, numbers: Collection[int]) -> None:
+        for each in numbers:
             self._newest[each], self._odds[each] = None, 0.0
-        self._awake = sorted(kept)
+        self._awake = [each for each in self._awake if each not in numbers]
 
     def _wake(self, numbers: Iterable[int]) -> None:
         """Start filters anywhere on the routes of those numbers that sleep."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from struct import Struct
@@ -30,13 +31,8 @@ from two_manifold_ros.recordings.further_channels import (
     imu_field_decoder,
     SensorTopic,
 )
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.recordings.satellite_fixes import (
-    distance_m,
-    GEODETIC,
-    NoFixError,
-    positions_of_fixes,
-)
+from two_manifold_ros.recordings.recording import ImuStream, is_far, PositionStream, Recording
+from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -215,46 +211,17 @@ def read_recordings(
     *,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Iterator[Recording]:
-    """
-    Read several bags; parameters as in `read_recording`.
-
-    They share one tangent plane: that of ``options``, or else of the first bag that has fixes, but
-    for those that are farther than ``OTHER_CITY_M`` from it, which share others.
-    """
-    origins: list[GeodeticOrigin] = []
+    """Read bags, each in the plane of ``options`` or of earlier fixes in `OTHER_CITY_M`."""
+    planes: list[GeodeticOrigin | None] = []
     for number, path in enumerate(paths):
-
-        def part(share: float, done: int = number) -> None:
-            progress((done + share) / len(paths))
-
-        first = replace(options, origin=options.origin or next(iter(origins), None))
-        recording = read_recording(path, first, progress=part)
-        if origins and _is_far(recording):
-            recording = read_recording(path, options, progress=part)
-            own = recording.positions.origin if recording.positions is not None else None
-            for other in origins[1:]:
-                if own is not None and distance_m(own, other) <= OTHER_CITY_M:
-                    recording = read_recording(path, replace(options, origin=other))
-        if options.origin is None and recording.positions is not None:
-            origin = recording.positions.origin
-            origins += [origin] if origin is not None and origin not in origins else []
+        part = partial(lambda done, share: progress((done + share) / len(paths)), number)
+        for plane in [options.origin] if options.origin else [*planes, None]:
+            recording = read_recording(path, replace(options, origin=plane), progress=part)
+            stream = recording.positions
+            if not is_far(stream):
+                break
+        planes += [] if stream is None or stream.origin in {*planes, None} else [stream.origin]
         yield recording
-
-
-OTHER_CITY_M = 100_000.0
-"""
-How far bags may lie apart and share a tangent plane.
-
-So far from its origin the plane shortens distances by one in eight thousand.
-"""
-
-
-def _is_far(recording: Recording) -> bool:
-    """Return whether a recording lies too far from the origin of its plane."""
-    stream = recording.positions
-    if stream is None or stream.origin is None or not len(stream.positions):
-        return False
-    return bool(np.linalg.norm(np.nanmedian(stream.positions, axis=0)) > OTHER_CITY_M)
 
 
 def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:

@@ -288,6 +288,21 @@ def plane_of(origin: GeodeticOrigin | None) -> str:
     return f'metres from {origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
 
 
+OTHER_CITY_M = 100_000.0
+"""
+How far bags may lie apart and share a tangent plane.
+
+So far from its origin the plane shortens distances by one in eight thousand.
+"""
+
+
+def is_far(stream: PositionStream | None) -> bool:
+    """Return whether positions lie too far from the origin of their plane."""
+    if stream is None or stream.origin is None or not len(stream.positions):
+        return False
+    return bool(np.linalg.norm(np.nanmedian(stream.positions, axis=0)) > OTHER_CITY_M)
+
+
 def check_one_plane(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are in several frames or from several origins."""
     located = [(each.name, each.positions) for each in recordings if each.positions is not None]

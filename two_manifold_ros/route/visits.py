@@ -51,7 +51,7 @@ LEADS_TO = 0.5
 """
 Memories of the observations, at the usual speed, from a place to those by which it is split.
 
-Whoever turns brakes before. With one memory the branches of the tram network are told apart no
+Whoever turns brakes before. With one memory the branches of the tram network are known no
 sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
 """
 
