@@ -85,6 +85,20 @@ def test_several_recordings_share_the_origin_of_the_first(tmp_path):
     np.testing.assert_allclose(second.positions.positions, [[0, 111.2]], atol=0.1)
 
 
+def test_bags_of_another_city_share_a_plane_of_their_own(tmp_path):
+    near = (48.0001, 11.0, 500.0, 0)
+    there, on = (52.0, 13.0, 30.0, 0), (52.01, 13.0, 30.0, 0)
+    places = {'a': [HERE, near], 'b': [there, on], 'c': [near, HERE], 'd': [on, there]}
+    bags = [written(tmp_path / name, fixes) for name, fixes in places.items()]
+    origins = [each.positions.origin for each in read_recordings(bags)]
+    assert origins == [ORIGIN, GeodeticOrigin(*there[:3])] * 2
+    # A plane that is asked for is that of all.
+    asked = [
+        each.positions.origin for each in read_recordings(bags, ReadingOptions(origin=ORIGIN))
+    ]
+    assert asked == [ORIGIN] * 4
+
+
 @pytest.mark.parametrize('fixes', [[HERE, (48.001, 11.0, NAN, 0)], [(48.0, 11.0, NAN, 0), HERE]])
 def test_a_fix_without_altitude_is_at_the_height_of_the_origin(read, fixes):
     positions = read(*fixes).positions.positions
