@@ -104,11 +104,26 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
         (('remove', 'hall.npz', 'hall'), 'the model knows one, without a name'),
         (('add', 'hall.npz', 'hall.npz', '-o', 'x.npz'), 'two routes of the name hall: write'),
         (('add', 'a=atlas.npz', '-o', 'x.npz'), 'knows 3 routes with names: leave a= out'),
+    both = bags['hall_0'], bags['ring_0']
+    command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 20)
+    assert list(load_model(path).routes) == ['A', 'B']
         (('add', 'a,b=hall.npz', '-o', 'x.npz'), 'is no name of a route'),
         (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
     ],
 )
 def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkeypatch):
+def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
+    both, path = (bags['hall_0'], bags['ring_0']), tmp_path / 'karts.npz'
+    for names in ('A,', 'A,none'):
+        words = command.refused('train', *both, '--routes', names, '-o', path)
+        assert 'is no name of a route' in words
+    odd = tmp_path / 'a,b'
+    odd.symlink_to(both[0])
+    words = command.refused('train', odd, both[1], '-o', path)
+    assert 'name the routes of the bags with --routes' in words
+
+
     monkeypatch.chdir(files)
     assert words in command.refused('atlas', *arguments)
     assert not (files / 'x.npz').exists()
@@ -133,3 +148,5 @@ def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
     assert counts['routes'] == counts['status']
     assert counts['branches'] == counts['position']
     assert counts['laps'] > 0
+        (('add', 'none=hall.npz', '-o', 'x.npz'), 'it stands for none of them'),
+        (('add', ' =hall.npz', '-o', 'x.npz'), 'without blanks at the ends'),
