@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of several routes on the command line: train, join, list, take out, evaluate."""
 
+from dataclasses import replace
+
 import pytest
 
 from two_manifold_ros.errors import NO_USE
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 
 pytest.importorskip('rosbags')
@@ -50,6 +53,48 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     assert 'is about one route' in command.refused(
         'evaluate', path, bags['ring_1'], bags['hall_1'], '--figure', tmp_path / 'x.png'
     )
+
+
+def test_positions_are_as_late_as_in_the_training_of_their_route(
+    command, kart_atlas, bags, tmp_path
+):
+    ring = kart_atlas.routes['ring']
+    summary = {**ring.summary, 'position_lag': [{'corrected_s': 0.25}]}
+    path = tmp_path / 'late.npz'
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    said = command('evaluate', path, bags['ring_1'])
+    assert 'positions made 0.250 s earlier, as in the training' in said.err
+    assert 'earlier' not in command('evaluate', path, bags['hall_1']).err
+
+
+def test_of_several_routes_too_doubts_are_said(command, files, bags):
+    said = command('evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_0'])
+    assert 'warning: hall: the model was trained on' not in said.err
+    model = load_model(files / 'atlas.npz')
+    routes = {
+        name: replace(each, summary={**each.summary, 'recordings': [str(bags['hall_0'])]})
+        for name, each in model.routes.items()
+    }
+    save_model(atlas_of(routes), files / 'noted.npz')
+    said = command('evaluate', files / 'noted.npz', bags['ring_1'], bags['hall_0'])
+    assert 'warning: hall: the model was trained on' in said.err
+
+
+def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
+    command, files, bags, tmp_path, monkeypatch
+):
+    monkeypatch.setattr('two_manifold_ros.cli.evaluate.evaluate', None)
+    assert 'is about one route' in command.refused(
+        'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--report',
+        tmp_path / 'x.html',
+    )  # fmt: skip
+
+
+def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
+    arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
+    assert 'is named at' not in command.words(*arguments, '--until', 4)
+    monkeypatch.setattr('two_manifold_ros.cli.evaluate._naming', lambda _: ['9.0 %', '-'])
+    assert 'windows; none of them are published' in command.words(*arguments)
 
 
 def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
