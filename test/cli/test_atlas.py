@@ -135,6 +135,14 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert list(load_model(tmp_path / 'one.npz').routes) == ['oval']
     command('atlas', 'add', f'new={tmp_path / "one.npz"}', '-o', tmp_path / 'two.npz')
     assert list(load_model(tmp_path / 'two.npz').routes) == ['new']
+def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
+    both = bags['ring_0'], bags['ring_1']
+    rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
+    hint = 'the 2 bags were taken as one route'
+    assert hint in command('train', *both, *rest, status=NO_USE).err
+    assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
+
+
     assert 'known routes' in command.words('info', path)
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']

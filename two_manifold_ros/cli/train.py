@@ -197,6 +197,12 @@ def _finish(
     if refusal:
         kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
+        apart = args.routes or args.marks or args.imu_alone
+        if args.method == 'route' and len(recordings) > 1 and not apart:
+            on_stderr(
+                f'two-manifold: note: the {len(recordings)} bags were taken as one route, since '
+                'they share places; if they are of several, name that of each with --routes'
+            )
     if not status:
         save_model(model, args.output)
     if args.report:
