@@ -164,6 +164,14 @@ def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags,
         (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
     ],
 )
+def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
+    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
+    summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
+        assert 'note: ring: the model is of no use' in command.words(*said)
+
+
 def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkeypatch):
 def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
     monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
