@@ -195,10 +195,13 @@ def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files
     ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
     assert ours == own
     assert own[0]['laps']
+    assert [each.pop('route') for each in (ours[0], own[0])] == ['ring', None]
     tables = []
     for path in (atlas, ring):
+    assert 'on the route ring' in command.words('laps', atlas, bag)
         table = tmp_path / f'{path.stem}.csv'
-        command('export', path, bag, '-o', table)
+        along = ' along the route ring' if path == atlas else ' ticks, '
+        assert along in command.words('export', path, bag, '-o', table)
         tables.append(table.read_text())
     assert tables[0] == tables[1]
 
