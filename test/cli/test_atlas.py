@@ -104,9 +104,24 @@ def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     assert 'names of routes for 1 bags' in command.refused(
         'train', bags['hall_0'], '--routes', 'A,B', '-o', path
     )
+    both = bags['hall_0'], bags['ring_0']
+    command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 20)
+    assert list(load_model(path).routes) == ['A', 'B']
     assert 'leave it out' in command.refused(
         'train', bags['hall_0'], '--routes', 'A', '-o', path, '--method', 'tpsr'
     )
+
+
+def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
+    both, path = (bags['hall_0'], bags['ring_0']), tmp_path / 'karts.npz'
+    for names in ('A,', 'A,none'):
+        words = command.refused('train', *both, '--routes', names, '-o', path)
+        assert 'is no name of a route' in words
+    odd = tmp_path / 'a,b'
+    odd.symlink_to(both[0])
+    words = command.refused('train', odd, both[1], '-o', path)
+    assert 'name the routes of the bags with --routes' in words
 
 
 def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):
@@ -118,6 +133,14 @@ def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_pa
     assert said.err.startswith('two-manifold: error: ')
     assert 'ring_0' in said.err
     assert not path.exists()
+
+
+def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
+    both = bags['ring_0'], bags['ring_1']
+    rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
+    hint = 'the 2 bags were taken as one route'
+    assert hint in command('train', *both, *rest, status=NO_USE).err
+    assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
 
 
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
@@ -135,18 +158,18 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert list(load_model(tmp_path / 'one.npz').routes) == ['oval']
     command('atlas', 'add', f'new={tmp_path / "one.npz"}', '-o', tmp_path / 'two.npz')
     assert list(load_model(tmp_path / 'two.npz').routes) == ['new']
-def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
-    both = bags['ring_0'], bags['ring_1']
-    rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
-    hint = 'the 2 bags were taken as one route'
-    assert hint in command('train', *both, *rest, status=NO_USE).err
-    assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
-
-
     assert 'known routes' in command.words('info', path)
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
     assert '(one)' in command.words('atlas', 'list', hall)
+
+
+def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
+    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
+    summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
+        assert 'note: ring: the model is of no use' in command.words(*said)
 
 
 @pytest.mark.parametrize(
@@ -157,34 +180,13 @@ def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags,
         (('remove', 'hall.npz', 'hall'), 'the model knows one, without a name'),
         (('add', 'hall.npz', 'hall.npz', '-o', 'x.npz'), 'two routes of the name hall: write'),
         (('add', 'a=atlas.npz', '-o', 'x.npz'), 'knows 3 routes with names: leave a= out'),
-    both = bags['hall_0'], bags['ring_0']
-    command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 20)
-    assert list(load_model(path).routes) == ['A', 'B']
         (('add', 'a,b=hall.npz', '-o', 'x.npz'), 'is no name of a route'),
+        (('add', 'none=hall.npz', '-o', 'x.npz'), 'it stands for none of them'),
+        (('add', ' =hall.npz', '-o', 'x.npz'), 'without blanks at the ends'),
         (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
     ],
 )
-def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
-    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
-    summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
-    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
-    for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
-        assert 'note: ring: the model is of no use' in command.words(*said)
-
-
 def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkeypatch):
-def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
-    both, path = (bags['hall_0'], bags['ring_0']), tmp_path / 'karts.npz'
-    for names in ('A,', 'A,none'):
-        words = command.refused('train', *both, '--routes', names, '-o', path)
-        assert 'is no name of a route' in words
-    odd = tmp_path / 'a,b'
-    odd.symlink_to(both[0])
-    words = command.refused('train', odd, both[1], '-o', path)
-    assert 'name the routes of the bags with --routes' in words
-
-
     monkeypatch.chdir(files)
     assert words in command.refused('atlas', *arguments)
     assert not (files / 'x.npz').exists()
@@ -193,12 +195,12 @@ def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, m
 def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files, bags, tmp_path):
     atlas, ring, bag = files / 'atlas.npz', files / 'ring.npz', bags['ring_1']
     ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
+    assert [each.pop('route') for each in (ours[0], own[0])] == ['ring', None]
     assert ours == own
     assert own[0]['laps']
-    assert [each.pop('route') for each in (ours[0], own[0])] == ['ring', None]
+    assert 'on the route ring' in command.words('laps', atlas, bag)
     tables = []
     for path in (atlas, ring):
-    assert 'on the route ring' in command.words('laps', atlas, bag)
         table = tmp_path / f'{path.stem}.csv'
         along = ' along the route ring' if path == atlas else ' ticks, '
         assert along in command.words('export', path, bag, '-o', table)
@@ -212,5 +214,3 @@ def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
     assert counts['routes'] == counts['status']
     assert counts['branches'] == counts['position']
     assert counts['laps'] > 0
-        (('add', 'none=hall.npz', '-o', 'x.npz'), 'it stands for none of them'),
-        (('add', ' =hall.npz', '-o', 'x.npz'), 'without blanks at the ends'),
