@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of several routes on the command line: train, join, list, take out, evaluate."""
 
+from dataclasses import replace
+
 import pytest
 
 from two_manifold_ros.errors import NO_USE
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 
 pytest.importorskip('rosbags')
@@ -52,6 +55,48 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     )
 
 
+def test_positions_are_as_late_as_in_the_training_of_their_route(
+    command, kart_atlas, bags, tmp_path
+):
+    ring = kart_atlas.routes['ring']
+    summary = {**ring.summary, 'position_lag': [{'corrected_s': 0.25}]}
+    path = tmp_path / 'late.npz'
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    said = command('evaluate', path, bags['ring_1'])
+    assert 'positions made 0.250 s earlier, as in the training' in said.err
+    assert 'earlier' not in command('evaluate', path, bags['hall_1']).err
+
+
+def test_of_several_routes_too_doubts_are_said(command, files, bags):
+    said = command('evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_0'])
+    assert 'warning: hall: the model was trained on' not in said.err
+    model = load_model(files / 'atlas.npz')
+    routes = {
+        name: replace(each, summary={**each.summary, 'recordings': [str(bags['hall_0'])]})
+        for name, each in model.routes.items()
+    }
+    save_model(atlas_of(routes), files / 'noted.npz')
+    said = command('evaluate', files / 'noted.npz', bags['ring_1'], bags['hall_0'])
+    assert 'warning: hall: the model was trained on' in said.err
+
+
+def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
+    command, files, bags, tmp_path, monkeypatch
+):
+    monkeypatch.setattr('two_manifold_ros.cli.evaluate.evaluate', None)
+    assert 'is about one route' in command.refused(
+        'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--report',
+        tmp_path / 'x.html',
+    )  # fmt: skip
+
+
+def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
+    arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
+    assert 'is named at' not in command.words(*arguments, '--until', 4)
+    monkeypatch.setattr('two_manifold_ros.cli.evaluate._naming', lambda _: ['9.0 %', '-'])
+    assert 'windows; none of them are published' in command.words(*arguments)
+
+
 def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     command('train', bags['hall_0'], bags['ring_0'], '--routes', 'B,A', '-o', path, '--rate', 20)
@@ -59,9 +104,24 @@ def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     assert 'names of routes for 1 bags' in command.refused(
         'train', bags['hall_0'], '--routes', 'A,B', '-o', path
     )
+    both = bags['hall_0'], bags['ring_0']
+    command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 20)
+    assert list(load_model(path).routes) == ['A', 'B']
     assert 'leave it out' in command.refused(
         'train', bags['hall_0'], '--routes', 'A', '-o', path, '--method', 'tpsr'
     )
+
+
+def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
+    both, path = (bags['hall_0'], bags['ring_0']), tmp_path / 'karts.npz'
+    for names in ('A,', 'A,none'):
+        words = command.refused('train', *both, '--routes', names, '-o', path)
+        assert 'is no name of a route' in words
+    odd = tmp_path / 'a,b'
+    odd.symlink_to(both[0])
+    words = command.refused('train', odd, both[1], '-o', path)
+    assert 'name the routes of the bags with --routes' in words
 
 
 def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):
@@ -73,6 +133,14 @@ def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_pa
     assert said.err.startswith('two-manifold: error: ')
     assert 'ring_0' in said.err
     assert not path.exists()
+
+
+def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
+    both = bags['ring_0'], bags['ring_1']
+    rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
+    hint = 'the 2 bags were taken as one route'
+    assert hint in command('train', *both, *rest, status=NO_USE).err
+    assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
 
 
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
@@ -96,6 +164,14 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert '(one)' in command.words('atlas', 'list', hall)
 
 
+def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
+    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
+    summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
+        assert 'note: ring: the model is of no use' in command.words(*said)
+
+
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
@@ -105,6 +181,8 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
         (('add', 'hall.npz', 'hall.npz', '-o', 'x.npz'), 'two routes of the name hall: write'),
         (('add', 'a=atlas.npz', '-o', 'x.npz'), 'knows 3 routes with names: leave a= out'),
         (('add', 'a,b=hall.npz', '-o', 'x.npz'), 'is no name of a route'),
+        (('add', 'none=hall.npz', '-o', 'x.npz'), 'it stands for none of them'),
+        (('add', ' =hall.npz', '-o', 'x.npz'), 'without blanks at the ends'),
         (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
     ],
 )
@@ -117,12 +195,15 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
 def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files, bags, tmp_path):
     atlas, ring, bag = files / 'atlas.npz', files / 'ring.npz', bags['ring_1']
     ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
+    assert [each.pop('route') for each in (ours[0], own[0])] == ['ring', None]
     assert ours == own
     assert own[0]['laps']
+    assert 'on the route ring' in command.words('laps', atlas, bag)
     tables = []
     for path in (atlas, ring):
         table = tmp_path / f'{path.stem}.csv'
-        command('export', path, bag, '-o', table)
+        along = ' along the route ring' if path == atlas else ' ticks, '
+        assert along in command.words('export', path, bag, '-o', table)
         tables.append(table.read_text())
     assert tables[0] == tables[1]
 

@@ -251,11 +251,17 @@ MODEL: Any = SimpleNamespace(
     horizons=(0, 10),
     summary={'seconds': 120.5, 'segments': 1, 'validation': {'much': 'more'}},
     live_channels=('angular_velocity.z',),
-    channels=SimpleNamespace(of_imu=True, live=np.ones(6, dtype=bool), mean=np.zeros(6)),
+    channels=SimpleNamespace(
+        of_imu=True,
+        names=('angular_velocity.y', 'angular_velocity.z'),
+        live=np.ones(6, dtype=bool),
+        mean=np.zeros(6),
+    ),
     imu_topic='/imu/data_raw',
     imu_frame_id='',
     frame_id='odom',
 )
+MODEL.routes = {'': MODEL}
 
 
 def published(imu_topic: str, topics: dict[str, str], *frames: str) -> str:
@@ -284,6 +290,15 @@ def test_topics_rates_frames_and_channels_in_force_are_named():
     ):
         assert part in text
     assert 'much' not in text
+
+
+def test_of_several_routes_the_rates_and_channels_of_all_are_named(monkeypatch):
+    fast = SimpleNamespace(rate_hz=80.0, live_channels=('angular_velocity.y',))
+    monkeypatch.setattr(MODEL, 'routes', {'a': MODEL, 'b': fast})
+    text = published('/imu', {}, 'map', 'car')
+    assert (
+        'at least 20 Hz, and 80 Hz for all routes; uses angular_velocity.y, angular_velocity.z'
+    ) in text
 
 
 @pytest.mark.parametrize(

@@ -252,14 +252,22 @@ def run(args: Namespace) -> int:
     name_channels(args, model)
     whole = recordings_in_planes(args, model)
     parts = [part_of(each, args.start, args.until) for each in whole]
-    recordings = in_step(parts, args, _trained_lag(model))
-    by_route = recordings_by_route(model, [each.with_commands_held() for each in recordings])
+    sorted_parts = recordings_by_route(model, parts)
+    _check_one_route(args, sorted_parts)
+    # Each as in the training of its route.
+    by_route = {
+        name: in_step(each, args, _trained_lag(model.routes[name]))
+        for name, each in sorted_parts.items()
+    }
     with Progress('evaluating') as progress:
-        found = {name: evaluate(model, each, progress, name) for name, each in by_route.items()}
+        found = {
+            name: evaluate(model, [one.with_commands_held() for one in each], progress, name)
+            for name, each in by_route.items()
+        }
     if len(found) > 1:
-        return _report_routes(args, found)
+        return _report_routes(args, model, by_route, found)
     ((route, evaluation),) = found.items()
-    model = model.routes[route]
+    model, recordings = model.routes[route], by_route[route]
     if args.figure:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
@@ -274,11 +282,16 @@ def run(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_scores(evaluation, model)
-        if evaluation.naming is not None:
+        if evaluation.naming is not None and evaluation.naming.ticks:
             right, wrong = _naming(evaluation)
+            of_another = (
+                'none of them are published'
+                if wrong == '-'
+                else f'{wrong} of the positions that are published then are of another one'
+            )
             print_wrapped(
                 f'the route {route} is named at {right} of the ticks after one and a half '
-                f'windows; {wrong} of the positions that are published then are of another one'
+                f'windows; {of_another}'
             )
         _print_times(content)
         _print_figure(args)
@@ -286,15 +299,28 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _report_routes(args: Namespace, found: Mapping[str, Evaluation]) -> int:
-    """Report on recordings of several routes; return 0."""
-    if args.figure or args.report:
+def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]]) -> None:
+    """Refuse what is about one route with recordings of several."""
+    if len(by_route) > 1 and (args.figure or args.report):
         option = '--figure' if args.figure else '--report'
         msg = (
-            f'{option} is about one route, and the recordings are of {len(found)} '
-            f'({", ".join(found)}): evaluate those of each by themselves'
+            f'{option} is about one route, and the recordings are of {len(by_route)} '
+            f'({", ".join(by_route)}): evaluate those of each by themselves'
         )
         raise InputError(msg)
+
+
+def _report_routes(
+    args: Namespace,
+    model: ModelHead,
+    by_route: Mapping[str, list[Recording]],
+    found: Mapping[str, Evaluation],
+) -> int:
+    """Report on recordings of several routes; return 0."""
+    for name, each in found.items():
+        own, recordings = model.routes[name], by_route[name]
+        for doubt in (*_left_out(recordings), *_doubts(args, own, each), *_late(own, recordings)):
+            on_stderr(f'two-manifold: warning: {name}: {doubt}')
     if args.json:
         routes = {name: each.to_json() for name, each in found.items()}
         content = {'model': args.model, 'bags': args.bags, 'routes': routes}

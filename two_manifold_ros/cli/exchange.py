@@ -148,8 +148,8 @@ def run_export(args: Namespace) -> int:
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     with Progress('filtering') as progress:
         held = recording.with_commands_held()
-        own = model.routes[driven_route(model, held, progress)]
-        track = _track(own, held, progress)
+        route = driven_route(model, held, progress)
+        track = _track(model.routes[route], held, progress)
     written = write_track(args.output, track)
     published = int(track.published.sum())
     if not published:
@@ -160,15 +160,17 @@ def run_export(args: Namespace) -> int:
     if args.json:
         content = {
             'file': args.output,
+            'route': route or None,
             'ticks': len(track.stamps),
             'published': published,
             'written': written,
         }
         print(json.dumps(content, indent=2))
         return 0
+    along = f' along the route {route}' if route else ''
     print_wrapped(
-        f'{written} of {len(track.stamps)} ticks, {published} of them published, written to '
-        f'{args.output}'
+        f'{written} of {len(track.stamps)} ticks{along}, {published} of them published, written '
+        f'to {args.output}'
     )
     return 0
 

@@ -129,7 +129,7 @@ def run_info(args: Namespace) -> int:
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
     if isinstance(model, AtlasModel):
-        print_table(*routes_table(model))
+        print_routes(model)
         return
     if model.frame_id == LAP_FRAME:
         lap = model.circuit if isinstance(model, RouteModel) else None
@@ -167,6 +167,14 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
     yield 'model', ['', ''], rows
     if summary['validation']:
         yield _validation(model)
+
+
+def print_routes(model: ModelHead) -> None:
+    """Print the routes that a model knows as a table, and which of them are of no use."""
+    print_table(*routes_table(model))
+    for name, each in model.routes.items():
+        if each.summary.get('refusal'):
+            print_wrapped(f'note: {name or "(one)"}: {each.summary["refusal"]["sentence"]}')
 
 
 def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
@@ -241,7 +249,7 @@ def run_atlas(args: Namespace) -> int:
         return 0
     if args.action != 'list':
         print(f'written to {path}')
-    print_table(*routes_table(model))
+    print_routes(model)
     return 0
 
 

@@ -91,10 +91,11 @@ def run_laps(args: Namespace) -> int:
     placed = model.frame_id != LAP_FRAME
     whole = recordings_in_planes(args, model, need_positions=False, find_positions=placed)
     recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
-    found = []
+    found, driven = [], []
     with Progress('timing') as progress:
         for each in recordings:
-            own = model.routes[driven_route(model, each, progress)]
+            driven.append(driven_route(model, each, progress))
+            own = model.routes[driven[-1]]
             timer = make_timer(own, args.start_line, args.sectors)
             found.append(time_laps(own, each, timer, progress))
     for recording, times in zip(recordings, found, strict=True):
@@ -111,21 +112,21 @@ def run_laps(args: Namespace) -> int:
         content = {
             'model': args.model,
             'recordings': [
-                {'bag': recording.name, **times.to_json()}
-                for recording, times in zip(recordings, found, strict=True)
+                {'bag': recording.name, 'route': route or None, **times.to_json()}
+                for recording, route, times in zip(recordings, driven, found, strict=True)
             ],
         }
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
     # Seconds count from where the recording begins, wherever its part does.
-    for recording, times in zip(whole, found, strict=True):
-        print_laps(recording, times, placed=placed)
+    for recording, route, times in zip(whole, driven, found, strict=True):
+        print_laps(recording, times, placed=placed, route=route)
     for path in filter(None, (args.csv, args.course)):
         print(f'written to {path}')
     return 0
 
 
-def print_laps(recording: Recording, times: LapTimes, *, placed: bool) -> None:
+def print_laps(recording: Recording, times: LapTimes, *, placed: bool, route: str = '') -> None:
     """Print the laps of a recording as a table, and what is best of them."""
     circuit, first_ns = times.circuit, recording.imu.first_stamp
     sectors = len(times.laps[0].sectors) if times.laps else 0
@@ -145,6 +146,8 @@ def print_laps(recording: Recording, times: LapTimes, *, placed: bool) -> None:
     east, north = circuit.points[0].tolist()
     length = f' of {circuit.length_m:.2f} m' if placed else ''
     print_table(f'{recording.name}: laps{length}', header, rows)
+    if route:
+        print_wrapped(f'on the route {route}')
     where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
     print_wrapped(f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s')
     if best is not None:

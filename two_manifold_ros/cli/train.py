@@ -29,7 +29,7 @@ from two_manifold_ros.cli.training_options import (
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.laps.unplaced import place
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.atlas import atlas_of, trouble_with
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.train import (
@@ -111,9 +111,13 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
     if args.method == 'route' and not quiet:
-        names = args.routes.split(',') if args.routes else ()
+        names = [each.strip() for each in args.routes.split(',')] if args.routes else []
         routes = sort_by_route(held, names)
         if len(routes) > 1:
+            # Before anything is trained; bags may have any name.
+            for trouble in filter(None, map(trouble_with, routes)):
+                msg = trouble if names else f'{trouble}: name the routes of the bags with --routes'
+                raise InputError(msg)
             return _train_routes(args, settings, routes)
     settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
@@ -193,6 +197,12 @@ def _finish(
     if refusal:
         kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
+        apart = args.routes or args.marks or args.imu_alone
+        if args.method == 'route' and len(recordings) > 1 and not apart:
+            on_stderr(
+                f'two-manifold: note: the {len(recordings)} bags were taken as one route, since '
+                'they share places; if they are of several, name that of each with --routes'
+            )
     if not status:
         save_model(model, args.output)
     if args.report:

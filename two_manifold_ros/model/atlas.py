@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats
 
+NO_ROUTE = 'none'
+"""Label of the chance that the vehicle drives on no known route; no route is called so."""
+
 LONGEST_NAME = 100
 """Characters in the name of a route: it goes into topics, tables and file names of users."""
 
@@ -128,10 +131,13 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
 
 def trouble_with(name: str) -> str:
     """Return why that cannot be the name of a route; empty if it can."""
-    if not name or len(name) > LONGEST_NAME or not name.isprintable() or ',' in name:
+    if name == NO_ROUTE:
+        return f'{name!r} is no name of a route: it stands for none of them; take another'
+    blanks = name != name.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable() or ',' in name or blanks:
         return (
             f'{ascii(name)[:40]} is no name of a route: take up to {LONGEST_NAME} characters '
-            'that can be printed, without commas'
+            'that can be printed, without commas, and without blanks at the ends'
         )
     return ''
 

@@ -270,9 +270,14 @@ def startup_lines(
         f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
         f'{model.states} states, horizons {seconds} s'
     )
+    routes = list(model.routes.values())
+    rates = sorted({each.rate_hz for each in routes})
+    used = {channel for each in routes for channel in each.live_channels}
+    order = {name: number for number, name in enumerate(model.channels.names)}
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
-        f'{model.rate_hz:g} Hz; uses {", ".join(model.live_channels)}'
+        f'{rates[0]:g} Hz{f", and {rates[-1]:g} Hz for all routes" if len(rates) > 1 else ""}; '
+        f'uses {", ".join(sorted(used, key=lambda each: order.get(each, len(order))))}'
     )
     trained = []
     if model.imu_topic and not imu_topic.endswith(model.imu_topic):
