@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import header, labelled_array
+from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,9 +79,6 @@ def estimate_numbers(estimate: Estimate | None) -> dict[str, float]:
 
 LEAST_CHANCE = 0.01
 """Of a route to be in the diagnostics, where fifty would not be read."""
-
-NO_ROUTE = 'none'
-"""Label of the chance that the vehicle drives on no known route."""
 
 
 def routes_message(estimate: Estimate) -> Message:

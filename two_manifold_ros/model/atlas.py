@@ -13,7 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import BOUNDS, ModelHead
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.names import LAP_FRAME, NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +128,8 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
 
 def trouble_with(name: str) -> str:
     """Return why that cannot be the name of a route; empty if it can."""
+    if name == NO_ROUTE:
+        return f'{name} is no name of a route: it stands for the chance of none of them'
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or ',' in name:
         return (
             f'{ascii(name)[:40]} is no name of a route: take up to {LONGEST_NAME} characters '
