@@ -120,7 +120,7 @@ class AtlasFilter(Filter):
         ]
         planes = [(each.frame_id, each.origin) for each in model.members]
         self._planes = [planes.index(each) for each in planes]
-        self._window_ns = max(each.window * each.period_ns for each in model.members)
+        self._window_ns = model.window_ns
         self._chosen = 0
         self.counters = Counter()
         self.latest: Estimate | None = None
