@@ -15,9 +15,9 @@ from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.training.train import group_by_places, SAME_ROUTE, shared_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

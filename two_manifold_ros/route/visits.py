@@ -51,8 +51,8 @@ LEADS_TO = 0.5
 """
 Memories of the observations, at the usual speed, from a place to those by which it is split.
 
-Whoever turns brakes before. With one memory the branches of the tram network are told apart no
-sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
+Whoever turns brakes before. With one memory the branches of the tram network are not told apart
+earlier, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
 """
 
 LARGEST_LOG_RATIO = 0.6
