@@ -79,3 +79,6 @@ MARKS = 'marks'
 
 LAP_FRAME = 'lap'
 """Frame of positions on a ring: a lap around it is as long as a lap takes, in seconds."""
+
+NO_ROUTE = 'none'
+"""Label of the chance that the vehicle drives on no known route."""

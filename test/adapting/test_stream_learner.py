@@ -432,8 +432,11 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
 def test_a_clock_that_is_set_back_leaves_nothing_out(kept):
     learner = restored(kept)
     learner.schedule.since_ns = learner.schedule.epoch_ns = int(run().stamps_ns[600])
+    # Nor what was driven on another route at those times, by the clock before.
+    learner._driven.append((0, int(run().stamps_ns[600]), 'another route'))
     feed(learner, 0, 100, later_ns=-(10**12), reference=False)
     assert learner.schedule.since_ns == learner.schedule.epoch_ns == 0
+    assert not learner._driven
 
 
 def test_a_tpsr_is_learned_and_restored_in_the_same_way():

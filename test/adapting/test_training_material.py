@@ -6,7 +6,13 @@ import numpy as np
 from other_recordings import with_imu, without_positions
 import pytest
 
-from two_manifold_ros.adapting.training_material import newest_part, without
+from two_manifold_ros.adapting.training_material import (
+    lap_seconds,
+    newest_part,
+    with_route,
+    without,
+)
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -53,3 +59,17 @@ def test_a_sensor_that_repeats_itself_is_left_out_unless_it_is_soon_over(whole):
     (kept,) = without([with_imu(part, samples=samples)], [], 3.0)
     assert len(kept.imu.stamps) == pytest.approx(700, abs=1)
     assert not np.isin(whole.imu.stamps[102:200], kept.imu.stamps).any()
+
+
+def test_a_lap_of_several_routes_is_the_longest(kart_atlas):
+    laps_s = [lap_seconds(each) for each in kart_atlas.routes.values()]
+    # Compared in quarters of no known length, one of two filters would win by chance.
+    assert lap_seconds(kart_atlas) == max(laps_s) > 40.0
+
+
+def test_the_only_route_of_an_atlas_keeps_its_name(kart_atlas):
+    own = kart_atlas.routes['hall']
+    newer = with_route(atlas_of({'hall': own}), own, 'hall')
+    assert isinstance(newer, AtlasModel)
+    assert newer.names == ('hall',)
+    assert with_route(own, own, '') is own

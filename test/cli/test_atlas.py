@@ -118,10 +118,6 @@ def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, m
     for names in ('A,', 'A,none'):
         words = command.refused('train', *both, '--routes', names, '-o', path)
         assert 'is no name of a route' in words
-    odd = tmp_path / 'a,b'
-    odd.symlink_to(both[0])
-    words = command.refused('train', odd, both[1], '-o', path)
-    assert 'name the routes of the bags with --routes' in words
 
 
 def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):

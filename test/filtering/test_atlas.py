@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter, MOST_AWAKE
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import CAUSES, Status
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -160,3 +160,67 @@ def test_a_route_of_another_rate_takes_part(kart_atlas, kart_drives):
         found = feed(make_filter(mixed), later(kart_drives, name))
         assert found[-1].route == name
         assert found[-1].positions.shape == (len(mixed.routes[name].horizons), 2)
+
+
+def moved(model, by_m):
+    """Return a model whose positions lie elsewhere in its frame."""
+    readout = model.route.readout
+    away = replace(readout, targets=readout.targets + by_m)
+    return replace(model, route=replace(model.route, readout=away))
+
+
+def many_routes(kart_atlas):
+    """Return an atlas in which the ring comes last, behind more routes than are followed."""
+    others = {
+        f'a{number}': moved(kart_atlas.routes['paddock'], 500.0 * number) for number in range(5)
+    }
+    return atlas_of({**others, 'ring': kart_atlas.routes['ring']})
+
+
+def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, kart_drives):
+    ring, known = later(kart_drives, 'ring')[:5000], many_routes(kart_atlas)
+    cold = feed(make_filter(known), ring)
+    live = make_filter(known)
+    # Switched off for an hour soon after the start, on another route.
+    feed(live, [(stamp - 3600 * 10**9, sample) for stamp, sample in ring[:400]])
+    found = feed(live, ring)
+    assert found[-1].route == cold[-1].route == 'ring'
+    assert found[-1].status is cold[-1].status is Status.TRACKING
+
+
+def test_what_was_before_a_gap_is_no_chance_after_it(kart_atlas, kart_drives):
+    ring = later(kart_drives, 'ring')
+    slower = train_model([kart_drives['hall'][0]], TrainingSettings(rate_hz=5.0))
+    live = make_filter(atlas_of({'hall': slower, 'ring': kart_atlas.routes['ring']}))
+    feed(live, later(kart_drives, 'hall')[:6000])
+    assert live.chances['hall'] > 0.9
+    shift_ns = later(kart_drives, 'hall')[-1][0] + 3600 * 10**9 - ring[0][0]
+    found = feed(live, [(stamp + shift_ns, sample) for stamp, sample in ring[:15]])
+    assert found
+    assert all(each.chances['hall'] < 0.9 for each in found)
+
+
+def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
+    stream = later(kart_drives, 'hall')[:4000]
+    live = make_filter(kart_atlas)
+    feed(live, stream[:3900])
+    assert live.status is Status.TRACKING
+    live.withheld = True
+    (*_, last) = feed(live, stream[3900:])
+    for each in (live, last):
+        assert each.status is Status.LOST
+        assert each.cause == 'not_useful'
+        assert each.why.endswith(CAUSES['not_useful'])
+    live.withheld = False
+    assert live.status is Status.TRACKING
+
+
+def test_a_reset_forgets_which_route_was_driven(kart_atlas, kart_drives):
+    live = make_filter(kart_atlas)
+    feed(live, later(kart_drives, 'ring')[:3000])
+    counted = live.counters['received']
+    assert live.route == 'ring'
+    live.reset('again')
+    assert live.route == make_filter(kart_atlas).route
+    assert live.counters['received'] == counted
+    assert live.counters['resets'] == 1

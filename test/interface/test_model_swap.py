@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 import re
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from raw_imu import raw_drive, raw_imu
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
@@ -26,6 +28,7 @@ from two_manifold_ros.interface.model_swap import (
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -356,3 +359,20 @@ def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, ot
     for index in range(400, 440):
         successor.take(int(drive.stamps_ns[index]), drive.imu[index])
     assert successor.tracks
+
+
+def test_the_other_model_has_its_time_by_the_ticks_of_the_route_that_is_driven(kart_atlas):
+    fast = kart_atlas.routes['hall']
+    slow = replace(fast, rate_hz=1.0, period_ns=10**9, max_gap_ns=2 * 10**9)
+    both = atlas_of({'a': slow, 'b': fast})
+    assert both.window_ns == slow.window * 10**9
+    session = Session(both, make=make_filter)
+    live = session.filter
+    swap = ModelSwap(session, '', None, make_filter)
+    live._follow(1)
+    new: Any = SimpleNamespace(model=fast)
+    assert not swap._has_waited_for(new)
+    live.counters['ticks'] += 2 * fast.window
+    assert not swap._has_waited_for(new)
+    live.counters['ticks'] += 1
+    assert swap._has_waited_for(new)

@@ -220,3 +220,24 @@ def test_messages(estimate, scene, at):
     (transform,) = transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)['transforms']
     assert (transform['header']['frame_id'], transform['child_frame_id']) == ('arena', 'odom')
     assert transform['transform']['translation'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
+
+
+def test_on_a_route_in_another_frame_the_odometry_is_turned_anew(scene, at):
+    """The frames of two routes say nothing of each other: no yaw of one is one of the other."""
+    frame = OdometryFrame(scene.track, 'base_link')
+    hall = replace(scene, track='hall')
+    for tick in range(40):
+        frame.take(odometry(0.1 * tick, (0.1 * tick, 0.0, 0.0)))
+        transform_message(at(0.1 * tick, (0.1 * tick, 0.0, 0.0)), scene, frame)
+    # In the hall the same way leads north; first the course is not sure.
+    unsure = at(3.9, (5.0, 5.0, 0.5 * math.pi), velocity_covariance=np.eye(2))
+    assert transform_message(unsure, hall, frame) is None
+    assert 'course' in frame.trouble
+    message = transform_message(at(3.9, (5.0, 5.0, 0.5 * math.pi)), hall, frame)
+    (transform,) = message['transforms']
+    assert transform['header']['frame_id'] == 'hall'
+    turned = transform['transform']['rotation']
+    assert 2.0 * math.atan2(turned['z'], turned['w']) == pytest.approx(0.5 * math.pi)
+    # And in the frame of the odometry itself there is no transform.
+    assert transform_message(unsure, replace(scene, track='odom'), frame) is None
+    assert 'as the estimates' in frame.trouble

@@ -27,7 +27,7 @@ def test_routes_of_an_atlas_keep_their_names(slot_car_model):
         atlas_of({'more': both, 'a': slot_car_model})
 
 
-@pytest.mark.parametrize('name', ['', 'a,b', 'a\nb', 'x' * 101])
+@pytest.mark.parametrize('name', ['', 'a,b', 'a\nb', 'x' * 101, 'none'])
 def test_what_is_no_name_is_refused(name, slot_car_model):
     with pytest.raises(InputError, match='is no name of a route'):
         atlas_of({name: slot_car_model})

@@ -9,7 +9,8 @@ import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training.train import shared_places, sort_by_route
+from two_manifold_ros.inspection.shared_places import shared_places, sort_by_route
+from two_manifold_ros.model.atlas import trouble_with
 
 
 def names(routes):
@@ -81,3 +82,34 @@ def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
     assert shared[0, 1] > 0.95
     assert shared[0, 2] < 0.1
     assert 0.2 < shared[0, 3] < 0.8
+
+
+@pytest.mark.parametrize('jump_s', [-1000, 3600 * 24 * 365 * 5])
+def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart_drives):
+    # As on a computer without a battery, which asks for the time when it has a network.
+    one, other = kart_drives['hall']
+    later_ns = one.imu.stamps[len(one.imu.stamps) // 3]
+
+    imu, positions = (
+        replace(each, stamps=each.stamps + (each.stamps >= later_ns) * jump_s * 10**9)
+        for each in (one.imu, one.positions)
+    )
+    jumped = replace(one, imu=imu, positions=positions)
+    assert names(sort_by_route([jumped, other])) == {'hall_0': ['hall_0', 'hall_1']}
+
+
+def test_no_bag_is_lost_by_its_name_and_every_name_can_be_one(kart_drives):
+    hall, ring, paddock = (kart_drives[name][0] for name in ('hall', 'ring', 'paddock'))
+    bags = [named(hall, 'a/run'), named(ring, 'b/run'), named(paddock, 'c/a_run')]
+    assert list(sort_by_route(bags)) == ['a_run', 'b_run', 'a_run_2']
+    deep = '/'.join(['folder'] * 20)
+    bags = [named(hall, f'{deep}/run'), named(ring, 'b/run'), named(paddock, 'c/2024,none')]
+    found = sort_by_route(bags)
+    assert len(found) == 3
+    assert {'2024_none', 'b_run'} < found.keys()
+    assert not any(trouble_with(each) for each in found)
+
+
+def test_given_names_are_checked_before_anything_is_trained(kart_drives):
+    with pytest.raises(InputError, match='is no name of a route'):
+        sort_by_route(list(kart_drives['hall']), ['hall', ''])

@@ -321,7 +321,7 @@ class Promotion:
             if self.incumbent is None:
                 self.incumbent = made
             else:
-                self._lap_s = lap_seconds(made.running)
+                self._lap_s = lap_seconds(made.model)
                 self._challenge(made, '')
         elif self._known is not None:
             self._announce('hand over', str(made), self._known.path)

@@ -188,6 +188,7 @@ class StreamLearner:
                 # Later no stamp would say any more that this is no longer true.
                 self.memory.forget_before(self.schedule.epoch_ns)
                 self.schedule.set_back()
+                self._driven.clear()
                 if self._learned is not None:
                     self._learned.restart_at(used_ns)
                 if self._candidate is not None:

@@ -15,9 +15,9 @@ from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.training.train import group_by_places, SAME_ROUTE, shared_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +172,7 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
         return model
     same = [name for name, each in routes.items() if of_one_route(each, model)]
     moved = [named] if named is not None and not same else []
-    if len(routes) == 1 and (same or moved):
+    if '' in routes and (same or moved):
         return model
     if same:
         laps = [each.summary.get('laps', 0.0) for each in (routes[same[0]], model)]
@@ -198,9 +198,14 @@ def of_one_route(one: ModelHead, other: ModelHead) -> bool:
 
 
 def lap_seconds(model: ModelHead) -> float:
-    """Return how long a lap takes, as positions show it; s, NaN where no lap was driven."""
+    """
+    Return how long a lap takes, as positions show it; s, NaN where no lap was driven.
+
+    Of several routes that of the longest one.
+    """
     # Not the time to visit all of the model once: of one with two ways that is longer.
-    return float(model.summary.get('lap_s') or math.nan)
+    laps_s = [float(each.summary.get('lap_s') or 0.0) for each in model.routes.values()]
+    return max(laps_s) or math.nan
 
 
 def _count_laps(recording: Recording) -> Laps | None:

@@ -28,13 +28,13 @@ from two_manifold_ros.cli.training_options import (
 )
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of, trouble_with
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.train import (
     paper_settings,
-    sort_by_route,
     train_model,
     with_readout,
 )

@@ -85,9 +85,10 @@ class AtlasFilter(Filter):
     the same prior for each route and for none of them. A route whose position agrees with that of
     another in the same frame is no rival to it: then the place is known, and only the name is not.
 
-    While one is known to be driven the others sleep. When it is left all wake up, and start
-    anywhere. Those that are out of the question after a window and a half sleep again; after
-    ``SEARCH`` windows the likeliest stay awake, and the others take turns.
+    While one is known to be driven the others sleep. When it is left, or a gap or a clock that was
+    set makes its filter start again, all wake up, and start anywhere. Those that are out of the
+    question after a window and a half sleep again; after ``SEARCH`` windows the likeliest stay
+    awake, and the others take turns.
 
     Parameters
     ----------
@@ -120,9 +121,8 @@ class AtlasFilter(Filter):
         ]
         planes = [(each.frame_id, each.origin) for each in model.members]
         self._planes = [planes.index(each) for each in planes]
-        self._window_ns = max(each.window * each.period_ns for each in model.members)
+        self._window_ns = model.window_ns
         self._chosen = 0
-        self.withheld = False
         self.counters = Counter()
         self.latest: Estimate | None = None
         self._start()
@@ -133,6 +133,8 @@ class AtlasFilter(Filter):
         self._awake = list(range(len(self._members)))
         self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
+        for each in self._members:
+            each.weigh_rivals(0.0)
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
         self._settled = False
@@ -156,6 +158,16 @@ class AtlasFilter(Filter):
         self.used, self.broke = now.used, now.broke
         if now.latest is None:
             self.latest = None
+
+    @property
+    def withheld(self) -> bool:
+        """Whether no position may be used on any route, see `Filter`."""
+        return self._members[self._chosen].withheld
+
+    @withheld.setter
+    def withheld(self, value: bool) -> None:
+        for each in self._members:
+            each.withheld = value
 
     @property
     def running(self) -> ModelHead:
@@ -241,17 +253,28 @@ class AtlasFilter(Filter):
         for each in self._members:
             each.reset(cause)
         self._start()
-        self._show()
+        self._follow(0)
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see `Filter.push`; return the estimates of the likeliest route."""
         found: dict[int, list[Estimate]] = {}
+        started = set()
         for number in self._awake:
             member = self._members[number]
+            resets = member.counters['resets']
             estimates = member.push(stamp_ns, sample)
+            if member.counters['resets'] > resets:
+                started.add(number)
+                # It knows nothing of what was before.
+                self._newest[number], self._odds[number] = None, 0.0
             if estimates:
                 found[number] = estimates
-                self._note(number, estimates[-1])
+        if self._chosen in started:
+            # Meanwhile the vehicle may have been carried to any route.
+            self._wake(range(len(self._members)))
+            self._start()
+        for number, estimates in found.items():
+            self._note(number, estimates[-1])
         if found:
             self._weigh()
             self._choose(stamp_ns)
@@ -262,8 +285,6 @@ class AtlasFilter(Filter):
         return estimates
 
     def _named(self, estimate: Estimate) -> Estimate:
-        if self.withheld and estimate.valid:
-            estimate = replace(estimate, status=Status.LOST, cause='not_useful')
         names, chances = self._atlas.names, self.chances
         branches = []
         # Where one route is as good as sure there is no other branch to look for.
@@ -379,6 +400,7 @@ class AtlasFilter(Filter):
         """Start filters anywhere on the routes of those numbers that sleep."""
         for each in set(numbers) - set(self._awake):
             self._members[each].reset('another route may be driven')
+            self._members[each].weigh_rivals(0.0)
             self._awake.append(each)
         self._awake.sort()
 

@@ -109,7 +109,7 @@ class Successor:
         # An estimate from the old samples that it was made with is not about the present.
         live.forget_latest()
         self.filter = live
-        span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
+        span_ns = WINDOWS_FED * self.model.window_ns
         for stamp_ns, values in past:
             if past[-1][0] - stamp_ns <= span_ns:
                 self.filter.push(stamp_ns, values)

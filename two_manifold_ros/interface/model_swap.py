@@ -198,7 +198,9 @@ class ModelSwap:
         self._wanted = ''
         self._version = self._wanted_version = version
         self._before: _Loaded | None = None
-        self._ready_at: int | None = None
+        # How long the other model was waited for, and the ticks by which that was noted.
+        self._waited_ns = 0
+        self._counted: int | None = None
         self._takes_back = False
         self.path = path
         self.swaps = 0
@@ -295,12 +297,14 @@ class ModelSwap:
         return ''
 
     def _has_waited_for(self, new: Successor) -> bool:
-        """Return whether the other model had its time, counted in ticks of the one in use."""
-        ticks = self.session.filter.counters['ticks']
-        if self._ready_at is None:
-            self._ready_at = ticks
-        waited_ns = (ticks - self._ready_at) * self.session.model.period_ns
-        return waited_ns > self._patience * new.model.window * new.model.period_ns
+        """Return whether the other model had its time, by ticks of the one in use."""
+        live = self.session.filter
+        ticks = live.counters['ticks']
+        # Routes of one model have ticks of different lengths.
+        before = ticks if self._counted is None else self._counted
+        self._waited_ns += (ticks - before) * live.running.period_ns
+        self._counted = ticks
+        return self._waited_ns > self._patience * new.model.window_ns
 
     def _busy(self) -> str:
         if self.session.successor is None:
@@ -311,7 +315,7 @@ class ModelSwap:
         self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool
     ) -> None:
         self.trouble = ''
-        self._ready_at = None
+        self._waited_ns, self._counted = 0, None
         self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
         self.session.successor = Successor(make, self.session.newest_samples())
 

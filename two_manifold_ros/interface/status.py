@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import header, labelled_array
-from two_manifold_ros.model.atlas import NO_ROUTE
+from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,6 +22,7 @@ from two_manifold_ros.interface.messages import course_of, header, pose_fields
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Message, Scene
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 SURE_YAW = 0.2
@@ -115,6 +116,7 @@ class OdometryFrame:
 
     def __init__(self, track: str, child: str) -> None:
         self._track, self._child = track, child
+        self._plane: tuple[str, GeodeticOrigin | None] | None = None
         self._poses: deque[Pose] = deque()
         self.frame = ''
         # What is wrong with the newest message, and why the newest estimate did not locate it.
@@ -169,6 +171,16 @@ class OdometryFrame:
         while newest.stamp_ns - self._poses[0].stamp_ns > 1e9 * KEPT_S:
             self._poses.popleft()
 
+    def enter(self, track: str, origin: GeodeticOrigin | None) -> None:
+        """
+        Take estimates in that frame and plane from now on, as of another known route.
+
+        There the frame of the odometry is turned otherwise, and what is known of it is forgotten.
+        """
+        if self._plane != (track, origin):
+            self._track, self._plane = track, (track, origin)
+            self._turn, self._variance = math.nan, math.inf
+
     def locate(self, estimate: Estimate) -> tuple[float, float, float] | None:
         """
         Return x, y in metres and yaw of the frame of the odometry in that of the estimates.
@@ -179,6 +191,9 @@ class OdometryFrame:
         until the course was sure once.
         """
         if not self._poses:
+            return None
+        if self.frame == self._track:
+            self._missed = f'the odometry is in {self.frame!r} as the estimates on this route are'
             return None
         pose = self._pose_at(estimate.stamp_ns)
         if pose is None:
@@ -246,6 +261,7 @@ def transform_message(
         east, north = estimate.positions[0].tolist()
         child, located = scene.child, (east, north, course_of(estimate).yaw)
     else:
+        odometry.enter(scene.track, scene.model.origin)
         found = odometry.locate(estimate)
         if found is None:
             return None

@@ -13,15 +13,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import BOUNDS, ModelHead
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.names import LAP_FRAME, NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.typing import Floats
-
-NO_ROUTE = 'none'
-"""Label of the chance that the vehicle drives on no known route; no route is called so."""
 
 LONGEST_NAME = 100
 """Characters in the name of a route: it goes into topics, tables and file names of users."""

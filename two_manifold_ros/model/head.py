@@ -165,6 +165,11 @@ class ModelHead(ABC):
         return {'': self}
 
     @property
+    def window_ns(self) -> int:
+        """Length of the longest window of its routes, ns."""
+        return max(each.window * each.period_ns for each in self.routes.values())
+
+    @property
     def live_channels(self) -> tuple[str, ...]:
         """Names of the channels used."""
         return self.channels.live_names

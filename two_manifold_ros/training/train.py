@@ -7,11 +7,9 @@ from __future__ import annotations
 import contextlib
 from dataclasses import asdict, replace
 import math
-from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import training_targets
@@ -22,9 +20,7 @@ from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.route.merging import merge_passes
 from two_manifold_ros.route.visits import memory_of
-from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.training.cross_validation import (
     cross_validate,
     fit_filter,
@@ -60,7 +56,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tpsr import LearnedTpsr
-    from two_manifold_ros.typing import Floats
 
 
 def train_model(
@@ -90,101 +85,6 @@ def train_model(
 
     """
     return learn_model(recordings, settings, progress, drives)[0]
-
-
-SHARED = 0.1
-"""
-Share of the places of one recording on which another one drives as well, if one map holds both.
-
-Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
-share a few places. On maps of their own the lines of ``benchmarks/worlds/network.py`` are lost
-after each change of the line until the window has filled again.
-"""
-
-SAME_ROUTE = 0.75
-"""The same, if both are of one and the same route: days of one share nine tenths and more."""
-
-LOOK_S = 0.2
-"""Seconds between positions that are compared to find what recordings share."""
-
-
-def sort_by_route(
-    recordings: Sequence[Recording], names: Sequence[str] = ()
-) -> dict[str, list[Recording]]:
-    """
-    Return recordings by the route that they are of, whatever their order.
-
-    What shares places goes together, a route and a network of roads alike: places where one drives
-    as the other, in the same direction, see `merge_passes`.
-
-    Parameters
-    ----------
-    recordings
-        With positions.
-    names
-        Of the route of each; without them found out, and named after the first recording of each.
-
-    Raises
-    ------
-    InputError
-        If there are not as many names as recordings.
-
-    """
-    if names and len(names) != len(recordings):
-        msg = (
-            f'there are {len(names)} names of routes for {len(recordings)} bags: name the route '
-            'of each bag, in the order of the bags'
-        )
-        raise InputError(msg)
-    by_name = sorted(range(len(recordings)), key=lambda each: (recordings[each].name, each))
-    if names:
-        return {
-            name: [recordings[each] for each in by_name if names[each] == name]
-            for name in sorted(set(names))
-        }
-    planes: dict[object, list[Recording]] = {}
-    for each in (recordings[number] for number in by_name):
-        stream = each.positions
-        plane = None if stream is None else (stream.frame_id, stream.origin)
-        planes.setdefault(plane, []).append(each)
-    groups = [group for plane in planes.values() for group in group_by_places(plane)]
-    stems = [Path(group[0].name).stem for group in groups]
-    return {
-        stem if stems.count(stem) == 1 else group[0].name.strip('/').replace('/', '_'): group
-        for stem, group in zip(stems, groups, strict=True)
-    }
-
-
-def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
-    """Return groups of recordings, of one plane, that share places."""
-    if len(recordings) == 1:
-        return [list(recordings)]
-    tracks = []
-    for each in recordings:
-        last_ns = max(each.imu.last_stamp, each.imu.first_stamp + 1)
-        stamps = np.arange(each.imu.first_stamp, last_ns, round(LOOK_S * 1e9))
-        tracks.append(positions_at(each.positions, stamps))
-    shared = shared_places(tracks, LOOK_S)
-    _, group_of = connected_components(shared >= SHARED, directed=False)
-    return [
-        [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
-        for group in range(int(group_of.max()) + 1)
-    ]
-
-
-def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
-    """
-    Return the share of the visits of each track (n, n) that are at places of each other one.
-
-    ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
-    """
-    places = merge_passes(tracks, period_s)
-    if places is None:
-        return np.eye(len(tracks))
-    visits = np.zeros((len(tracks), len(places)))
-    np.add.at(visits, (places.segments, places.visited), 1.0)
-    shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
-    return shared
 
 
 def learn_model(

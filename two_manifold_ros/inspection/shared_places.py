@@ -1,0 +1,144 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which recordings share places, and so are of one route or of one network of roads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.atlas import LONGEST_NAME, trouble_with
+from two_manifold_ros.recordings.recording import usual_gap_ns
+from two_manifold_ros.route.merging import merge_passes
+from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.ticks.stamps import judge_stamps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
+
+SHARED = 0.1
+"""
+Share of the places of one recording on which another one drives as well, if one map holds both.
+
+Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
+share a few places. On maps of their own the lines of ``benchmarks/worlds/network.py`` are lost
+after each change of the line until the window has filled again.
+"""
+
+SAME_ROUTE = 0.75
+"""The same, if both are of one and the same route: days of one share nine tenths and more."""
+
+LOOK_S = 0.2
+"""Seconds between positions that are compared to find what recordings share."""
+
+PAUSE_NS = 10 * 10**9
+"""Shorter steps of the stamps do not part what is compared: messages are lost on the way."""
+
+
+def sort_by_route(
+    recordings: Sequence[Recording], names: Sequence[str] = ()
+) -> dict[str, list[Recording]]:
+    """
+    Return recordings by the route that they are of, whatever their order.
+
+    What shares places goes together, a route and a network of roads alike: places where one drives
+    as the other, in the same direction, see `merge_passes`.
+
+    Parameters
+    ----------
+    recordings
+        With positions.
+    names
+        Of the route of each; without them found out, and named after the first recording of each.
+
+    Raises
+    ------
+    InputError
+        If there are not as many names as recordings.
+
+    """
+    if names and len(names) != len(recordings):
+        msg = (
+            f'there are {len(names)} names of routes for {len(recordings)} bags: name the route '
+            'of each bag, in the order of the bags'
+        )
+        raise InputError(msg)
+    for name in names:
+        if trouble_with(name):
+            raise InputError(trouble_with(name))
+    by_name = sorted(range(len(recordings)), key=lambda each: (recordings[each].name, each))
+    if names:
+        return {
+            name: [recordings[each] for each in by_name if names[each] == name]
+            for name in sorted(set(names))
+        }
+    planes: dict[object, list[Recording]] = {}
+    for each in (recordings[number] for number in by_name):
+        stream = each.positions
+        plane = None if stream is None else (stream.frame_id, stream.origin)
+        planes.setdefault(plane, []).append(each)
+    groups = [group for plane in planes.values() for group in group_by_places(plane)]
+    return dict(zip(_names_of([group[0].name for group in groups]), groups, strict=True))
+
+
+def _names_of(paths: Sequence[str]) -> list[str]:
+    """Return names of routes, each another one, by the paths of bags."""
+    stems = [Path(each).stem for each in paths]
+    names: list[str] = []
+    for path, stem in zip(paths, stems, strict=True):
+        whole = stem if stems.count(stem) == 1 else path.strip('/').replace('/', '_')
+        kept = ''.join(each if each.isprintable() and each != ',' else '_' for each in whole)
+        # The end of a path says more than its beginning.
+        name = kept = kept[-LONGEST_NAME:]
+        number = 1
+        while name in names or trouble_with(name):
+            number += 1
+            name = f'{kept[: LONGEST_NAME - 10]}_{number}'
+        names.append(name)
+    return names
+
+
+def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
+    """Return groups of recordings, of one plane, that share places."""
+    if len(recordings) == 1:
+        return [list(recordings)]
+    shared = shared_places([_looked_at(each) for each in recordings], LOOK_S)
+    _, group_of = connected_components(shared >= SHARED, directed=False)
+    return [
+        [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
+        for group in range(int(group_of.max()) + 1)
+    ]
+
+
+def _looked_at(recording: Recording) -> Floats:
+    """Return the positions (T, 2) of a recording ``LOOK_S`` apart, NaN between its parts."""
+    stamps = recording.imu.stamps
+    # A clock that was set on the way, by years too, or a pause: nothing was driven meanwhile.
+    judged = judge_stamps(stamps, max(usual_gap_ns(stamps), PAUSE_NS))
+    looks, seam = [], np.full((1, 2), np.nan)
+    for part in np.split(stamps[judged.kept], judged.begins[1:]):
+        at = np.arange(part[0], max(part[-1], part[0] + 1), round(LOOK_S * 1e9))
+        looks += [positions_at(recording.positions, at), seam]
+    return np.concatenate(looks[:-1])
+
+
+def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
+    """
+    Return the share of the visits of each track (n, n) that are at places of each other one.
+
+    ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
+    """
+    places = merge_passes(tracks, period_s)
+    if places is None:
+        return np.eye(len(tracks))
+    visits = np.zeros((len(tracks), len(places)))
+    np.add.at(visits, (places.segments, places.visited), 1.0)
+    shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
+    return shared
