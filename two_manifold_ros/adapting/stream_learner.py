@@ -24,6 +24,7 @@ from two_manifold_ros.adapting.stream_memory import (
 )
 from two_manifold_ros.adapting.training_material import (
     Candidate,
+    holds_all,
     lap_seconds,
     newest_part,
     Training,
@@ -467,7 +468,13 @@ class StreamLearner:
             self._candidate = None
         # Beside a model of less of the same drive there is no contest.
         elif not self.has_model or (
-            successor.tracks and (not self._runs_given or candidate.contest.is_won)
+            successor.tracks
+            and (
+                not self._runs_given
+                or candidate.contest.is_won
+                # A route beside those that are known takes nothing away.
+                or holds_all(successor.model, self.known)
+            )
         ):
             if not self.has_model or self.filter.withheld:
                 # It says nothing of the new one.

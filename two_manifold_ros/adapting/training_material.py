@@ -189,6 +189,14 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     return atlas_of({**routes, f'route {number}': model})
 
 
+def holds_all(model: ModelHead, known: ModelHead) -> bool:
+    """Return whether a model holds all known routes as they are, and others."""
+    held = list(model.routes.values())
+    return len(held) > len(known.routes) and all(
+        any(each is other for other in held) for each in known.routes.values()
+    )
+
+
 def of_one_route(one: ModelHead, other: ModelHead) -> bool:
     """Return whether two models are of one route, by their tracks; see `shared_places`."""
     if (one.frame_id, one.origin) != (other.frame_id, other.origin):
