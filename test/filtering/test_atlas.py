@@ -101,6 +101,18 @@ def test_counters_are_those_of_the_stream(kart_atlas, kart_drives):
     assert counters['used'] + aside + live.waiting == len(stream)
 
 
+def test_what_the_followed_route_refuses_wakes_the_others(kart_atlas, kart_drives):
+    live = make_filter(kart_atlas)
+    stream = later(kart_drives, 'hall')
+    feed(live, stream)
+    assert live.awake == 1
+    last_ns, sample = stream[-1]
+    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
+    for step in range(1, window_ns // 10_000_000 + 2):
+        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
+    assert live.awake == len(kart_atlas.members)
+
+
 def test_the_newest_estimate_stays_with_its_name_between_two_ticks(kart_atlas, kart_drives):
     live, newest = make_filter(kart_atlas), None
     for stamp, sample in later(kart_drives, 'hall')[:2000]:

@@ -139,6 +139,7 @@ class AtlasFilter(Filter):
         self._times: dict[str, int] = {}
         self._settled = False
         self._next = 0
+        self._ticked_ns: int | None = None
         # The route that was known last, and how long it may be left before all are searched.
         self._found = -1
         self._patience_ns = self._window_ns // 2
@@ -269,8 +270,12 @@ class AtlasFilter(Filter):
                 self._newest[number], self._odds[number] = None, 0.0
             if estimates:
                 found[number] = estimates
-        if self._chosen in started:
-            # Meanwhile the vehicle may have been carried to any route.
+        if found or self._ticked_ns is None:
+            self._ticked_ns = stamp_ns
+        # Meanwhile the vehicle may have been carried to any route; one that swings as never on
+        # the route that is followed gives no ticks at all there.
+        silent = stamp_ns - self._ticked_ns > self._window_ns and self.awake < len(self._members)
+        if self._chosen in started or silent:
             self._wake(range(len(self._members)))
             self._start()
         for number, estimates in found.items():
