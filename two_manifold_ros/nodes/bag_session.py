@@ -18,7 +18,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.messages import PUBLISHED, Topics
+from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class
@@ -191,7 +191,8 @@ class BagSession(Node):
 
         """
         deadline = monotonic() + timeout_s
-        outputs = [topic.address for topic in PUBLISHED.values()]
+        # A model of one route has none of those of several.
+        outputs = [topic.address for topic in PUBLISHED.values() if topic not in ROUTED]
         while not (self._heard and all(map(self.count_publishers, outputs))):
             if not alive():
                 msg = 'the filter node ended before it was ready; its log is above'
