@@ -37,7 +37,7 @@ from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
 from two_manifold_ros.evaluation.figures import draw_evaluation
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.interface.messages import PUBLISHED, Topics
+from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import in_words, Progress
@@ -275,7 +275,11 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         else:
             received = _filter_offline(folder, held_out, show)
     went = 'received' if with_node else 'written'
-    counts = ', '.join(f'{received.get(topic, 0)} {topic}' for topic in PUBLISHED)
+    counts = ', '.join(
+        f'{received.get(name, 0)} {name}'
+        for name, topic in PUBLISHED.items()
+        if topic not in ROUTED
+    )
     _print_below(f'{went}: {counts}')
     publisher = 'node' if with_node else 'filter'
     with stage(5, f'scoring what the {publisher} published'):
