@@ -84,6 +84,7 @@ WAY = (
     (
         'Beside that:',
         (
+            ('two-manifold atlas add a.npz b.npz -o both.npz', 'several routes in one'),
             ('two-manifold compare my_bag -o comparison', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),
@@ -95,7 +96,7 @@ WAY = (
 def overview() -> str:
     """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
     width = 1 + max(len(example) for _, lines in WAY for example, _ in lines)
-    shown = [DESCRIPTION, '']
+    shown = [DESCRIPTION]
     for heading, lines in WAY:
         shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
     return '\n'.join([*shown, '', 'two-manifold COMMAND --help has all options of a command.'])

@@ -29,6 +29,7 @@ def model() -> SimpleNamespace:
         rate_hz=20.0,
         track=track,
         routes={},
+        origin=None,
     )
 
 

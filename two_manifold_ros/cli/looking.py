@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 import json
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
@@ -226,8 +227,10 @@ def add_atlas(parser: ArgumentParser) -> None:
     )
     listing = actions.add_parser('list', help='list the routes of a model')
     listing.add_argument('model', metavar='MODEL', help='any model')
+    add_json(parser)
     for each in (add, remove, listing):
-        add_json(each)
+        # Behind the action too, where it would be undone by a default of its own.
+        each.add_argument('--json', action='store_true', default=SUPPRESS, help=SUPPRESS)
 
 
 def run_atlas(args: Namespace) -> int:

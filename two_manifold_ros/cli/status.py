@@ -244,6 +244,9 @@ class StatusTable:
         found: dict[str, dict[str, float | str | bool | None]] = {}
         for name, here in sorted(self._heard.items()):
             said = here._asdict()
+            if not here.route:
+                # Where one alone is known there is none to name.
+                del said['route']
             silent_s = round(now_s - said.pop('heard_s'), 1)
             found[name] = {**said, 'silent_s': silent_s, 'gone': name in self.gone(now_s)}
         return found

@@ -183,6 +183,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from info' -s h -l help -d '
 complete -c two-manifold -n '__fish_seen_subcommand_from info' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from info' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from atlas' -s h -l help -d 'show this help message and exit'
+complete -c two-manifold -n '__fish_seen_subcommand_from atlas' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from atlas' -a 'add remove list'
 complete -c two-manifold -n '__fish_seen_subcommand_from view' -s h -l help -d 'show this help message and exit'
 complete -c two-manifold -n '__fish_seen_subcommand_from view' -l live -x -d 'follow filter nodes, by full names such as car1/filter_node'
