@@ -3,6 +3,8 @@
 """Models of several routes on the command line: train, join, list, take out, evaluate."""
 
 from dataclasses import replace
+import json
+import time
 
 import pytest
 
@@ -35,12 +37,13 @@ def files(kart_atlas, tmp_path_factory):
 def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     first, second = bags['hall_0'], bags['ring_0']
-    said = command('train', second, first, '-o', path, '--rate', 20)
-    assert 'trained 2 routes' in said.out
+    began = time.monotonic()
+    content = json.loads(command('train', second, first, '-o', path, '--rate', 20, '--json').out)
+    # Of the training, not of the drives, which last minutes.
+    took_s = [each['train_seconds'] for each in content['routes'].values()]
+    assert 0.0 < sum(took_s) <= time.monotonic() - began
     assert list(load_model(path).routes) == ['hall_0', 'ring_0']
     found = command('evaluate', path, bags['ring_1'], bags['hall_1'], '--json')
-    import json  # noqa: PLC0415
-
     routes = json.loads(found.out)['routes']
     assert list(routes) == ['hall_0', 'ring_0']
     for each in routes.values():
@@ -99,7 +102,9 @@ def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatc
 
 def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
-    command('train', bags['hall_0'], bags['ring_0'], '--routes', 'B,A', '-o', path, '--rate', 20)
+    both = bags['hall_0'], bags['ring_0']
+    said = command('train', *both, '--routes', 'B,A', '-o', path, '--rate', 20)
+    assert 'trained 2 routes' in said.out
     assert list(load_model(path).routes) == ['A', 'B']
     assert 'names of routes for 1 bags' in command.refused(
         'train', bags['hall_0'], '--routes', 'A,B', '-o', path

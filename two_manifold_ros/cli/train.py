@@ -30,7 +30,7 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
-from two_manifold_ros.model.atlas import atlas_of, trouble_with
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.train import (
@@ -114,10 +114,6 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         names = [each.strip() for each in args.routes.split(',')] if args.routes else []
         routes = sort_by_route(held, names)
         if len(routes) > 1:
-            # Before anything is trained; bags may have any name.
-            for trouble in filter(None, map(trouble_with, routes)):
-                msg = trouble if names else f'{trouble}: name the routes of the bags with --routes'
-                raise InputError(msg)
             return _train_routes(args, settings, routes)
     settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
@@ -153,14 +149,16 @@ def _train_routes(
         )
         raise InputError(msg)
     began, models, refused = time.monotonic(), {}, []
+    took_each_s = {}
     with Progress('training') as progress:
         for number, (name, recordings) in enumerate(routes.items()):
 
             def part(what: str, share: float, done: int = number, name: str = name) -> None:
                 progress(f'{name}: {what}', (done + share) / len(routes))
 
+            started = time.monotonic()
             model = train_model(recordings, with_readout(recordings, settings), part)
-            models[name] = model
+            models[name], took_each_s[name] = model, time.monotonic() - started
             if model.summary['refusal']:
                 refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
     status = NO_USE if refused and not args.force else 0
@@ -171,7 +169,7 @@ def _train_routes(
     if not status:
         save_model(atlas, args.output)
     if args.json:
-        contents = {name: _content(each, each.summary['seconds']) for name, each in models.items()}
+        contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
