@@ -44,10 +44,12 @@ def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kar
     assert list(recordings_by_route(both, [turned])) == ['back']
 
 
-def test_a_recording_of_no_known_frame_is_refused(kart_atlas, kart_drives):
+def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drives):
     drive = kart_drives['hall'][1]
     away = replace(drive, positions=replace(drive.positions, frame_id='elsewhere'))
-    for each in (away, replace(drive, positions=None)):
+    # Another road, in the same frame.
+    moved = replace(drive.positions, positions=drive.positions.positions + 5000.0)
+    for each in (away, replace(drive, positions=None), replace(drive, positions=moved)):
         with pytest.raises(InputError, match='no positions along a route that the model knows'):
             recordings_by_route(kart_atlas, [each])
 

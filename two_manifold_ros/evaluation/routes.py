@@ -9,57 +9,50 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats
-
-MOST_POINTS = 2_000
-"""Points along a drive that are looked up on each track; a lap has some hundred bends at most."""
+    from two_manifold_ros.typing import Bools
 
 
 def recordings_by_route(
     model: ModelHead, recordings: Sequence[Recording]
 ) -> dict[str, list[Recording]]:
     """
-    Return recordings by the known route that their positions follow best, the way it goes.
+    Return recordings by the known route at whose places they drive most, the way it goes.
 
     A model of one route has all of them, under no name.
 
     Raises
     ------
     InputError
-        If a recording has no positions, or none that move in the frame and plane of a route.
+        If a recording has no positions, or none along a route of the same frame and plane.
 
     """
     if '' in model.routes:
         return {'': list(recordings)}
-    lines = {name: _line(each.track) for name, each in model.routes.items()}
     found: dict[str, list[Recording]] = {}
     for recording in recordings:
-        stream = recording.positions
-        fits = [
-            name
+        shares = {
+            name: _share_along(recording, each)
             for name, each in model.routes.items()
-            if stream is not None and _same_plane(stream, each) and len(lines[name])
-        ]
-        driven = _line(stream.positions[~stream.left_out]) if stream is not None else np.empty(0)
-        if not fits or not len(driven):
+            if recording.positions is not None and _same_plane(recording.positions, each)
+        }
+        best = max(shares, key=shares.__getitem__, default='')
+        if not best or shares[best] < SHARED:
             msg = (
                 f'{recording.name}: it has no positions along a route that the model knows '
                 f'({", ".join(model.routes)}), so the right one is not known: evaluate on '
                 'recordings with positions in the frames of the training'
             )
             raise InputError(msg)
-        driven = driven[:: max(len(driven) // MOST_POINTS, 1)]
-        apart_m = {name: _apart_m(driven, lines[name]) for name in fits}
-        found.setdefault(min(fits, key=apart_m.__getitem__), []).append(recording)
+        found.setdefault(best, []).append(recording)
     return {name: found[name] for name in model.routes if name in found}
 
 
@@ -68,22 +61,11 @@ def _same_plane(stream: PositionStream, model: ModelHead) -> bool:
     return len(frames) < 2 and stream.origin == model.origin
 
 
-def _line(track: Floats) -> Floats:
-    """Return positions and directions (n, 4) along a track (T, 2), NaN between runs."""
-    steps = np.diff(track, axis=0)
-    lengths = np.hypot(*steps.T)
-    # Where it stands there is no direction.
-    moves = np.isfinite(lengths) & (lengths > 1e-9)
-    return np.hstack([track[:-1][moves], steps[moves] / lengths[moves, None]])
-
-
-def _apart_m(driven: Floats, line: Floats) -> float:
-    """Return how far a drive is from a line; the other direction counts as a tenth of its size."""
-    size = float(np.ptp(line[:, :2], axis=0).max())
-    scale = np.array([1.0, 1.0, 0.05 * size, 0.05 * size])
-    distances, _ = cKDTree(line * scale).query(driven * scale)
-    # Of a drive that leaves its route for a while.
-    return float(np.median(distances))
+def _share_along(recording: Recording, model: ModelHead) -> float:
+    """Return the share of the places of a recording that are places of a route."""
+    period_s = 1.0 / model.rate_hz
+    tracks = [positions_apart(recording, period_s), model.track]
+    return float(shared_places(tracks, period_s)[0, 1])
 
 
 @dataclass(frozen=True)

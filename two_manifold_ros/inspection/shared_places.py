@@ -109,7 +109,7 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
     """Return groups of recordings, of one plane, that share places."""
     if len(recordings) == 1:
         return [list(recordings)]
-    shared = shared_places([_looked_at(each) for each in recordings], LOOK_S)
+    shared = shared_places([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
     _, group_of = connected_components(shared >= SHARED, directed=False)
     return [
         [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
@@ -117,14 +117,14 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
     ]
 
 
-def _looked_at(recording: Recording) -> Floats:
-    """Return the positions (T, 2) of a recording ``LOOK_S`` apart, NaN between its parts."""
+def positions_apart(recording: Recording, period_s: float) -> Floats:
+    """Return the positions (T, 2) of a recording a period apart, NaN between its parts."""
     stamps = recording.imu.stamps
     # A clock that was set on the way, by years too, or a pause: nothing was driven meanwhile.
     judged = judge_stamps(stamps, max(usual_gap_ns(stamps), PAUSE_NS))
     looks, seam = [], np.full((1, 2), np.nan)
     for part in np.split(stamps[judged.kept], judged.begins[1:]):
-        at = np.arange(part[0], max(part[-1], part[0] + 1), round(LOOK_S * 1e9))
+        at = np.arange(part[0], max(part[-1], part[0] + 1), round(period_s * 1e9))
         looks += [positions_at(recording.positions, at), seam]
     return np.concatenate(looks[:-1])
 
