@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 SEARCH = 10
 """
-Windows for which all routes are followed from a start, or from when all those followed were left.
+Windows of a search, from a start or from when all those followed were left.
 
-After them a tick costs no more than those of ``MOST_AWAKE`` routes, however many are known.
+After it a tick costs no more than those of ``MOST_AWAKE`` routes, however many are known.
 """
 
 MOST_AWAKE = 3
@@ -70,6 +70,8 @@ def make_filter(
     limits = limits_of(model, *ellipse_m)
     return Filter(model, places_hz, limits=limits, reorder_ns=reorder_ns)
 
+
+NOWHERE = (math.nan, math.nan)
 
 KNOWN, LEFT, SEARCHING, TURN = 'known', 'left', 'searching', 'turn'
 """Since when, by stamps: one is known, it is left, all are followed, the present ones are."""
@@ -120,7 +122,7 @@ class AtlasFilter(Filter):
             for each in model.members
         ]
         planes = [(each.frame_id, each.origin) for each in model.members]
-        self._planes = [planes.index(each) for each in planes]
+        self._planes = np.array([planes.index(each) for each in planes])
         self._window_ns = model.window_ns
         self._chosen = 0
         self.counters = Counter()
@@ -294,14 +296,15 @@ class AtlasFilter(Filter):
         branches = []
         # Where one route is as good as sure there is no other branch to look for.
         if chances[self.route] < 1.0 - StateMachine.leaving:
-            for number in self._awake:
+            same_place = self._agree(self._awake)[self._awake.index(self._chosen)]
+            for number, is_same in zip(self._awake, same_place.tolist(), strict=True):
                 other, chance = self._newest[number], chances[names[number]]
                 if (
                     other is not None
                     and chance >= StateMachine.leaving
                     and not math.isnan(other.ellipse_m)
                     and self._planes[number] == self._planes[self._chosen]
-                    and not self._agree(number, self._chosen)
+                    and not is_same
                 ):
                     model = self._members[number].running
                     ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
@@ -317,24 +320,23 @@ class AtlasFilter(Filter):
     def _weigh(self) -> None:
         """Compute the chances of all, and give each filter the odds of its rivals."""
         odds, whole = self._odds, 1.0 + float(self._odds.sum())
-        for number in self._awake:
-            rivals = (
-                odds[other]
-                for other in self._awake
-                if other != number and not self._agree(number, other)
-            )
-            self._members[number].weigh_rivals(float(sum(rivals)))
+        awake = self._awake
+        rivals = ~self._agree(awake) @ odds[awake]
+        for number, each in zip(awake, rivals.tolist(), strict=True):
+            self._members[number].weigh_rivals(each)
         self.chances = dict(zip(self._atlas.names, (odds / whole).tolist(), strict=True))
 
-    def _agree(self, one: int, other: int) -> bool:
-        """Return whether the positions on two routes are the same place."""
-        if self._planes[one] != self._planes[other]:
-            return False
-        first, second = self._newest[one], self._newest[other]
-        if first is None or second is None:
-            return False
-        apart_m = math.dist(first.positions[0].tolist(), second.positions[0].tolist())
-        return apart_m <= max(first.ellipse_m, second.ellipse_m)
+    def _agree(self, numbers: Sequence[int]) -> Bools:
+        """Return whether positions on routes (n,) are the same place, each with each (n, n)."""
+        newest = [self._newest[each] for each in numbers]
+        places = np.array([NOWHERE if each is None else each.positions[0] for each in newest])
+        reach_m = np.array([math.nan if each is None else each.ellipse_m for each in newest])
+        planes = self._planes[numbers]
+        apart_m = np.linalg.norm(places[:, None] - places, axis=2)
+        agree: Bools = apart_m <= np.fmax(reach_m[:, None], reach_m)
+        agree &= planes[:, None] == planes
+        np.fill_diagonal(agree, val=True)
+        return agree
 
     def _choose(self, stamp_ns: int) -> None:
         """Follow the likeliest route, and let those sleep that are out of the question."""
