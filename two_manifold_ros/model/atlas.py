@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.container import refuse
-from two_manifold_ros.model.head import BOUNDS, ModelHead
+from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME, NO_ROUTE
 
@@ -27,7 +26,7 @@ LONGEST_NAME = 100
 @dataclass(frozen=True, kw_only=True)
 class AtlasModel(ModelHead):
     """
-    A model of many known routes; `atlas_of` makes it.
+    A model of many known routes; `atlas_of` makes it, and checks that they go together.
 
     What nodes and tables read of its head is that of the first route, and the tracks of all.
 
@@ -62,22 +61,6 @@ class AtlasModel(ModelHead):
     def further_means(self) -> Floats:
         """Means of the channels of further sensors (m,) on the first route."""
         return self.members[0].further_means
-
-    def validate(self) -> None:
-        """Check that there are routes, with names of their own, that take the same input."""
-        super().validate()
-        if not 0 < len(self.names) == len(self.members) <= BOUNDS.horizons:
-            refuse(f'it has {len(self.members)} routes and {len(self.names)} names')
-        if list(self.names) != sorted(set(self.names)):
-            refuse('the names of its routes are not in order, or one is there twice')
-        for name in self.names:
-            if trouble_with(name):
-                refuse(trouble_with(name))
-        for name, each in zip(self.names, self.members, strict=True):
-            each.validate()
-            trouble = _unlike(each, self.members[0])
-            if trouble:
-                refuse(f'the route {name} {trouble} than {self.names[0]}')
 
 
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:

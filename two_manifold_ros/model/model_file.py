@@ -195,9 +195,7 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
         members[name] = model_from(f'{path}: route {ascii(name)[1:-1][:40]}', inner, own)
     if left or header.keys() - {'format', 'version', 'routes'}:
         refuse('it holds more than its routes')
-    atlas = atlas_of(members)
-    atlas.validate()
-    return atlas
+    return atlas_of(members)
 
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
