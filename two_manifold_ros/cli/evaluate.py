@@ -251,13 +251,16 @@ def run(args: Namespace) -> int:
     model = load_model(args.model)
     name_channels(args, model)
     whole = recordings_in_planes(args, model)
-    parts = [part_of(each, args.start, args.until) for each in whole]
-    sorted_parts = recordings_by_route(model, parts)
-    _check_one_route(args, sorted_parts)
+    # A part may be too short to say by itself which route it is of.
+    by_route = {
+        name: [part_of(one, args.start, args.until) for one in each]
+        for name, each in recordings_by_route(model, whole).items()
+    }
+    _check_one_route(args, by_route)
     # Each as in the training of its route.
     by_route = {
         name: in_step(each, args, _trained_lag(model.routes[name]))
-        for name, each in sorted_parts.items()
+        for name, each in by_route.items()
     }
     with Progress('evaluating') as progress:
         found = {

@@ -23,7 +23,7 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.loggers.plain_csv import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
@@ -178,7 +178,7 @@ def run_export(args: Namespace) -> int:
 def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
     """Filter a recording from a cold start; positions are those at the end of each tick."""
     check_fit(model, recording)
-    live = make_filter(model)
+    live = Filter(model)
     live.warm_up()
     kept = [estimate for estimate, _ in estimates_along(live, recording, progress)]
     variances = np.array([np.diag(each.covariances[0]) for each in kept]).reshape(-1, 2)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
+from functools import partial
 import math
 from pathlib import Path
 import re
@@ -489,11 +490,14 @@ def recordings_in_planes(
     recordings = []
     for bag in args.bags:
         one = Namespace(**{**vars(args), 'bags': [bag]})
-        (recording,) = recordings_of(one, need_positions=need_positions)
+        read = partial(
+            recordings_of, one, need_positions=need_positions, find_positions=find_positions
+        )
+        (recording,) = read()
         own = None if recording.positions is None else recording.positions.origin
         if own is not None:
             nearest = min(known, key=lambda each: distance_m(each, own))
-            (recording,) = recordings_of(one, origin=nearest, say=lambda _: None)
+            (recording,) = read(origin=nearest, say=lambda _: None)
         recordings.append(recording)
     return recordings
 

@@ -32,6 +32,7 @@ from two_manifold_ros.evaluation.evaluate import driven_route, replay
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.laps.timing import Timed
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 LAPS_HELP = (
@@ -83,21 +85,18 @@ def add_laps(parser: ArgumentParser) -> None:
 def run_laps(args: Namespace) -> int:
     """Time laps and report; return 0."""
     model = load_model(args.model)
+    lines = {}
     if '' in model.routes:
         # Lines are checked before anything is read.
-        make_timer(model, args.start_line, args.sectors)
+        lines[''] = make_timer(model, args.start_line, args.sectors)
     name_channels(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
     whole = recordings_in_planes(args, model, need_positions=False, find_positions=placed)
     recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
-    found, driven = [], []
     with Progress('timing') as progress:
-        for each in recordings:
-            driven.append(driven_route(model, each, progress))
-            own = model.routes[driven[-1]]
-            timer = make_timer(own, args.start_line, args.sectors)
-            found.append(time_laps(own, each, timer, progress))
+        timed = _timed(args, model, recordings, lines, progress)
+    driven, found = [route for route, _ in timed], [times for _, times in timed]
     for recording, times in zip(recordings, found, strict=True):
         if not times.states:
             on_stderr(
@@ -124,6 +123,25 @@ def run_laps(args: Namespace) -> int:
     for path in filter(None, (args.csv, args.course)):
         print(f'written to {path}')
     return 0
+
+
+def _timed(
+    args: Namespace,
+    model: ModelHead,
+    recordings: Sequence[Recording],
+    lines: dict[str, LapTimer],
+    progress: Progress,
+) -> list[tuple[str, LapTimes]]:
+    """Return the route and the laps of each recording; ``lines`` are kept by route."""
+    timed = []
+    for each in recordings:
+        route = driven_route(model, each, progress)
+        own = model.routes[route]
+        if route not in lines:
+            lines[route] = make_timer(own, args.start_line, args.sectors)
+        timer = LapTimer(lines[route].circuit, lines[route].sectors)
+        timed.append((route, time_laps(own, each, timer, progress)))
+    return timed
 
 
 def print_laps(recording: Recording, times: LapTimes, *, placed: bool, route: str = '') -> None:

@@ -180,11 +180,11 @@ def driven_route(
     """Return the route that a model names most along a recording; empty where it knows one."""
     if '' in model.routes:
         return ''
-    named: Counter[str] = Counter()
+    published, guessed = Counter[str](), Counter[str](dict.fromkeys(model.routes, 0))
     for estimate, _ in estimates_along(make_filter(model), recording, progress):
-        # Where no position is published the name is a guess, which counts only if there is none.
-        named[estimate.route] += 1000 if estimate.valid else 1
-    return named.most_common(1)[0][0] if named else next(iter(model.routes))
+        # Where no position is published the name is a guess.
+        (published if estimate.valid else guessed)[estimate.route] += 1
+    return (published or guessed).most_common(1)[0][0]
 
 
 def _read_as(estimate: Estimate, own: ModelHead, head: ModelHead) -> tuple[Floats, Floats]:
@@ -387,9 +387,8 @@ def evaluate(
 def _score_naming(
     head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> RouteNaming:
-    window_ns = head.window * head.period_ns
     late = [
-        run.stamps >= recording.imu.first_stamp + 3 * window_ns // 2
+        run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
         for recording, run in zip(recordings, runs, strict=True)
     ]
     return score_naming(

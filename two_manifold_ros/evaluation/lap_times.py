@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.ticks.segments import positions_at
 
@@ -128,7 +128,7 @@ def time_laps(
 
     """
     check_fit(model, recording)
-    live = make_filter(model)
+    live = Filter(model)
     live.warm_up()
     stamps, states = [], []
     for estimate, _ in estimates_along(live, recording, progress):
