@@ -277,7 +277,8 @@ def run(args: Namespace) -> int:
         draw_evaluation(evaluation, model, args.figure)
     if args.report:
         _write_report(args, evaluation, recordings, model)
-    content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
+    of_route = {'route': route} if route else {}
+    content = {'model': args.model, 'bags': args.bags, **of_route, **evaluation.to_json()}
     doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
     for doubt in doubts:
         on_stderr(f'two-manifold: warning: {doubt}')

@@ -359,7 +359,7 @@ def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
         return None
     model = scene.model
     ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
-    chance = estimate.chances.get(estimate.route, 1.0)
+    chance = estimate.chances[estimate.route]
     numbers: dict[str, float] = {}
     own = estimate.route, chance, ahead_s, estimate.positions
     for route, chance_of, times_s, positions in (own, *estimate.branches):

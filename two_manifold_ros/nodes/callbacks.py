@@ -440,6 +440,7 @@ class EstimatePublishers:
         self.scene = scene
         self.laps_by_route = dict(laps or {})
         self._route = ''
+        self._weighed: Estimate | None = None
         self._placed = placed
         self._before: LiveLaps | None = None
         self._odometry = odometry
@@ -521,10 +522,12 @@ class EstimatePublishers:
         return self.laps.placed(estimate), replace(scene, track=track)
 
     def publish_chances(self, estimate: Estimate | None) -> None:
-        """Publish how likely each known route is, by the newest estimate if there is one."""
+        """Publish how likely each known route is by the newest estimate, once for each."""
         own = self._publishers.get(Topics.ROUTES)
-        if own is None or estimate is None or not own.get_subscription_count():
+        # During silence the newest estimate is not about the present.
+        if own is None or estimate is None or estimate is self._weighed:
             return
+        self._weighed = estimate
         fill(self._messages[Topics.ROUTES], Topics.ROUTES.msgtype, routes_message(estimate))
         own.publish(self._messages[Topics.ROUTES])
 

@@ -294,7 +294,11 @@ def startup_lines(
     lines = [learned, f'Trained: {summary}', subscribed, topics_line(topics), framed]
     if scene.routes:
         frames = ', '.join(f'{name} in {each.track}' for name, each in scene.routes.items())
-        lines.insert(1, f'Knows {len(scene.routes)} routes, and above is the first: {frames}')
+        lines.insert(
+            1,
+            f'Knows {len(scene.routes)} routes: {frames}; the model above is that of '
+            f'{next(iter(scene.routes))}',
+        )
     lines.append(limits_line(limits, timeout_s))
     if model.frame_id and model.frame_id != scene.track:
         lines.append(

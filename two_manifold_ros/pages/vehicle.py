@@ -313,13 +313,8 @@ class Vehicle:
         # At the 2 Hz of the slowest ticks there is a position each half a second.
         last = self._seconds[-1] if self._seconds else -math.inf
         if self._status not in _USABLE_WORDS or seconds - last > 0.5:
-            self.add(
-                [
-                    Moment(
-                        seconds, self._status, self._why, numbers=self._numbers, route=self._route
-                    )
-                ]
-            )
+            bare = Moment(seconds, self._status, self._why, numbers=self._numbers)
+            self.add([bare._replace(route=self._route)])
 
     def _hear_position(self, message: Any, seconds: float, error_m: float) -> None:  # noqa: ANN401
         place = message.pose.pose.position
