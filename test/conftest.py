@@ -19,7 +19,8 @@ import numpy as np
 from other_models import small_tpsr
 import pytest
 from worlds.drive import drive as drive_world
-from worlds.network import tracks
+from worlds.network import Network, rounds, tracks, travel
+from worlds.table import world_named
 
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.recordings.recording import Recording
@@ -138,6 +139,38 @@ def kart_atlas(kart_drives: dict[str, tuple[Recording, Recording]]) -> AtlasMode
     return atlas_of(
         {name: train_model([made], settings) for name, (made, _) in kart_drives.items()}
     )
+
+
+@pytest.fixture(scope='session')
+def forked_drives() -> dict[str, Recording]:
+    """Return drives of a kart on two lines with a common trunk, and over both by turns."""
+    trunk = (-70.0, 0.0, 12.0), (40.0, 0.0, 12.0)
+    lines = {
+        'left': (*trunk, (70.0, 60.0, 12.0), (0.0, 90.0, 14.0), (-110.0, 50.0, 12.0)),
+        'right': (
+            *trunk, (110.0, -10.0, 14.0), (60.0, -90.0, 14.0), (-60.0, -60.0, 12.0),
+            (-110.0, -20.0, 12.0),
+        ),
+    }  # fmt: skip
+    world = replace(world_named('kart'), name='fork', corners=(), stations=())
+    network = Network(world, lines, (), 420.0)
+    turns = {'left': ['left'] * 4, 'right': ['right'] * 4, 'both': ['left', 'right', 'right']}
+    drives = {}
+    for seed, (name, names) in enumerate(turns.items()):
+        corners = rounds(network, [*names, *(['left'] if name == 'both' else [])])
+        made = travel(network, corners, day=int(name == 'both'), seed=seed)
+        drives[name] = replace(made.recording, name=name)
+    return drives
+
+
+@pytest.fixture(scope='session')
+def forked_model(forked_drives: dict[str, Recording]) -> RouteModel:
+    """Return a model of both lines on one map."""
+    settings = TrainingSettings(rate_hz=20.0, horizons=(0, 20, 60))
+    named = [replace(forked_drives[name], line=name) for name in ('left', 'right')]
+    model = train_model(named, settings)
+    assert isinstance(model, RouteModel)
+    return model
 
 
 @pytest.fixture(scope='session')

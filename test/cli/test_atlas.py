@@ -215,3 +215,44 @@ def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
     assert counts['routes'] == counts['status']
     assert counts['branches'] == counts['position']
     assert counts['laps'] > 0
+
+
+@pytest.fixture(scope='module')
+def forked_bags(forked_drives, write_bag, tmp_path_factory):
+    folder = tmp_path_factory.mktemp('fork')
+    return {name: write_bag(folder / name, drive) for name, drive in forked_drives.items()}
+
+
+def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path):
+    path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
+    said = command('train', *both, '-o', path, '--rate', 20)
+    assert 'note: left, right share places and are lines on one map' in said.err
+    assert 'left, right' in command.words('info', path)
+    assert 'left, right' in command.words('atlas', 'list', path)
+    drive = forked_bags['both']
+    naming = json.loads(command('evaluate', path, drive, '--json').out)['naming']
+    assert naming['right'] > 0.95
+    assert naming['wrong_published'] < 0.02
+    assert 'a line that passes there is named at' in command.words('evaluate', path, drive)
+    said = command('replay', path, drive, '-o', tmp_path / 'bag', '--json')
+    counts = json.loads(said.out)['messages']
+    assert counts['routes'] == counts['status']
+    assert counts['branches'] == counts['position']
+    assert 'is a line on one map with others' in command.refused('atlas', 'remove', path, 'left')
+    # The same map in an atlas, under the name of its file.
+    command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
+    routes = command.json('atlas', 'list', tmp_path / 'atlas.npz')['routes']
+    assert routes['fork']['lines'] == ['left', 'right']
+
+
+def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, tmp_path):
+    path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
+    command('train', *both, '-o', path, '--rate', 20, '--routes', '7,4')
+    assert load_model(path).route_names == ('4', '7')
+    said = command('train', *both, '-o', path, '--rate', 20, '--routes', 'a/7,b/4')
+    assert 'share places' not in said.err
+    assert list(load_model(path).routes) == ['a/7', 'b/4']
+    command('train', forked_bags['left'], '-o', path, '--rate', 20, '--routes', '4')
+    assert load_model(path).route_names == ('4',)
+    command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
+    assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']

@@ -10,7 +10,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.routes import recordings_by_route, score_naming
+from two_manifold_ros.evaluation.routes import are_passing, recordings_by_route, score_naming
 from two_manifold_ros.model.atlas import atlas_of
 
 
@@ -72,7 +72,7 @@ def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
 
 
 def test_the_naming_counts_late_ticks_alone():
-    right = [False, True, True, False, True]
+    right = np.array([False, True, True, False, True])
     late = np.array([False, True, True, True, True])
     published = np.array([True, True, False, True, False])
     tracking = np.array([True, True, False, False, False])
@@ -84,3 +84,19 @@ def test_the_naming_counts_late_ticks_alone():
     nothing = score_naming(right, late, published & ~late, tracking & ~late)
     assert math.isnan(nothing.wrong_published)
     assert nothing.to_json()['wrong_published'] is None
+
+
+def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
+    for own, other in (('left', 'right'), ('right', 'left')):
+        places = forked_drives[own].positions.positions[10:-10]
+        names = [own] * len(places)
+        passing, known = are_passing(forked_model, names, places)
+        assert known.all()
+        assert passing.mean() > 0.99
+        # Of the other line only the trunk.
+        far = np.abs(places[:, 1]) > 20.0
+        assert not are_passing(forked_model, [other] * len(places), places)[0][far].any()
+    unknown = np.full((2, 2), np.nan)
+    passing, known = are_passing(forked_model, ['left', ''], unknown)
+    assert not passing.any()
+    assert not known.any()

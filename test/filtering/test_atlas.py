@@ -150,8 +150,8 @@ def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart
     both = [each for each in apart if each.branches]
     assert both
     for each in both[-3:]:
-        (branch,) = each.branches
-        assert {each.route, branch.route} == {'one', 'two'}
+        own_way, branch = each.branches
+        assert [own_way.name, {own_way.name, branch.name}] == [each.route, {'one', 'two'}]
         assert np.linalg.norm(branch.positions[0] - each.positions[0]) > 400.0
 
 

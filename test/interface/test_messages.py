@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     BUILDERS,
@@ -259,6 +260,20 @@ def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     assert [marker['id'] for marker in ellipses] == [0, 1, 2]
     assert {marker['type'] for marker in ellipses} == {CYLINDER}
     assert np.all(np.diff([marker['scale']['x'] for marker in ellipses]) > 0)
+    # Where lines part, the path is along one road, and no ellipse is drawn around both.
+    ways = [
+        Branch(name, chance, (0.0, 1.0, 2.0), estimate.positions + shift)
+        for name, chance, shift in (('a', 0.7, 9.0), ('b+c', 0.2, -9.0))
+    ]
+    parted = {'line': 'a', 'chances': {'a': 0.7, 'b': 0.1, 'c': 0.1}, 'branches': tuple(ways)}
+    found = by_namespace(build('markers', fork=1, **parted))
+    assert len(found['ellipse']) == 1
+    for name, way in (('predicted_path', ways[0]), ('branch', ways[1])):
+        drawn = [(point['x'], point['y']) for point in found[name][0]['points']]
+        assert drawn[-3:] == [tuple(each) for each in way.positions.tolist()]
+    assert found['route'][0]['text'] == 'a 70%'
+    poses = build('predicted_path', fork=1, **parted)['poses']
+    assert [each['pose']['position']['x'] for each in poses] == ways[0].positions[:, 0].tolist()
     # One horizon has no path to draw.
     one = {name: getattr(estimate, name)[:1] for name in ('positions', 'covariances')}
     assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']

@@ -20,6 +20,7 @@ from two_manifold_ros.model.model_file import (
     header_of,
     load_model,
     model_from,
+    model_parts,
     save_model,
     VERSION,
 )
@@ -234,6 +235,46 @@ def test_a_route_of_version_17_has_no_circuit_and_loads(contents):
     model = model_from('m.npz', older | {'version': 17}, kept)
     assert model.circuit is None
     assert model.route.places == model_from('m.npz', header, arrays).route.places
+
+
+def test_a_map_of_version_18_has_no_lines_and_loads(forked_model):
+    header, arrays = model_parts(forked_model)
+    older = {name: value for name, value in header.items() if name != 'lines'}
+    kept = {name: array for name, array in arrays.items() if not name.startswith('lines.')}
+    assert len(kept) < len(arrays)
+    model = model_from('m.npz', older | {'version': 18}, kept)
+    assert model.lines is None
+    assert model.circuit is not None
+
+
+def test_lines_are_loaded_as_they_were_saved(forked_model, tmp_path):
+    save_model(forked_model, tmp_path / 'model')
+    own, loaded = forked_model.lines, load_model(tmp_path / 'model').lines
+    assert loaded.names == own.names == ('left', 'right')
+    for name in ('passes', 'forks', 'ahead'):
+        assert np.array_equal(getattr(loaded, name), getattr(own, name))
+    assert [loaded.kept_s, loaded.apart_m] == [own.kept_s, own.apart_m]
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'words'),
+    [
+        ('names', ('right', 'left'), 'not in order'),
+        ('names', (), 'there are none'),
+        ('names', ('left', 'none'), 'is no name of a route'),
+        ('passes', np.full((1, 2), 1.0), 'lines.passes has the shape'),
+        ('passes', 2.0, 'lines.passes holds'),
+        ('forks', -1, 'lines.forks holds'),
+        ('kept_s', 0.0, 'lines.kept_s holds'),
+    ],
+)
+def test_lines_that_fit_no_map_are_refused(name, value, words, forked_model):
+    lines = forked_model.lines
+    if isinstance(value, (int, float)) and name != 'kept_s':
+        value = np.full_like(getattr(lines, name), value)
+    bad = replace(forked_model, lines=replace(lines, **{name: value}))
+    with pytest.raises(InputError, match=words):
+        model_parts(bad)
 
 
 def test_a_circuit_is_loaded_as_it_was_saved(slot_car_model, tmp_path):

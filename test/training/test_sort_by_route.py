@@ -10,7 +10,7 @@ from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import shared_places, sort_by_route
-from two_manifold_ros.model.atlas import trouble_with
+from two_manifold_ros.model.head import trouble_with
 
 
 def names(routes):
@@ -33,22 +33,29 @@ def test_days_of_one_route_go_together_whatever_their_order(kart_drives):
     drives = [moved_to_town(each, 2000.0 * (number // 2)) for number, each in enumerate(drives)]
     expected = {f'{name}_0': [f'{name}_0', f'{name}_1'] for name in ('hall', 'paddock', 'ring')}
     for order in (drives, drives[::-1], drives[3:] + drives[:3]):
-        assert names(sort_by_route(order)) == expected
+        found = sort_by_route(order)
+        assert names(found) == expected
+        assert {each.line for group in found.values() for each in group} == {''}
 
 
 def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks():
     network = tram_network()
-    lines = [
+    drives = [
         named(travel(network, rounds(network, [line] * 2), seed=seed).recording, line)
         for seed, line in enumerate(network.lines)
     ]
-    assert names(sort_by_route(lines)) == {'east': ['east', 'north', 'south']}
+    found = sort_by_route(drives)
+    assert names(found) == {'east': ['east', 'north', 'south']}
+    assert [each.line for each in found['east']] == ['east', 'north', 'south']
     yard = Yard()
     errands = [
         named(travel(yard_network(), yard.errands(40, seed), seed=seed).recording, f'day_{seed}')
         for seed in range(3)
     ]
-    assert names(sort_by_route(errands)) == {'day_0': ['day_0', 'day_1', 'day_2']}
+    found = sort_by_route(errands)
+    assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
+    # They drive the same aisles: none is a line of its own.
+    assert {each.line for each in found['day_0']} == {''}
 
 
 def test_other_frames_are_other_routes(kart_drives):
@@ -57,16 +64,38 @@ def test_other_frames_are_other_routes(kart_drives):
     assert len(sort_by_route([one, away])) == 2
 
 
-def test_given_names_decide(kart_drives):
+def lines(routes):
+    return {route: sorted({each.line for each in group}) for route, group in routes.items()}
+
+
+def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(kart_drives):
+    # hall_0, hall_1, paddock_0, paddock_1, ring_0, ring_1
     drives = [drive for both in kart_drives.values() for drive in both]
-    given = ['a', 'a', 'b', 'b', 'a', 'b']
-    found = names(sort_by_route(drives, given))
-    assert found == {
-        'a': ['hall_0', 'hall_1', 'ring_0'],
-        'b': ['paddock_0', 'paddock_1', 'ring_1'],
-    }
+    drives = [moved_to_town(each, 2000.0 * (number // 2)) for number, each in enumerate(drives)]
+    found = sort_by_route(drives, ['b', 'b', 'a', 'a', 'd', 'c'])
+    assert names(found) == {
+        'a': ['paddock_0', 'paddock_1'], 'b': ['hall_0', 'hall_1'], 'c': ['ring_0', 'ring_1']
+    }  # fmt: skip
+    assert lines(found) == {'a': ['a'], 'b': ['b'], 'c': ['c', 'd']}
+    # Of one name is one map, whatever is shared.
+    found = sort_by_route(drives, ['a', 'a', 'a', 'a', 'b', 'b'])
+    assert names(found)['a'] == ['hall_0', 'hall_1', 'paddock_0', 'paddock_1']
+    # And a map that is named has what is said.
+    found = sort_by_route(drives, ['x/1', 'y/1', 'x/2', 'x/2', 'p', 'p'])
+    assert names(found) == {
+        'p': ['ring_0', 'ring_1'], 'x': ['hall_0', 'paddock_0', 'paddock_1'], 'y/1': ['hall_1']
+    }  # fmt: skip
+    assert lines(found) == {'p': ['p'], 'x': ['x/1', 'x/2'], 'y/1': ['y/1']}
     with pytest.raises(InputError, match='2 names of routes for 6 bags'):
         sort_by_route(drives, ['a', 'b'])
+    with pytest.raises(InputError, match='names no map, or no line'):
+        sort_by_route(drives, ['a/', 'b', 'b', 'b', 'b', 'b'])
+
+
+def test_one_name_in_two_frames_is_refused(kart_drives):
+    bags = [kart_drives['hall'][0], kart_drives['ring'][0]]
+    with pytest.raises(InputError, match='bags of the name a are in several frames'):
+        sort_by_route(bags, ['a', 'a'])
 
 
 def test_bags_of_one_name_in_two_folders_keep_both(kart_drives):

@@ -120,6 +120,9 @@ class NothingLearned:
     def places(self) -> None:
         """Return ``None``: there are no places."""
 
+    def lines(self) -> None:
+        """Return ``None``: there are no lines."""
+
 
 COLUMNS = ('stamps', 'samples', 'fixes', 'places')
 """Arrays of a drive, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""

@@ -17,6 +17,7 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
 from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.model.model import RouteModel
 
 if TYPE_CHECKING:
@@ -172,6 +173,10 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
         return model
     same = [name for name, each in routes.items() if of_one_route(each, model)]
     moved = [named] if named is not None and not same else []
+    old = routes.get((same or moved or [''])[0])
+    if (same or moved) and isinstance(old, RouteModel):
+        # Names are not learned while driving.
+        model = replace(model, lines=carry_lines(old, model))
     if '' in routes and (same or moved):
         return model
     if same:

@@ -286,17 +286,7 @@ def run(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_scores(evaluation, model)
-        if evaluation.naming is not None and evaluation.naming.ticks:
-            right, wrong = _naming(evaluation)
-            of_another = (
-                'none of them are published'
-                if wrong == '-'
-                else f'{wrong} of the positions that are published then are of another one'
-            )
-            print_wrapped(
-                f'the route {route} is named at {right} of the ticks after one and a half '
-                f'windows; {of_another}'
-            )
+        _print_naming(evaluation, model, route)
         _print_times(content)
         _print_figure(args)
         print_written(args)
@@ -354,6 +344,24 @@ def _report_routes(
         'published, those of another route'
     )
     return 0
+
+
+def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
+    """Print how well the route, or lines on its map, were named, if they have names."""
+    if evaluation.naming is None or not evaluation.naming.ticks:
+        return
+    right, wrong = _naming(evaluation)
+    of_another = (
+        'none of them are published'
+        if wrong == '-'
+        else f'{wrong} of the positions that are published then are of another one'
+    )
+    subject = f'the route {route} is' if route else 'a line that passes there is'
+    if route and model.route_names:
+        subject = f'the route {route}, and a line that passes there, are'
+    print_wrapped(
+        f'{subject} named at {right} of the ticks after one and a half windows; {of_another}'
+    )
 
 
 def _naming(evaluation: Evaluation) -> list[str]:

@@ -185,11 +185,11 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
         summary, frame = each.summary, each.frame_id or '(not named)'
         if each.origin is not None:
             frame += f', {each.origin.latitude_deg:.4f}, {each.origin.longitude_deg:.4f} deg'
-        followed = summary.get('validation') or {}
+        followed, lines = summary.get('validation') or {}, ', '.join(each.route_names)
         error_m = followed.get('followed_m')
         rows.append(
             [
-                name or '(one)',
+                f'{name}: {lines}' if name and lines else name or lines or '(one)',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),
@@ -245,7 +245,12 @@ def run_atlas(args: Namespace) -> int:
         save_model(model, path)
     if args.json:
         routes = {
-            name: {'frame_id': each.frame_id, 'rate_hz': each.rate_hz, **each.summary}
+            name: {
+                'frame_id': each.frame_id,
+                'rate_hz': each.rate_hz,
+                'lines': list(each.route_names),
+                **each.summary,
+            }
             for name, each in model.routes.items()
         }
         print(json.dumps({'model': path, 'routes': routes}, indent=2, allow_nan=False))
@@ -275,7 +280,8 @@ def joined(models: Sequence[str], output: str) -> AtlasModel:
             msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'
             raise InputError(msg)
         for own, each in routes.items():
-            chosen = name or own or Path(path).stem
+            lines = each.route_names
+            chosen = name or own or (lines[0] if len(lines) == 1 else Path(path).stem)
             if chosen in known:
                 msg = f'{path}: there are two routes of the name {chosen}: write NAME={path}'
                 raise InputError(msg)
@@ -294,6 +300,8 @@ def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
     if missing:
         known = ', '.join(filter(None, model.routes)) or 'one, without a name'
         msg = f'there is no route {missing[0]}: the model knows {known}'
+        if missing[0] in model.route_names:
+            msg = f'{missing[0]} is a line on one map with others: train that without its bags'
         raise InputError(msg)
     left = {name: each for name, each in model.routes.items() if name not in names}
     if not left:
@@ -328,6 +336,7 @@ def _route(model: RouteModel) -> list[list[str]]:
     return [
         ['method', f'route, {model.kernel}, {summary["coupling"]}'],
         ['map', f'{route.places} places, speed ratios within {spread:.0f} %'],
+        *([] if model.lines is None else [['lines', ', '.join(model.lines.names)]]),
         [
             'belief',
             f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:g}',

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import json
 from pathlib import Path
 import sys
@@ -113,8 +114,11 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     if args.method == 'route' and not quiet:
         names = [each.strip() for each in args.routes.split(',')] if args.routes else []
         routes = sort_by_route(held, names)
+        _say_lines(routes, say)
         if len(routes) > 1:
             return _train_routes(args, settings, routes)
+        line_of = {id(each.imu): each.line for each in next(iter(routes.values()))}
+        held = [replace(each, line=line_of[id(each.imu)]) for each in held]
     settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
         say(
@@ -132,6 +136,16 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         model = tuning.noted_in(model)
     took_s = time.monotonic() - began
     return _finish(args, model, took_s, recordings, reports)
+
+
+def _say_lines(routes: Mapping[str, Sequence[Recording]], say: Callable[[str], None]) -> None:
+    for group in routes.values():
+        lines = sorted({each.line for each in group})
+        if len(lines) > 1:
+            say(
+                f'two-manifold: note: {", ".join(lines)} share places and are lines on one map; '
+                'see --routes to name them, or to keep their maps apart'
+            )
 
 
 def _train_routes(

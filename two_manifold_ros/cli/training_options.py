@@ -274,9 +274,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     choice.add_argument(
         '--routes',
         metavar='NAME,...',
-        help='name of the route of each bag, in their order, with method route: bags of one name '
-        'are trained on together, and a model of several knows them all (default: bags that share '
-        'places are of one route or network, which is named after the first of them)',
+        help='name of the route or line of each bag, in their order, with method route: bags that '
+        'share places, or have one name, go onto one map, and a model of several knows them all; '
+        'MAP/NAME says which map (default: named after the bags, where there are several)',
     )
     add_tuning(parser)
     add_report(parser, 'the model, its map, and the recordings that it was learned from')

@@ -16,7 +16,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.routes import RouteNaming, score_naming
+from two_manifold_ros.evaluation.routes import are_passing, RouteNaming, score_naming
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     HorizonScore,
@@ -43,6 +43,7 @@ from two_manifold_ros.interface.status import (
     status_message,
 )
 from two_manifold_ros.laps.lines import live_timer
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
@@ -88,8 +89,9 @@ class FilterRun:
         Wall time of every sample that ended a tick, those before the first window included.
     counters
         Of the filter, and ``UNUSABLE`` if there was such an estimate.
-    routes
-        Name of the known route that each estimate is of; empty where the model knows one alone.
+    routes, lines
+        Names of the known route that each estimate is of, empty where the model knows one alone,
+        and of the line on its map, empty where it has none.
 
     """
 
@@ -103,6 +105,7 @@ class FilterRun:
     seconds_per_tick: Floats
     counters: Counter[str]
     routes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
     @property
     def withheld(self) -> Counter[str]:
@@ -171,6 +174,7 @@ def run_filter(
         seconds_per_tick=np.array(seconds),
         counters=counters,
         routes=tuple(estimate.route for estimate in kept),
+        lines=tuple(estimate.line for estimate in kept),
     )
 
 
@@ -379,7 +383,7 @@ def evaluate(
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)
     compared = compare(head, recordings, runs)
-    if not route:
+    if not head.route_names and not route:
         return compared
     return replace(compared, naming=_score_naming(head, route, recordings, runs))
 
@@ -387,12 +391,20 @@ def evaluate(
 def _score_naming(
     head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> RouteNaming:
-    late = [
-        run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
-        for recording, run in zip(recordings, runs, strict=True)
-    ]
+    right, late = [], []
+    for recording, run in zip(recordings, runs, strict=True):
+        named = np.array([each == route for each in run.routes])
+        counted = run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
+        if isinstance(head, RouteModel) and head.lines is not None:
+            # On a trunk any line is right that goes there.
+            on_line, known = are_passing(
+                head, run.lines, positions_at(recording.positions, run.stamps)
+            )
+            named, counted = named & on_line, counted & known
+        right.append(named)
+        late.append(counted)
     return score_naming(
-        [each == route for run in runs for each in run.routes],
+        np.concatenate(right),
         np.concatenate(late),
         np.concatenate([run.published for run in runs]),
         np.concatenate([run.statuses for run in runs]) == CODES[Status.TRACKING],
@@ -482,7 +494,7 @@ def replay(
         (Topics.STATUS, status_ns, _status),
         (Topics.DIAGNOSTICS, 10**9, _health),
     ]
-    if scene.routes:
+    if model.route_names:
         reports.append((Topics.ROUTES, status_ns, lambda _, estimate: routes_message(estimate)))
     due_ns = {report: 0 for report, *_ in reports}
 
@@ -529,6 +541,6 @@ def _health(live: Filter, estimate: Estimate) -> dict[str, object]:
     values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
     values |= dict(sorted(live.counters.items()))
     values |= {name: getattr(estimate, name) for name in ('evidence', 'novelty', 'ellipse_m')}
-    values |= {'route': estimate.route} if estimate.route else {}
+    values |= {'route': estimate.name} if estimate.name else {}
     level = LEVELS[estimate.status]
     return diagnostics_message(estimate.stamp_ns, 'replay', level, estimate.why, values)

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Bools
+    from two_manifold_ros.typing import Bools, Floats
 
 
 def recordings_by_route(
@@ -95,18 +97,35 @@ class RouteNaming:
         return {name: None if math.isnan(value) else value for name, value in asdict(self).items()}
 
 
-def score_naming(
-    right: Sequence[bool], late: Bools, published: Bools, tracking: Bools
-) -> RouteNaming:
+def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> tuple[Bools, Bools]:
+    """
+    Return whether lines pass true positions (T, 2), and where that is known: (T,) each.
+
+    ``names`` (T,) are of a line of the model each, or empty: none passes anywhere.
+    """
+    lines = model.lines
+    if lines is None:
+        msg = 'a map without lines has none that could pass'
+        raise TypeError(msg)
+    known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
+    named, passing = np.array(names), np.zeros(len(names), dtype=np.bool_)
+    for name, passes in zip(lines.names, lines.passes.T, strict=True):
+        asked = known & np.equal(named, name)
+        there = model.route.readout.targets[passes > 0.0, 0]
+        if asked.any():
+            passing[asked] = KDTree(there).query(positions[asked])[0] <= lines.apart_m
+    return passing, known
+
+
+def score_naming(right: Bools, late: Bools, published: Bools, tracking: Bools) -> RouteNaming:
     """Score at which ticks (T,) the name was ``right``; those not ``late`` do not count."""
-    is_right = np.array(right, dtype=np.bool_)
 
     def share(chosen: Bools) -> float:
         return float(np.mean(chosen)) if len(chosen) else math.nan
 
     return RouteNaming(
         int(late.sum()),
-        share(is_right[late]),
-        share(~is_right[late & published]),
-        share(~is_right[late & tracking]),
+        share(right[late]),
+        share(~right[late & published]),
+        share(~right[late & tracking]),
     )

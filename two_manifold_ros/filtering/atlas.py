@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import Branch, limits_of
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import StateMachine, Status
 from two_manifold_ros.model.atlas import AtlasModel
 
@@ -292,25 +293,47 @@ class AtlasFilter(Filter):
         return estimates
 
     def _named(self, estimate: Estimate) -> Estimate:
-        names, chances = self._atlas.names, self.chances
-        branches = []
+        """Return an estimate with the chances of all routes and lines, and the ways ahead."""
+        names = self._atlas.names
+        branches, others = self._ways(self._chosen, estimate), []
         # Where one route is as good as sure there is no other branch to look for.
-        if chances[self.route] < 1.0 - StateMachine.leaving:
+        if self.chances[self.route] < 1.0 - StateMachine.leaving:
             same_place = self._agree(self._awake)[self._awake.index(self._chosen)]
             for number, is_same in zip(self._awake, same_place.tolist(), strict=True):
-                other, chance = self._newest[number], chances[names[number]]
+                other = self._newest[number]
                 if (
                     other is not None
-                    and chance >= StateMachine.leaving
+                    and self.chances[names[number]] >= StateMachine.leaving
                     and not math.isnan(other.ellipse_m)
                     and self._planes[number] == self._planes[self._chosen]
                     and not is_same
                 ):
-                    model = self._members[number].running
-                    ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
-                    branches.append(Branch(names[number], chance, ahead_s, other.positions))
-            branches.sort(key=lambda each: -each.chance)
-        return replace(estimate, route=self.route, chances=chances, branches=tuple(branches))
+                    others += self._ways(number, other)
+        branches += sorted(others, key=lambda each: -each.chance)
+        chances: dict[str, float] = {}
+        for number, name in enumerate(names):
+            newest = self._newest[number]
+            chances |= _spread_over_lines(
+                self._atlas.members[number].route_names or (name,), self.chances[name], newest
+            )
+        return replace(
+            estimate,
+            route=self.route,
+            chances=chances,
+            branches=tuple(branches) if len(branches) > 1 else (),
+        )
+
+    def _ways(self, number: int, estimate: Estimate) -> list[Branch]:
+        """Return the ways ahead on a route by its own estimate, with chances among all routes."""
+        name, model = self._atlas.names[number], self._members[number].running
+        chance = self.chances[name]
+        if estimate.branches:
+            whole = sum(each.chance for each in estimate.branches) or 1.0
+            return [
+                each._replace(chance=chance * each.chance / whole) for each in estimate.branches
+            ]
+        ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
+        return [Branch(estimate.line or name, chance, ahead_s, estimate.positions)]
 
     def _note(self, number: int, estimate: Estimate) -> None:
         off_route = self._members[number].off_route
@@ -420,3 +443,13 @@ class AtlasFilter(Filter):
             self._next = tried[-1] + 1
             self._keep([0.0] * count, 0.0)
             self._wake(tried)
+
+
+def _spread_over_lines(
+    names: Sequence[str], chance: float, newest: Estimate | None
+) -> dict[str, float]:
+    """Return the chances of the lines of a route, or of the route itself if it has none."""
+    if len(names) == 1 or newest is None:
+        return dict.fromkeys(names, chance / len(names))
+    whole = sum(newest.chances.values()) or 1.0
+    return {name: chance * each / whole for name, each in newest.chances.items()}

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 import sys
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping
 
+    from two_manifold_ros.filtering.network_lines import Branch, LineState
     from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
@@ -37,27 +38,6 @@ if TYPE_CHECKING:
 
 
 _NO_CHANCES: dict[str, float] = {}
-
-
-class Branch(NamedTuple):
-    """
-    A way that the vehicle may drive in place of that of an estimate.
-
-    Parameters
-    ----------
-    route
-        Name of the route.
-    chance
-        Probability that it is driven.
-    ahead_s, positions
-        Seconds ahead (H,), and the positions then (H, 2), metres, in the frame of the estimate.
-
-    """
-
-    route: str
-    chance: float
-    ahead_s: tuple[float, ...]
-    positions: Floats
 
 
 @dataclass(frozen=True)
@@ -101,11 +81,17 @@ class Estimate:
         the filter was asked, and only of a route belief.
     route
         Name of the known route that the estimate is of; empty where the model knows one alone.
+    line
+        Name of the line of a network that is driven; empty where the map has no lines.
     chances
-        Probability that the vehicle drives on each known route, by name; what is left to one is
-        that it drives on none of them.
+        Probability that the vehicle drives on each known route or line, by name; what is left to
+        one is that it drives on none of them.
     branches
-        Other ways that may be driven, the likeliest first.
+        The ways ahead that may be driven, those of the route first, the likeliest of them before
+        the others; empty where there is one alone.
+    fork
+        Index of the first horizon at which lines on the map of the route lead to different places,
+        from which on positions and covariances are those of a mixture; ``None`` where they do not.
 
     """
 
@@ -125,8 +111,20 @@ class Estimate:
     off_route: float = math.nan
     places: Floats | None = None
     route: str = ''
+    line: str = ''
     chances: Mapping[str, float] = field(default_factory=lambda: _NO_CHANCES)
     branches: tuple[Branch, ...] = ()
+    fork: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the line or route that is driven; empty where none has a name."""
+        return self.line or self.route
+
+    @property
+    def path(self) -> Floats:
+        """Positions (H, 2) along the likeliest way ahead, metres."""
+        return self.positions if self.fork is None else self.branches[0].positions
 
     @property
     def valid(self) -> bool:
@@ -198,6 +196,9 @@ class TickFilter(Protocol):
 
     def places(self) -> Floats | None:
         """Return the (m, 3) modes of the position; ``None`` if they are not known."""
+
+    def lines(self) -> LineState | None:
+        """Return which line of a network is driven, and its branches; ``None`` without lines."""
 
 
 def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
@@ -399,7 +400,8 @@ class TickEstimator:
         self._tick += 1
         self._missed = 0
         asked = self._places_every and tick % self._places_every == 0
-        return Estimate(
+        lines = tracker.lines()
+        estimate = Estimate(
             stamp_ns=stamp_ns,
             tick=tick,
             status=verdict.status,
@@ -416,3 +418,16 @@ class TickEstimator:
             off_route=off_route,
             places=tracker.places() if asked else None,
         )
+        return estimate if lines is None else _on_line(estimate, lines, self.off_route)
+
+
+def _on_line(estimate: Estimate, lines: LineState, off_route: float) -> Estimate:
+    """Return an estimate with the chances of lines, of a map that is left with ``off_route``."""
+    on_map = 1.0 - off_route
+    return replace(
+        estimate,
+        line=lines.name,
+        chances={name: on_map * each for name, each in lines.chances.items()},
+        branches=tuple(each._replace(chance=on_map * each.chance) for each in lines.branches),
+        fork=lines.fork,
+    )

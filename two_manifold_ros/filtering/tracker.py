@@ -19,6 +19,7 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.forecast_scales import ForecastScales
+from two_manifold_ros.filtering.network_lines import LineFollower
 from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
@@ -32,6 +33,7 @@ from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
+    from two_manifold_ros.filtering.network_lines import LineState
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -157,6 +159,10 @@ class WindowTracker(ABC):
 
     def places(self) -> Floats | None:
         """Return ``None``: weights that may be negative are no chances of places."""
+        return None
+
+    def lines(self) -> LineState | None:
+        """Return ``None``: only maps have lines."""
         return None
 
 
@@ -339,6 +345,11 @@ class RouteTracker:
             self.belief: RouteBelief = self._sensed
         else:
             self.belief = RouteBelief(route)
+        self._lines = None
+        if model.lines is not None:
+            ahead_s = [each * model.period_ns * 1e-9 for each in model.horizons]
+            period_s = model.period_ns * 1e-9
+            self._lines = LineFollower(model.lines, self.belief, ahead_s, period_s)
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
         self._read = self.belief.read()
         self.seen = 0
@@ -359,6 +370,8 @@ class RouteTracker:
         """Forget everything."""
         self._clear_input()
         self.belief.start()
+        if self._lines is not None:
+            self._lines.start()
         self._scales.start()
         self._read = self.belief.read()
         self.seen = 0
@@ -366,6 +379,8 @@ class RouteTracker:
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""
         self.belief.skip(ticks)
+        if self._lines is not None:
+            self._lines.follow(ticks)
         self._scales.pause()
         self._read = self.belief.read()
         self.seen = 0
@@ -378,6 +393,8 @@ class RouteTracker:
         evidence = self.belief.update(self._now[0])
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])
+        if self._lines is not None:
+            self._lines.follow()
         self.seen += 1
         self._read = self.belief.read()
         self._scales.follow(*self._read, self.belief.driving)
@@ -401,3 +418,7 @@ class RouteTracker:
     def places(self) -> Floats | None:
         """Return the (m, 3) modes of the position; ``None`` if they were not asked for."""
         return None if self._modes is None else self._modes.read(self.belief.weights)
+
+    def lines(self) -> LineState | None:
+        """Return which line of a network is driven, and its branches; ``None`` without lines."""
+        return None if self._lines is None else self._lines.read()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.atlas import LONGEST_NAME, trouble_with
+from two_manifold_ros.model.head import LONGEST_NAME, trouble_with
 from two_manifold_ros.recordings.recording import usual_gap_ns
 from two_manifold_ros.route.merging import merge_passes
 from two_manifold_ros.ticks.segments import positions_at
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 SHARED = 0.1
 """
@@ -46,10 +47,11 @@ def sort_by_route(
     recordings: Sequence[Recording], names: Sequence[str] = ()
 ) -> dict[str, list[Recording]]:
     """
-    Return recordings by the route that they are of, whatever their order.
+    Return recordings by the map that they go onto, whatever their order, each with its line.
 
-    What shares places goes together, a route and a network of roads alike: places where one drives
-    as the other, in the same direction, see `merge_passes`.
+    What shares places goes onto one map, a route and a network of roads alike: places where one
+    drives as the other, in the same direction, see `merge_passes`. On the map of a network each
+    recording has the name of its line: those that drive on most of the same places are of one.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def sort_by_route(
         With positions.
     names
         Of the route of each; without them found out, and named after the first recording of each.
+        Those of one name are of one line, whatever they share. In a name ``MAP/LINE`` the map is
+        named as well: recordings of another map, or of none, never go onto it.
 
     Raises
     ------
@@ -71,21 +75,41 @@ def sort_by_route(
         )
         raise InputError(msg)
     for name in names:
-        if trouble_with(name):
-            raise InputError(trouble_with(name))
+        empty = '/' in name and not all(name.split('/'))
+        trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
+        if trouble or trouble_with(name):
+            raise InputError(trouble or trouble_with(name))
     by_name = sorted(range(len(recordings)), key=lambda each: (recordings[each].name, each))
-    if names:
-        return {
-            name: [recordings[each] for each in by_name if names[each] == name]
-            for name in sorted(set(names))
-        }
     planes: dict[object, list[Recording]] = {}
-    for each in (recordings[number] for number in by_name):
+    for number in by_name:
+        each, name = recordings[number], names[number] if names else ''
         stream = each.positions
-        plane = None if stream is None else (stream.frame_id, stream.origin)
-        planes.setdefault(plane, []).append(each)
-    groups = [group for plane in planes.values() for group in group_by_places(plane)]
+        plane: object = None if stream is None else (stream.frame_id, stream.origin)
+        if '/' in name:
+            plane = name.partition('/')[0]
+        planes.setdefault(plane, []).append(replace(each, line=name) if names else each)
+    groups: list[list[Recording]] = []
+    for which, those in planes.items():
+        groups += [those] if isinstance(which, str) else _with_lines(those)
+    if names:
+        return _by_map(groups)
     return dict(zip(_names_of([group[0].name for group in groups]), groups, strict=True))
+
+
+def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
+    """Return groups by the name of the map: that of the only line, or given, or the first line."""
+    maps: dict[str, list[Recording]] = {}
+    for group in groups:
+        lines = sorted({each.line for each in group})
+        name = lines[0] if len(lines) == 1 else lines[0].partition('/')[0]
+        if name in maps:
+            msg = (
+                f'bags of the name {name} are in several frames, or a map has the name of a line: '
+                'give the bags of each frame names of their own'
+            )
+            raise InputError(msg)
+        maps[name] = group
+    return {name: maps[name] for name in sorted(maps)}
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
@@ -107,14 +131,43 @@ def _names_of(paths: Sequence[str]) -> list[str]:
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
     """Return groups of recordings, of one plane, that share places."""
-    if len(recordings) == 1:
-        return [list(recordings)]
-    shared = shared_places([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
-    _, group_of = connected_components(shared >= SHARED, directed=False)
     return [
-        [recordings[each] for each in np.flatnonzero(group_of == group).tolist()]
-        for group in range(int(group_of.max()) + 1)
+        [recordings[each] for each in group] for group in _parts(_shared(recordings) >= SHARED)
     ]
+
+
+def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
+    """
+    Return groups of recordings, of one plane, that share places or have the same line.
+
+    Where they have no lines, those of a group that are of several routes are named.
+    """
+    shared, given = _shared(recordings), [each.line for each in recordings]
+    same = np.array([[bool(one) and one == other for other in given] for one in given])
+    groups = []
+    for group in _parts((shared >= SHARED) | same):
+        found = [recordings[each] for each in group]
+        # What drives on a part of another one alone is no line of its own.
+        lines = _parts(shared[np.ix_(group, group)] >= SAME_ROUTE)
+        if not any(given) and len(lines) > 1:
+            named = _names_of([found[line[0]].name for line in lines])
+            for line, name in zip(lines, named, strict=True):
+                for each in line:
+                    found[each] = replace(found[each], line=name)
+        groups.append(found)
+    return groups
+
+
+def _shared(recordings: Sequence[Recording]) -> Floats:
+    if len(recordings) == 1:
+        return np.eye(1)
+    return shared_places([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
+
+
+def _parts(joined: Bools) -> list[list[int]]:
+    """Return the groups of what is joined (n, n), one way or both, in order."""
+    count, part_of = connected_components(joined, directed=False)
+    return [np.flatnonzero(part_of == part).tolist() for part in range(count)]
 
 
 def positions_apart(recording: Recording, period_s: float) -> Floats:

@@ -296,11 +296,13 @@ def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return ``nav_msgs/Path``: one pose per horizon, stamped when it will be reached.
 
+    Where lines part it is along the likeliest one.
+
     Each pose faces the next one, the last faces as the one before it, and a single one faces
     along the course.
     """
     yaws = [course_of(estimate).yaw]
-    for east, north in estimate.positions[1:] - estimate.positions[:-1]:
+    for east, north in estimate.path[1:] - estimate.path[:-1]:
         # Positions that coincide have no direction between them.
         yaws.append(math.atan2(north, east) if east or north else yaws[-1])
     stamps = [
@@ -308,9 +310,7 @@ def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     ]
     poses = [
         {'header': header(stamp, scene.track), 'pose': pose_fields(position, yaw)}
-        for stamp, position, yaw in zip(
-            stamps, estimate.positions, [*yaws[1:], yaws[-1]], strict=True
-        )
+        for stamp, position, yaw in zip(stamps, estimate.path, [*yaws[1:], yaws[-1]], strict=True)
     ]
     return {'header': header(estimate.stamp_ns, scene.track), 'poses': poses}
 
@@ -353,19 +353,19 @@ def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
     Return ``std_msgs/Float64MultiArray``: chance and path of each branch, the likeliest first.
 
     Entries are ``NAME.chance``, then ``NAME.x_1.5`` and ``NAME.y_1.5`` of the position 1.5 s ahead
-    and so on, in the track frame. ``None`` of a model that knows one route.
+    and so on, in the track frame; lines that go the same way are one, of names joined by ``+``.
+    ``None`` of a model that knows one route without a name.
     """
-    if not estimate.route:
+    if not estimate.name:
         return None
     model = scene.model
     ahead_s = tuple(each * model.period_ns / 1e9 for each in model.horizons)
-    chance = estimate.chances[estimate.route]
+    alone = estimate.name, estimate.chances[estimate.name], ahead_s, estimate.positions
     numbers: dict[str, float] = {}
-    own = estimate.route, chance, ahead_s, estimate.positions
-    for route, chance_of, times_s, positions in (own, *estimate.branches):
-        numbers[f'{route}.chance'] = chance_of
+    for name, chance, times_s, positions in estimate.branches or (alone,):
+        numbers[f'{name}.chance'] = chance
         for seconds, (x, y) in zip(times_s, positions.tolist(), strict=True):
-            numbers |= {f'{route}.x_{seconds:g}': x, f'{route}.y_{seconds:g}': y}
+            numbers |= {f'{name}.x_{seconds:g}': x, f'{name}.y_{seconds:g}': y}
     return labelled_array(estimate.stamp_ns, numbers)
 
 
@@ -378,8 +378,9 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
     Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
-    (one id per horizon); of an atlas also ``route``, the name and its chance, and ``branch``, the
-    paths of other routes that may be driven, as opaque as they are likely. The track is in the
+    (one id per horizon); of named routes also ``route``, the name and its chance, and ``branch``,
+    the other ways that may be driven, as opaque as they are likely. Where lines part there is no
+    ellipse, which would be that of a mixture. The track is in the
     message about once a second, so that a late viewer sees it without carrying it always.
     Lifetimes make all of it vanish when nothing comes any more.
     """
@@ -394,9 +395,9 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     if count > 1:
         thin = (width, 0.0, 0.0)
         path = _marker('predicted_path', 0, 'line_strip', thin, (0.1, 0.5, 0.95, 0.9))
-        path['points'] = _points(estimate.positions)
+        path['points'] = _points(estimate.path)
         markers.append(path)
-    for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()):
+    for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()[: estimate.fork]):
         long, short, yaw = ellipse95(estimate.covariances[index])
         flat = width / 10
         size = (max(long, flat), max(short, flat), flat)
@@ -419,14 +420,15 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
 
 def _route_markers(estimate: Estimate, width: float) -> list[Message]:
     """Return the name of the route above the position, and the paths of other routes."""
-    if not estimate.route:
+    if not estimate.name:
         return []
     name = _marker('route', 0, 'text', (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0))
-    name['text'] = f'{estimate.route} {estimate.chances[estimate.route]:.0%}'
+    name['text'] = f'{estimate.name} {estimate.chances[estimate.name]:.0%}'
     # Above the ball, where its lines are not drawn through.
     name['pose'] = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
     markers = [name]
-    for index, branch in enumerate(estimate.branches):
+    # The first one is the predicted path.
+    for index, branch in enumerate(estimate.branches[1:]):
         colour = (0.6, 0.2, 0.8, branch.chance)
         path = _marker('branch', index, 'line_strip', (width, 0.0, 0.0), colour)
         path['points'] = _points(np.vstack([branch.positions[:1], branch.positions]))

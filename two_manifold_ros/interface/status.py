@@ -70,10 +70,10 @@ def estimate_numbers(estimate: Estimate | None) -> dict[str, float]:
         'valid': estimate is not None and estimate.valid,
         **{name: getattr(estimate, name) if estimate else math.nan for name in names},
     }
-    if estimate is not None and estimate.route:
+    if estimate is not None and estimate.name:
         # As numbers can say it: counted from 0 in the order of the topic ``routes``.
-        numbers['route_number'] = list(estimate.chances).index(estimate.route)
-        numbers['route_chance'] = estimate.chances[estimate.route]
+        numbers['route_number'] = list(estimate.chances).index(estimate.name)
+        numbers['route_chance'] = estimate.chances[estimate.name]
     return numbers
 
 

@@ -4,23 +4,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections import Counter
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.head import ModelHead, trouble_with
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME, NO_ROUTE
+from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.typing import Floats
-
-LONGEST_NAME = 100
-"""Characters in the name of a route: it goes into topics, tables and file names of users."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ class AtlasModel(ModelHead):
     Parameters
     ----------
     names
-        Of the routes, in alphabetical order.
+        Of the routes, in alphabetical order; that of a network is not that of a line.
     members
         Their models.
 
@@ -46,6 +44,12 @@ class AtlasModel(ModelHead):
     def routes(self) -> dict[str, ModelHead]:
         """The model of each known route by name."""
         return dict(zip(self.names, self.members, strict=True))
+
+    @property
+    def route_names(self) -> tuple[str, ...]:
+        """Names of the routes, and of the lines in place of a route that has some."""
+        named = zip(self.names, self.members, strict=True)
+        return tuple(each for name, model in named for each in model.route_names or (name,))
 
     @property
     def states(self) -> int:
@@ -66,6 +70,8 @@ class AtlasModel(ModelHead):
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     """
     Return the atlas of routes by name, in which those of an atlas have names of their own.
+
+    A map of one line is that of a route, and has its name alone.
 
     Raises
     ------
@@ -89,12 +95,21 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
                     'method: train it with --method route'
                 )
                 raise InputError(msg)
-            known[name] = each
+            alone = each.lines is not None and len(each.lines.names) == 1
+            known[name] = replace(each, lines=None) if alone else each
     if not known:
         msg = 'an atlas needs at least one route'
         raise InputError(msg)
     names = tuple(sorted(known))
     members = tuple(known[name] for name in names)
+    lines = Counter(line for name, each in known.items() for line in {name, *each.route_names})
+    twice = next((name for name, count in lines.items() if count > 1), '')
+    if twice:
+        msg = (
+            f'there are two routes or lines of the name {twice}: give one of them another name, '
+            'that of a line in its training'
+        )
+        raise InputError(msg)
     for name, each in known.items():
         trouble = _unlike(each, members[0])
         if trouble:
@@ -107,19 +122,6 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     head['track'] = np.concatenate(tracks[:-1])
     head['summary'] = {'method': 'atlas', 'routes': list(names)}
     return AtlasModel(**head, names=names, members=members)
-
-
-def trouble_with(name: str) -> str:
-    """Return why that cannot be the name of a route; empty if it can."""
-    if name == NO_ROUTE:
-        return f'{name!r} is no name of a route: it stands for none of them; take another'
-    blanks = name != name.strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable() or ',' in name or blanks:
-        return (
-            f'{ascii(name)[:40]} is no name of a route: take up to {LONGEST_NAME} characters '
-            'that can be printed, without commas, and without blanks at the ends'
-        )
-    return ''
 
 
 def _unlike(model: RouteModel, other: RouteModel) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.model.container import refuse
+from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +68,22 @@ class Limits:
 
 
 BOUNDS = Limits()
+
+LONGEST_NAME = 100
+"""Characters in the name of a route: it goes into topics, tables and file names of users."""
+
+
+def trouble_with(name: str) -> str:
+    """Return why that cannot be the name of a route; empty if it can."""
+    if name == NO_ROUTE:
+        return f'{name!r} is no name of a route: it stands for none of them; take another'
+    blanks = name != name.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable() or ',' in name or blanks:
+        return (
+            f'{ascii(name)[:40]} is no name of a route: take up to {LONGEST_NAME} characters '
+            'that can be printed, without commas, and without blanks at the ends'
+        )
+    return ''
 
 
 def check_size(name: str, *lengths: int, most: int = BOUNDS.buffer) -> None:
@@ -163,6 +180,11 @@ class ModelHead(ABC):
     def routes(self) -> dict[str, ModelHead]:
         """The model of each known route by name; a model of one route is that without a name."""
         return {'': self}
+
+    @property
+    def route_names(self) -> tuple[str, ...]:
+        """Names of all routes and lines that are known, in the order of their chances."""
+        return ()
 
     @property
     def window_ns(self) -> int:

@@ -24,6 +24,7 @@ from two_manifold_ros.model.head import (
     check_shapes,
     check_size,
     TrainedModel,
+    trouble_with,
 )
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
 
@@ -224,6 +225,38 @@ def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> Non
         refuse('readout.targets are nowhere known at one of its horizons')
 
 
+@dataclass(frozen=True)
+class NetworkLines:
+    """
+    The L lines that drives on one map of P places were named after.
+
+    Parameters
+    ----------
+    names
+        In alphabetical order.
+    kept_s
+        Seconds for which one line is driven before another one may be: the mean length of the
+        drives of the training.
+    passes : (P, L)
+        How far each place is one of each line, 0 to 1.
+    forks : (F,) int64
+        Places from which lines lead to different positions within the horizons, in order.
+    ahead : (F, L, H, 2)
+        Positions at the horizons, on each line, of a vehicle there, metres; those of all lines
+        where a line never came.
+    apart_m
+        Distance from which on two positions are on different roads.
+
+    """
+
+    names: tuple[str, ...]
+    kept_s: float
+    passes: Floats
+    forks: Ints
+    ahead: Floats
+    apart_m: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class RouteModel(TrainedModel):
     """
@@ -243,6 +276,8 @@ class RouteModel(TrainedModel):
     circuit
         One lap, for lap times; ``None`` where the drives repeat none, and in files before
         version 18.
+    lines
+        Of a network, by name; ``None`` where none is named, and in files before version 19.
 
     """
 
@@ -252,11 +287,17 @@ class RouteModel(TrainedModel):
     still: Ints
     most_still: int
     circuit: Circuit | None = None
+    lines: NetworkLines | None = None
 
     @property
     def states(self) -> int:
         """Dimension of the state, k."""
         return int(self.route.readout.states.shape[-1])
+
+    @property
+    def route_names(self) -> tuple[str, ...]:
+        """Names of the lines on the map."""
+        return () if self.lines is None else self.lines.names
 
     def validate(self) -> None:
         """Check also shapes, ranges, indices and chances of the route."""
@@ -273,6 +314,8 @@ class RouteModel(TrainedModel):
         check_covariances('route.readout.covariances', self.route.readout.covariances)
         if self.circuit is not None:
             _check_circuit(self.circuit)
+        if self.lines is not None:
+            _check_lines(self.lines, self.route.places, len(self.horizons))
 
 
 def _check_circuit(circuit: Circuit) -> None:
@@ -299,6 +342,28 @@ def _check_circuit(circuit: Circuit) -> None:
     if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
         refuse('the times along its circuit do not increase from 0')
     check_range('the time of a lap', circuit.lap_s, BOUNDS.least)
+
+
+def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
+    """Check shapes, shares, and places in order."""
+    count, forks = len(lines.names), lines.forks.size
+    if not count or list(lines.names) != sorted(set(lines.names)):
+        refuse('the names of its lines are not in order, or there are none')
+    for trouble in map(trouble_with, lines.names):
+        if trouble:
+            refuse(trouble)
+    check_size('lines.passes', places, count)
+    check_size('lines.ahead', places, count, 2 * horizons)
+    shapes = {
+        'passes': (places, count), 'forks': (forks,), 'ahead': (forks, count, horizons, 2)
+    }  # fmt: skip
+    check_shapes(lines, shapes, 'lines.')
+    check_range('lines.kept_s', lines.kept_s, BOUNDS.least)
+    check_range('lines.apart_m', lines.apart_m, BOUNDS.least)
+    check_range('lines.passes', lines.passes, 0.0, 1.0)
+    check_range('lines.forks', lines.forks, 0, places - 1)
+    if (np.diff(lines.forks) <= 0).any():
+        refuse('lines.forks are not in order')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,13 @@ from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
 from two_manifold_ros.model.head import BOUNDS
-from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
+from two_manifold_ros.model.model import (
+    Model,
+    NetworkLines,
+    RouteModel,
+    SensedRouteModel,
+    TpsrModel,
+)
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import (
     Density,
@@ -53,7 +59,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 18
+OLDEST, VERSION = 13, 19
 """Of the file; one outside of these is refused."""
 
 OLDEST_ROUTE = 17
@@ -81,6 +87,7 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'Extension': {'': Extension},
     'NoveltyAnchors': {'': NoveltyAnchors},
     'GeodeticOrigin': {'': GeodeticOrigin},
+    'NetworkLines': {'': NetworkLines},
     'RestRule': {'': RestRule},
     'Route': {'': Route},
     'RouteGeometry': {'': RouteGeometry},
@@ -206,8 +213,10 @@ def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> Mod
             numbers['guarded'] = True
         if targets is not None:
             arrays['readout.added'] = np.zeros(targets.shape[1:2])
-    if numbers['version'] < 18 and kind is RouteModel:
-        numbers['circuit'] = None
+    if issubclass(kind, RouteModel):
+        # What came later is not known of a route.
+        later = {'circuit': 18, 'lines': 19}
+        numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.

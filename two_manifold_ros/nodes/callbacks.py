@@ -454,7 +454,7 @@ class EstimatePublishers:
             *(each for each in builders_of(scene.model) if each not in ROUTED),
             *(PLACED if placed else ()),
             *([Topics.LAPS] if laps else ()),
-            *(ROUTED if scene.routes else ()),
+            *(ROUTED if scene.model.route_names else ()),
         )
         self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
 
@@ -534,7 +534,7 @@ class EstimatePublishers:
     def go_on_with(self, scene: Scene, laps: Mapping[str, LiveLaps]) -> None:
         """Publish for another model from now on, and go on counting laps."""
         self.scene = scene
-        if scene.routes:
+        if scene.model.route_names:
             self._advertise(*ROUTED)
         # A model between them may have known no laps.
         self._before = self.laps or self._before

@@ -365,8 +365,8 @@ class FilterNode(BackgroundNode):
             health = health.with_filter(session.filter, running.rate_hz)
             leading['imu_frame'] = running.imu_frame_id
         latest = health.latest
-        if latest is not None and latest.route:
-            leading['route'] = latest.route
+        if latest is not None and latest.name:
+            leading['route'] = latest.name
             likely = {name: each for name, each in latest.chances.items() if each >= LEAST_CHANCE}
             leading |= {f'chance of {name}': each for name, each in likely.items()}
         if self._marks is not None and self._estimates.laps is not None:

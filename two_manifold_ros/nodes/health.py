@@ -299,6 +299,12 @@ def startup_lines(
             f'Knows {len(scene.routes)} routes: {frames}; the model above is that of '
             f'{next(iter(scene.routes))}',
         )
+    for name, each in model.routes.items():
+        if each.route_names:
+            known = f'{name} is a network of' if name else 'Knows'
+            lines.insert(
+                1, f'{known} {len(each.route_names)} lines: {", ".join(each.route_names)}'
+            )
     lines.append(limits_line(limits, timeout_s))
     if model.frame_id and model.frame_id != scene.track:
         lines.append(

@@ -101,16 +101,16 @@ def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float)
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        path=estimate.positions if known else None,
+        path=estimate.path if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
             'novelty': estimate.novelty,
             'off_route': estimate.off_route,
-            'route_chance': estimate.chances.get(estimate.route, math.nan),
+            'route_chance': estimate.chances.get(estimate.name, math.nan),
             'tick_us': 1e6 * took_s,
         },
-        route=estimate.route,
+        route=estimate.name,
     )
 
 

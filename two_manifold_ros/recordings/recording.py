@@ -196,6 +196,8 @@ class Recording:
         Commands of the vehicle, if they were asked for.
     sensors
         Sensors beside the IMU that were asked for.
+    line
+        Name of the line of a network that it drives; empty where it has none.
 
     """
 
@@ -205,6 +207,7 @@ class Recording:
     notes: tuple[str, ...] = ()
     commands: CommandStream | None = None
     sensors: tuple[HeldStream, ...] = ()
+    line: str = ''
 
     @property
     def marked(self) -> bool:

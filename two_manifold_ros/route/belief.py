@@ -212,6 +212,12 @@ class RouteBelief:
         return self._count
 
     @property
+    def support(self) -> Indices:
+        """Places with any probability, in no order."""
+        support: Indices = self._active[: self._count]
+        return support
+
+    @property
     def on_route(self) -> float:
         """Probability that the vehicle is on the route."""
         return float(self._totals[:OFF].sum())
@@ -240,10 +246,37 @@ class RouteBelief:
         route, readout = self._route, self._route.readout
         means, covariances = self._read
         sum_targets(
-            self._buffers[0], self._active[: self._count], route.motion.ratio_spread,
+            self._buffers[0], self.support, route.motion.ratio_spread,
             self._targets, readout.drifts, readout.covariances, self._least, means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * readout.factors[:, None, None]
+
+    def targets_with(self, places: Ints, ahead: Floats) -> Floats:
+        """Return targets for `read_among`, with other positions ahead (n, H, 2) of some places."""
+        targets: Floats = self._targets.copy()
+        targets[places, :-1] = ahead - self._centre[:-1]
+        return targets
+
+    def read_among(self, shares: Floats, targets: Floats) -> Floats:
+        """
+        Return means (H + 1, 2) of positions and velocity if only some places count.
+
+        ``shares`` (P,) are how far each does, and ``targets`` where it leads, of `targets_with`.
+        """
+        support, readout = self.support, self._route.readout
+        cells = Cells(
+            self.chances[support] * shares[support, None],
+            self.ratios[support],
+            self.spreads[support],
+        )
+        means, covariances = (np.empty_like(each) for each in self._read)
+        sum_targets(
+            plain(cells), np.arange(len(support), dtype=support.dtype),
+            self._route.motion.ratio_spread, targets[support], readout.drifts[support],
+            readout.covariances[support], self._least, means, covariances,
+        )  # fmt: skip
+        moved: Floats = means + self._centre
+        return moved
 
     def update(self, observation: Floats) -> float:
         """

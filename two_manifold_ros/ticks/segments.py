@@ -227,6 +227,8 @@ class Segment:
         Position at each stamp, metres; NaN where unknown.
     further : (T, m)
         The same means of further sensors, NaN where unknown; none by default.
+    line
+        That of the recording.
 
     """
 
@@ -234,6 +236,7 @@ class Segment:
     values: Floats
     positions: Floats
     further: Floats | None = field(default=None, kw_only=True)
+    line: str = field(default='', kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -357,5 +360,6 @@ def cut_segments(
             positions = positions_at(recording.positions, ends)
             further = means[:, own:] if names else None
             values = np.ascontiguousarray(means[:, :own]) if names else means
-            segments.append(Segment(ends, values, positions, further=further))
+            found = Segment(ends, values, positions, further=further, line=recording.line)
+            segments.append(found)
     return segments, counts

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.circuit_learning import learn_circuit
+from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
@@ -235,6 +236,7 @@ def train_route(
             [] if followed is None else followed.timed,
             at_mark=recordings[0].marked,
         ),
+        lines=learn_lines(passes, [each.line for each in dataset.segments]),
     )
 
 

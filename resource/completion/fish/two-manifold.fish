@@ -76,7 +76,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from train' -l observation -
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l readout -x -a 'sharpened ridge mkdr' -d 'readout of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l clock -x -a 'driving time' -d 'clock of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l guards -x -a 'on off' -d 'guards of the spectral filter'
-complete -c two-manifold -n '__fish_seen_subcommand_from train' -l routes -x -d 'name of the route of each bag, in their order, with method'
+complete -c two-manifold -n '__fish_seen_subcommand_from train' -l routes -x -d 'name of the route or line of each bag, in their order, with'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l tune -d 'choose all settings that are not given by trials on held-out'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l trials -x -d 'settings to try, those without tuning included'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l no-resume -d 'forget the trials kept in MODEL.tuning.json by a run that'

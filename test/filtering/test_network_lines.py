@@ -1,0 +1,185 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which line of a network is driven, and the ways ahead on one map."""
+
+from dataclasses import replace
+import math
+
+from filter_runs import feed
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.network_lines import LineFollower
+from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import NetworkLines
+from two_manifold_ros.ticks.segments import positions_at
+
+PERIOD_S = 0.1
+
+
+class Given:
+    """A belief that is set by hand, over places of no extent."""
+
+    def __init__(self, places: int) -> None:
+        self.chances = np.zeros((places, 7))
+        self.support = np.arange(places, dtype=np.uint32)
+        self.at(np.full(places, 1.0 / places))
+
+    def at(self, weights):
+        self.chances[:] = 0.0
+        self.chances[:, 0] = weights
+
+    def targets_with(self, _, ahead):
+        return ahead
+
+    def read_among(self, shares, targets):
+        weights = self.chances[:, 0] * shares
+        mean = np.tensordot(weights, targets, 1) / weights.sum()
+        return np.vstack([mean, np.zeros(2)])
+
+
+def follower(kept_s=100.0, apart_m=5.0, trunk=(1.0, 1.0)):
+    """Return a follower on a trunk (place 0) and two branches (1 and 2), and its belief."""
+    there = np.array([[0.0, 0.0], [10.0, 0.0]])
+    aside = np.array([[0.0, 0.0], [0.0, 9.0]])
+    left, right = there + aside, there - aside
+    lines = NetworkLines(
+        names=('left', 'right'),
+        kept_s=kept_s,
+        passes=np.array([trunk, (1.0, 0.0), (0.0, 1.0)]),
+        forks=np.array([0, 1, 2]),
+        ahead=np.stack([np.stack([left, right])] * 3),
+        apart_m=apart_m,
+    )
+    belief = Given(3)
+    return LineFollower(lines, belief, (0.0, 1.0), PERIOD_S), belief
+
+
+def test_on_a_trunk_the_line_of_the_last_branch_is_remembered_and_slowly_forgotten():
+    lines, belief = follower()
+    lines.follow()
+    assert lines.read().chances == pytest.approx({'left': 0.5, 'right': 0.5})
+    belief.at([0.0, 0.0, 1.0])
+    lines.follow()
+    assert lines.read().chances == pytest.approx({'left': 0.0, 'right': 1.0}, abs=1e-9)
+    belief.at([1.0, 0.0, 0.0])
+    for _ in range(1000):
+        lines.follow()
+    read = lines.read()
+    # After as long as one line is driven.
+    left = -math.expm1(-1000 * PERIOD_S / 100.0)
+    assert read.chances['left'] == pytest.approx(left / (1.0 + left), rel=1e-6)
+    assert read.name == 'right'
+    belief.at([0.0, 1.0, 0.0])
+    lines.follow()
+    assert lines.read().name == 'left'
+    assert lines.read().chances == pytest.approx({'left': 1.0, 'right': 0.0}, abs=1e-9)
+
+
+def test_the_same_evidence_is_not_counted_again_at_each_tick():
+    lines, belief = follower(trunk=(1.0, 0.8), kept_s=1e9)
+    belief.at([1.0, 0.0, 0.0])
+    for _ in range(1000):
+        lines.follow()
+    assert lines.read().chances == pytest.approx({'left': 1.0 / 1.8, 'right': 0.8 / 1.8}, rel=1e-3)
+
+
+def test_ticks_without_observations_count_as_many_times():
+    (one, belief), (other, beside) = follower(), follower()
+    for each in (belief, beside):
+        each.at([0.0, 1.0, 0.0])
+    one.follow()
+    other.follow()
+    for each in (belief, beside):
+        each.at([1.0, 0.0, 0.0])
+    for _ in range(50):
+        one.follow()
+    other.follow(50)
+    assert one.read().chances == pytest.approx(other.read().chances, rel=1e-9)
+
+
+def test_ways_ahead_are_those_of_each_line_with_its_chance():
+    lines, belief = follower()
+    belief.at([1.0, 0.0, 0.0])
+    lines.follow()
+    read = lines.read()
+    assert [each.name for each in read.branches] == ['left', 'right']
+    assert [each.chance for each in read.branches] == pytest.approx([0.5, 0.5])
+    assert read.fork == 1
+    assert read.branches[0].positions.tolist() == [[0.0, 0.0], [10.0, 9.0]]
+    assert read.branches[1].positions.tolist() == [[0.0, 0.0], [10.0, -9.0]]
+    assert read.branches[0].ahead_s == (0.0, 1.0)
+
+
+def test_lines_that_go_the_same_way_are_one_branch():
+    lines, belief = follower(apart_m=20.0)
+    belief.at([1.0, 0.0, 0.0])
+    lines.follow()
+    assert lines.read().branches == ()
+    assert lines.read().fork is None
+
+
+def test_lines_are_named_as_they_are_driven(forked_model, forked_drives):
+    drive = forked_drives['both']
+    found = feed(
+        make_filter(forked_model), zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True)
+    )
+    valid = [each for each in found if each.valid]
+    names = [each.line for each in valid]
+    changes = [one for one, other in zip(names, ['', *names], strict=False) if one != other]
+    assert changes == ['left', 'right', 'left']
+    assert {each.route for each in found} == {''}
+    for each in found:
+        assert list(each.chances) == ['left', 'right']
+        assert sum(each.chances.values()) == pytest.approx(1.0 - each.off_route, abs=1e-9)
+
+
+def test_where_the_line_is_not_known_one_of_the_ways_ahead_is_driven(forked_model, forked_drives):
+    # Every line may follow every other one at once.
+    forgetful = replace(forked_model, lines=replace(forked_model.lines, kept_s=1.0))
+    drive = forked_drives['both']
+    stream = list(zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True))
+    parted = [
+        each
+        for each in feed(make_filter(forgetful), stream)
+        if each.valid and each.fork is not None
+    ]
+    assert len(parted) > 50
+    alone, whole = [], []
+    for each in parted:
+        at = each.stamp_ns + np.array(forgetful.horizons) * forgetful.period_ns
+        truth = positions_at(drive.positions, at)[-1]
+        assert [way.name for way in each.branches] in (['left', 'right'], ['right', 'left'])
+        assert sum(way.chance for way in each.branches) == pytest.approx(1.0 - each.off_route)
+        alone.append(min(np.linalg.norm(way.positions[-1] - truth) for way in each.branches))
+        whole.append(np.linalg.norm(each.positions[-1] - truth))
+        assert np.array_equal(each.path, each.branches[0].positions)
+    # The mean of both roads is on neither.
+    assert np.nanmean(alone) < 0.5 * np.nanmean(whole)
+
+
+def test_a_network_in_an_atlas_is_known_by_its_lines(forked_model, forked_drives, kart_atlas):
+    atlas = atlas_of({'fork': forked_model, 'hall': kart_atlas.routes['hall']})
+    assert atlas.route_names == ('left', 'right', 'hall')
+    drive = forked_drives['both']
+    found = feed(
+        make_filter(atlas), zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True)
+    )
+    late = [each for each in found if each.valid]
+    assert {each.name for each in late} == {'left', 'right'}
+    assert {each.route for each in late} == {'fork'}
+    for each in found:
+        assert tuple(each.chances) == atlas.route_names
+        assert 0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9
+
+
+def test_positions_are_those_without_lines(forked_model, forked_drives):
+    drive = forked_drives['both']
+    stream = list(zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True))[:4000]
+    named = feed(make_filter(forked_model), stream)
+    bare = feed(make_filter(replace(forked_model, lines=None)), stream)
+    assert [each.positions.tobytes() for each in named] == [
+        each.positions.tobytes() for each in bare
+    ]
+    assert {each.name for each in bare} == {''}

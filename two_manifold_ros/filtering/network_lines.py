@@ -1,0 +1,191 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which line of a network is driven on one map, and the way ahead on each that may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.compilation import compiled
+from two_manifold_ros.route.route import OFF
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.model import NetworkLines
+    from two_manifold_ros.route.belief import RouteBelief
+    from two_manifold_ros.typing import Floats, Indices
+
+CLEARLY = 0.5
+"""
+Chance of the named line beside that of the likeliest below which the name changes.
+
+Where lines share their road all are as likely, and the name of the last one stays.
+"""
+
+FAINT = 0.1
+"""Chance from which on a line has a branch: below it a route is left too, see `StateMachine`."""
+
+
+class Branch(NamedTuple):
+    """
+    A way ahead that the vehicle may drive.
+
+    Parameters
+    ----------
+    name
+        Of the route or line, or of several lines that go the same way, joined by ``+``.
+    chance
+        Probability that it is driven.
+    ahead_s, positions
+        Seconds ahead (H,), and the positions then (H, 2), metres, in the frame of the estimate.
+
+    """
+
+    name: str
+    chance: float
+    ahead_s: tuple[float, ...]
+    positions: Floats
+
+
+@dataclass(frozen=True)
+class LineState:
+    """
+    What is known about lines at a tick.
+
+    Parameters
+    ----------
+    name
+        Of the line that is driven.
+    chances
+        Of each line, given that the vehicle is on the map.
+    branches
+        The ways ahead, the likeliest first; empty where all lines go the same way.
+    fork
+        Index of the first horizon at which they differ; ``None`` where they do not.
+
+    """
+
+    name: str
+    chances: dict[str, float]
+    branches: tuple[Branch, ...] = ()
+    fork: int | None = None
+
+
+@compiled
+def _on_lines(chances: Floats, active: Indices, passes: Floats, shares: Floats) -> None:
+    """Fill how much of a belief (P, 7) is on places of each line: shares (L,)."""
+    shares[:] = 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        for line in range(len(shares)):
+            shares[line] += weight * passes[i, line]
+
+
+class LineFollower:
+    """
+    The chances of lines while the belief about the place moves.
+
+    How well a line fits is the share of the belief that is on its places, beside that of the line
+    that fits best. A line is as likely as it has fitted worst since, and recovers as another line
+    may be driven by then. Bayes' rule with the fit of each tick would count the same evidence
+    again and again: neighbouring places are of the same lines.
+
+    Parameters
+    ----------
+    lines
+        Of the map.
+    belief
+        About the place on it.
+    ahead_s
+        Horizons of the model, s.
+    period_s
+        Length of a tick.
+
+    """
+
+    def __init__(
+        self, lines: NetworkLines, belief: RouteBelief, ahead_s: Sequence[float], period_s: float
+    ) -> None:
+        self._lines, self._belief = lines, belief
+        self._ahead_s = tuple(ahead_s)
+        self._recovers = -math.expm1(-period_s / lines.kept_s)
+        self._passes = np.ascontiguousarray(lines.passes)
+        self._shares = np.zeros(len(lines.names))
+        self._fits = np.ones(len(lines.names))
+        self._named = 0
+        self._is_fork = np.zeros(len(lines.passes), dtype=np.bool_)
+        self._is_fork[lines.forks] = True
+        self._targets = [
+            belief.targets_with(lines.forks, lines.ahead[:, each])
+            for each in range(len(lines.names))
+        ]
+
+    def start(self) -> None:
+        """Forget which line was driven."""
+        self._fits[:] = 1.0
+        self._named = 0
+
+    def follow(self, ticks: int = 1) -> None:
+        """Take the belief after some more ticks."""
+        belief, fits, shares = self._belief, self._fits, self._shares
+        fits += (1.0 - fits) * -math.expm1(ticks * math.log1p(-self._recovers))
+        _on_lines(belief.chances, belief.support, self._passes, shares)
+        best = float(shares.max())
+        if best > 0.0:
+            np.minimum(fits, shares / best, out=fits)
+            fits /= fits.max()
+        if fits[self._named] < CLEARLY:
+            self._named = int(np.argmax(fits))
+
+    def read(self) -> LineState:
+        """Return the chances of the lines, and the ways ahead where they differ."""
+        names, belief = self._lines.names, self._belief
+        chances = self._fits / self._fits.sum()
+        state = LineState(names[self._named], dict(zip(names, chances.tolist(), strict=True)))
+        likely = np.flatnonzero(chances >= FAINT)
+        if len(likely) < 2 or not self._is_fork[belief.support].any():
+            return state
+        order = likely[np.argsort(-chances[likely], kind='stable')].tolist()
+        paths = {
+            each: belief.read_among(self._passes[:, each], self._targets[each])[:-1]
+            for each in order
+        }
+        ways: list[list[int]] = []
+        for each in order:
+            same = (way for way in ways if self._apart(paths[way[0]], paths[each]) is None)
+            way = next(same, None)
+            if way is None:
+                ways.append([each])
+            else:
+                way.append(each)
+        if len(ways) < 2:
+            return state
+        forks = [self._apart(paths[ways[0][0]], paths[way[0]]) for way in ways[1:]]
+        branches = [
+            Branch(
+                '+'.join(names[each] for each in sorted(way)),
+                float(chances[way].sum()),
+                self._ahead_s,
+                np.average([paths[each] for each in way], axis=0, weights=chances[way]),
+            )
+            for way in ways
+        ]
+        branches.sort(key=lambda each: -each.chance)
+        return LineState(
+            state.name,
+            state.chances,
+            tuple(branches),
+            min(each for each in forks if each is not None),
+        )
+
+    def _apart(self, one: Floats, other: Floats) -> int | None:
+        """Return the first horizon at which two paths (H, 2) are on different roads, if any."""
+        far = np.flatnonzero(np.linalg.norm(one - other, axis=1) > self._lines.apart_m)
+        return int(far[0]) if len(far) else None

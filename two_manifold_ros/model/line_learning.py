@@ -1,0 +1,147 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Learn the lines of a network: which of them pass each place of a map, and where each leads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from two_manifold_ros.model.model import NetworkLines
+from two_manifold_ros.route.merging import APART
+from two_manifold_ros.route.visits import PLACES_ALONG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.typing import Floats, Ints
+
+WHOLE_SHARE = 0.5
+"""
+Share of the usual visits of a line from which on a place is wholly one of the line.
+
+Positions that are missing now and then, and laps of another length, leave places of the line with
+fewer visits. With .25 and 1 the right line of the tram network is named as often.
+"""
+
+
+def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
+    """
+    Return the lines of drives by the name of that of each segment; None if none has one.
+
+    A segment without a name is of no line.
+    """
+    known = tuple(sorted({*names} - {''}))
+    if not known:
+        return None
+    places, visited = passes.places, passes.places.visited
+    line_of = np.array([known.index(each) if each else -1 for each in names])[places.segments]
+    count = len(places)
+    visits = np.stack(
+        [np.bincount(visited[line_of == each], minlength=count) for each in range(len(known))],
+        axis=1,
+    ).astype(np.float64)
+    usual = np.array([np.median(each[each > 0.0]) if each.any() else 1.0 for each in visits.T])
+    # A place that one drive opened beside the road is one of all that pass before and behind.
+    visits = _along(places, visits)
+    strides = np.linalg.norm(np.diff(places.positions[visited], axis=0), axis=1)
+    # As where places are split before forks: a place reached may be one early or late.
+    apart_m = APART * places.radius_m + 2.0 * float(np.median(strides))
+    ahead = _mean_ahead(passes, line_of, len(known))
+    whole = _mean_ahead(passes, np.where(line_of < 0, -1, 0), 1)
+    apart = np.linalg.norm(ahead - whole, axis=3).max(axis=(1, 2))
+    # Of two lines, from one of which the mean of both is half as far.
+    forks = np.flatnonzero(2.0 * apart > apart_m)
+    edges = np.flatnonzero(np.diff(places.segments, prepend=-1, append=-1))
+    driven = [
+        passes.period_s * (places.times[end - 1] - places.times[begin])
+        for begin, end in itertools.pairwise(edges.tolist())
+    ]
+    return NetworkLines(
+        names=known,
+        kept_s=max(float(np.mean(driven)), passes.period_s),
+        passes=np.minimum(visits / (WHOLE_SHARE * usual), 1.0),
+        forks=forks,
+        ahead=ahead[forks],
+        apart_m=apart_m,
+    )
+
+
+def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
+    """
+    Return the lines of a known map on a newer one of the same network; None if it has none.
+
+    Each place is one of the lines of the nearest known place that is driven in its direction. What
+    is new is of no line.
+    """
+    lines = known.lines
+    if lines is None:
+        return None
+    # A place in the other direction is farther than one beside it.
+    spots = []
+    for targets in (known.route.readout.targets, model.route.readout.targets):
+        speeds = np.linalg.norm(targets[:, -1:], axis=2)
+        ways = targets[:, -1] / np.maximum(speeds, np.finfo(np.float64).tiny)
+        spots.append(np.hstack([targets[:, 0], lines.apart_m * ways]))
+    far, nearest = KDTree(spots[0]).query(spots[1], distance_upper_bound=lines.apart_m)
+    was_there = np.isfinite(far)
+    nearest = np.where(was_there, nearest, 0)
+    row_of = np.full(len(spots[0]), -1)
+    row_of[lines.forks] = np.arange(len(lines.forks))
+    forks = np.flatnonzero(was_there & (row_of[nearest] >= 0))
+    if [each / model.rate_hz for each in model.horizons] != [
+        each / known.rate_hz for each in known.horizons
+    ]:
+        forks = forks[:0]
+    ahead = np.zeros((len(forks), len(lines.names), len(model.horizons), 2))
+    if len(forks):
+        ahead[:] = lines.ahead[row_of[nearest[forks]]]
+    passes = lines.passes[nearest] * was_there[:, None]
+    return replace(lines, passes=passes, forks=forks, ahead=ahead)
+
+
+def _along(places: Places, numbers: Floats) -> Floats:
+    """Return means of numbers of places (P, L) over those before and behind, on each visit."""
+    visited = places.visited
+    means = np.empty((len(visited), numbers.shape[1]))
+    edges = np.flatnonzero(np.diff(places.runs, prepend=-1, append=-1))
+    for begin, end in itertools.pairwise(edges.tolist()):
+        sums = np.cumsum(np.pad(numbers[visited[begin:end]], ((1, 0), (0, 0))), axis=0)
+        at = np.arange(end - begin)
+        low, high = np.maximum(at - PLACES_ALONG, 0), np.minimum(at + PLACES_ALONG + 1, len(at))
+        means[begin:end] = (sums[high] - sums[low]) / (high - low)[:, None]
+    found = np.zeros_like(numbers)
+    np.add.at(found, visited, means)
+    return found / np.maximum(np.bincount(visited, minlength=len(places)), 1)[:, None]
+
+
+def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
+    """
+    Return the mean positions (P, L, H, 2) ahead of the visits of each place by each line.
+
+    ``line_of`` (V,) is the line of each visit, -1 for none. Where a line has none it is the mean
+    of all, and of nothing that of the place itself.
+    """
+    visited, targets = passes.places.visited, passes.targets[:, :-1]
+    count, horizons = len(passes.places), targets.shape[1]
+    known = np.isfinite(targets).all(axis=2)
+    sums, counts = np.zeros((count, lines, horizons, 2)), np.zeros((count, lines, horizons))
+    counted = known & (line_of >= 0)[:, None]
+    visit, horizon = np.nonzero(counted)
+    index = visited[visit], line_of[visit], horizon
+    np.add.at(sums, index, targets[visit, horizon])
+    np.add.at(counts, index, 1.0)
+    whole, number = sums.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
+    mean = np.where(
+        number[..., None] > 0.0,
+        whole / np.maximum(number, 1.0)[..., None],
+        passes.places.positions[:, None, None, :],
+    )
+    return np.where(counts[..., None] > 0.0, sums / np.maximum(counts, 1.0)[..., None], mean)
