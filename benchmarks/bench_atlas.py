@@ -46,6 +46,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from worlds.drive import WorldDrive
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
@@ -86,24 +87,38 @@ class Run(NamedTuple):
 
 def follow(model: ModelHead, recording: Recording) -> Run:
     """Follow a drive; on one map the place names the route."""
+    return run_of(model, recording, *_estimates(model, recording))
+
+
+def _estimates(model: ModelHead, recording: Recording) -> tuple[list[tuple[Estimate, int]], float]:
+    """Return each estimate along a drive and how many routes are followed then, and seconds."""
     live = make_filter(model)
     live.warm_up()
-    rows, awake = [], []
-    began = time.perf_counter()
     bare = replace(recording, positions=None)
-    for each, _ in estimates_along(live, bare, lambda *_: None):
+    began = time.perf_counter()
+    found = [
+        (each, live.awake if isinstance(live, AtlasFilter) else 1)
+        for each, _ in estimates_along(live, bare, lambda *_: None)
+    ]
+    return found, time.perf_counter() - began
+
+
+def run_of(
+    model: ModelHead, recording: Recording, found: list[tuple[Estimate, int]], took_s: float
+) -> Run:
+    """Return estimates along a drive as columns."""
+    rows = []
+    for each, _ in found:
         place = each.positions[0].tolist()
         named = list(each.chances).index(each.route) if each.route else round(place[0] / APART_M)
         passed_s = (each.stamp_ns - recording.imu.first_stamp) * 1e-9
         rows.append((passed_s, *place, each.valid, named, each.status is Status.TRACKING))
-        awake.append(live.awake if isinstance(live, AtlasFilter) else 1)
-    took = time.perf_counter() - began
     seconds, x, y, published, named, tracking = np.array(rows, dtype=np.float64).T
-    tick_ms = 1e3 * took / len(seconds)
     # After the first ten windows.
     late = seconds > 10.0 * model.window / model.rate_hz
-    usual = float(np.mean(np.array(awake)[late])) if late.any() else float('nan')
-    return Run(seconds, np.stack([x, y], axis=1), published, named, tracking, usual, tick_ms)
+    usual = float(np.mean([awake for _, awake in found], where=late)) if late.any() else np.nan
+    places = np.stack([x, y], axis=1)
+    return Run(seconds, places, published, named, tracking, usual, 1e3 * took_s / len(seconds))
 
 
 def score(run: Run, route: Route, number: int, window_s: float, shift_m: float = 0.0) -> str:
@@ -263,36 +278,75 @@ def trams() -> None:
     network, lines = tram_network(), tram_network().lines
     go = partial(travel, network)
     driven = [
-        go(rounds(network, [name] * 4), seed=seed).recording for seed, name in enumerate(lines)
+        replace(go(rounds(network, [name] * 4), seed=seed).recording, line=name)
+        for seed, name in enumerate(lines)
     ]
     # Its positions come six tenths of a second late.
     training = put_in_step(driven, 'auto')
     model = train_model(training, TrainingSettings())
     paths = [KDTree(go(rounds(network, [name]), seed=77).truth) for name in lines]
     print(f'\ntram: one map, {model.summary["places"]} places, {model.rate_hz:g} Hz')
-    print('drive     median     95 %  publ.%  published: RMSE  right branch%  published%')
-    counts = np.zeros(2)
+    print(
+        'drive     median     95 %  publ.%  published: RMSE  right branch%  published%  '
+        'right line%  before a fork: driven%  chance%  path, m  mean, m'
+    )
+    counts, named = np.zeros(2), np.zeros(2)
     for number in range(5):
         order = np.random.default_rng(number).permutation([*lines] * 2).tolist()
         made = go(rounds(network, order), day=1, seed=50 + number)
         route = _simulated('tram', training, made)
-        run = follow(model, route.followed)
+        found, took_s = _estimates(model, route.followed)
+        run = run_of(model, route.followed, found, took_s)
         true, errors = _truth(route, run)
         after = run.seconds > STARTS_S + model.window / model.rate_hz
-        apart = np.sort([path.query(true)[0] for path in paths], axis=0)[1] > APART_AT_M
+        far = np.array([path.query(true)[0] for path in paths])
+        apart = np.sort(far, axis=0)[1] > APART_AT_M
         late = after & (_since(apart, run.seconds, true) > DRIVEN_S)
         # The position is on the right branch where it is not as far off as another one.
         right = errors < APART_AT_M
         published = run.published > 0.0
+        own = np.array([*lines])[far.argmin(axis=0)] == [each.line for each, _ in found]
         counts += right[late].sum(), late.sum()
+        named += own[late].sum(), late.sum()
         rmse = float(np.sqrt(np.mean(np.square(errors[after & published]))))
         median, most = np.quantile(errors[after], [0.5, 0.95]).tolist()
-        shares = [100.0 * np.mean(right[each]) for each in (late, late & published)]
+        shares = [100.0 * np.mean(each[late]) for each in (right, own)]
+        of_published = 100.0 * np.mean(right[late & published])
+        before = _before_forks(model, route, [each for each, _ in found], run.seconds)
         print(
             f'{number:5d} {median:10.2f} {most:8.2f} {100.0 * np.mean(published[after]):7.0f} '
-            f'{rmse:16.2f} {shares[0]:14.1f} {shares[1]:11.1f}'
+            f'{rmse:16.2f} {shares[0]:14.1f} {of_published:11.1f} {shares[1]:12.1f} '
+            f'{100.0 * before[0]:23.0f} {100.0 * before[1]:8.0f} {before[2]:8.1f} {before[3]:8.1f}'
         )
-    print(f'right branch {DRIVEN_S:g} s after a fork: {100.0 * counts[0] / counts[1]:.1f} %')
+    print(
+        f'right branch {DRIVEN_S:g} s after a fork: {100.0 * counts[0] / counts[1]:.1f} %, '
+        f'right line: {100.0 * named[0] / named[1]:.1f} %'
+    )
+    print(
+        'before a fork: how often the likeliest way ahead was driven, and its mean chance; and '
+        f'{model.horizons[-1] / model.rate_hz:g} s ahead the median error along the way that was '
+        'driven, and that of the mean of all ways'
+    )
+
+
+def _before_forks(
+    model: ModelHead, route: Route, found: list[Estimate], seconds: Floats
+) -> tuple[float, float, float, float]:
+    """Return of published ways ahead: share of likeliest ones driven, chance, and errors, m."""
+    rows = []
+    for each, passed_s in zip(found, seconds.tolist(), strict=True):
+        then_s = passed_s + model.horizons[-1] / model.rate_hz
+        if each.fork is None or not each.valid or then_s > route.stamps[-1]:
+            continue
+        true = np.array([np.interp(then_s, route.stamps, axis) for axis in route.places.T])
+        far = [float(np.linalg.norm(way.positions[-1] - true)) for way in each.branches]
+        mean_m = float(np.linalg.norm(each.positions[-1] - true))
+        rows.append((int(np.argmin(far)) == 0, each.branches[0].chance, min(far), mean_m))
+    driven, chance, along_m, mean_m = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return (
+        float(driven.mean()), float(chance.mean()), float(np.median(along_m)),
+        float(np.median(mean_m)),
+    )  # fmt: skip
 
 
 def _since(holds: Bools, seconds: Floats, true: Floats) -> Floats:

@@ -151,7 +151,9 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert words.index('hall') < words.index('ring')
     assert list(load_model(path).routes) == ['hall', 'ring']
     # It goes on with what is there, and a route of the same name is replaced.
-    command('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
+    said = command('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
+    assert f'note: hall was in {path} before, and is replaced' in said.err
+    assert 'oval was in' not in said.err
     content = command.json('atlas', 'list', path)
     assert list(content['routes']) == ['hall', 'oval', 'ring']
     assert content['routes']['oval']['frame_id'] == 'paddock'

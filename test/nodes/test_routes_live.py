@@ -11,12 +11,14 @@ from pathlib import Path
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from imu_feed import connect, Feed
+import numpy as np
 from ros_talk import Health, numbers_of
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import NetworkLines
 from two_manifold_ros.model.model_file import load_model, save_model
 
 
@@ -30,6 +32,40 @@ def atlas_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     path = tmp_path_factory.mktemp('atlas') / 'atlas.npz'
     save_model(atlas_of({'a hall': other, 'track': own}), path)
     return path
+
+
+@pytest.fixture(scope='module')
+def lines_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the model of the slot car as a line of a network; the other one is never driven."""
+    own = load_model(model_path)
+    passes = np.tile([1.0, 0.0], (own.route.places, 1))
+    nowhere = np.zeros((0, 2, len(own.horizons), 2))
+    forks = np.zeros(0, dtype=np.int64)
+    lines = NetworkLines(('loop', 'spur'), 100.0, passes, forks, nowhere, 1.0)
+    path = tmp_path_factory.mktemp('lines') / 'lines.npz'
+    save_model(replace(own, lines=lines), path)
+    return path
+
+
+def test_lines_of_one_map_are_named_too(talk, start, drive, lines_path):
+    start('filter_node', model=lines_path, input_timeout_s=60.0)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    kinds = {
+        'routes': Float64MultiArray,
+        'branches': Float64MultiArray,
+        'status': Float64MultiArray,
+    }
+    heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
+    Feed(talk, drive, connect(talk, health)).send(len(drive.stamps_ns) // 2)
+    talk.until(lambda: len(heard['branches']) > 200 and heard['routes'], 'positions')
+    health.until_value('route', 'loop')
+    numbers = numbers_of(heard['routes'][-1])
+    assert list(numbers) == ['sec', 'nanosec', 'loop', 'spur', 'none']
+    assert numbers['loop'] > 0.9
+    assert numbers['spur'] < 0.01
+    assert numbers_of(heard['branches'][-1])['loop.chance'] > 0.9
+    assert numbers_of(heard['status'][-1])['route_number'] == 0.0
 
 
 def test_the_route_is_named_and_positions_are_in_its_frame(talk, start, drive, atlas_path):

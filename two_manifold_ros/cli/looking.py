@@ -17,6 +17,7 @@ from two_manifold_ros.cli.options import (
     check_report,
     Command,
     console,
+    on_stderr,
     print_table,
     print_wrapped,
     print_written,
@@ -238,8 +239,11 @@ def run_atlas(args: Namespace) -> int:
     if args.action == 'list':
         model, path = load_model(args.model), args.model
     elif args.action == 'add':
-        model, path = joined(args.models, args.output), args.output
+        model, replaced = joined(args.models, args.output)
+        path = args.output
         save_model(model, path)
+        for name in replaced:
+            on_stderr(f'two-manifold: note: {name} was in {path} before, and is replaced')
     else:
         model, path = without(load_model(args.model), args.names), args.output or args.model
         save_model(model, path)
@@ -261,9 +265,11 @@ def run_atlas(args: Namespace) -> int:
     return 0
 
 
-def joined(models: Sequence[str], output: str) -> AtlasModel:
+def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, list[str]]:
     """
     Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
+
+    The second is the names of routes that were there, and are replaced.
 
     Raises
     ------
@@ -272,6 +278,7 @@ def joined(models: Sequence[str], output: str) -> AtlasModel:
 
     """
     known: dict[str, ModelHead] = {}
+    replaced: list[str] = []
     for given in models:
         # A path may have an equals sign in it.
         name, _, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
@@ -290,8 +297,9 @@ def joined(models: Sequence[str], output: str) -> AtlasModel:
         before = load_model(output)
         if isinstance(before, AtlasModel):
             # One that is there by that name is replaced by the newer one.
+            replaced = [name for name in known if name in before.routes]
             known = {**before.routes, **known}
-    return atlas_of(known)
+    return atlas_of(known), replaced
 
 
 def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:

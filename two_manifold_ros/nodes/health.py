@@ -261,16 +261,16 @@ def startup_lines(
     model = scene.model
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
     window_s = model.window * model.period_ns / 1e9
+    routes = list(model.routes.values())
     summary = ', '.join(
         f'{key} {as_text(value)}'
-        for key, value in model.summary.items()
+        for key, value in routes[0].summary.items()
         if isinstance(value, str | int | float)
     )
     learned = (
         f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
         f'{model.states} states, horizons {seconds} s'
     )
-    routes = list(model.routes.values())
     rates = sorted({each.rate_hz for each in routes})
     used = {channel for each in routes for channel in each.live_channels}
     order = {name: number for number, name in enumerate(model.channels.names)}
