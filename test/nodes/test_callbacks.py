@@ -345,7 +345,9 @@ def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, l
         publish=lambda each: published.append(each) if isinstance(each, bytes) else None,
     )
     node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
-    model: Any = SimpleNamespace(frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,))
+    model: Any = SimpleNamespace(
+        frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=()
+    )
     scene = Scene(model, LAP_FRAME, 'base_link')
     taker: Any = laps
     return EstimatePublishers(
@@ -377,3 +379,18 @@ def test_laps_go_on_after_models_that_know_none_in_the_frame_of_their_fixes():
         for each in published[::2]
     ]
     assert frames == ['map', 'arena']
+
+
+def test_each_route_counts_its_own_laps_on_after_a_change_of_the_model():
+    one: Any = Laps('map')
+    publishers, _ = laps_publishers(one, 1)
+    publishers.publish(estimate(0))
+    atlas: dict[str, Any] = {name: Laps('map') for name in ('a', 'b')}
+    publishers.go_on_with(publishers.scene, atlas)
+    # Which of them was driven before is not known.
+    assert [each.before for each in atlas.values()] == [one, one]
+    publishers.publish(replace(estimate(1), route='a'))
+    later: dict[str, Any] = {name: Laps('map') for name in ('a', 'c')}
+    publishers.go_on_with(publishers.scene, later)
+    assert later['a'].before is atlas['a']
+    assert later['c'].before is None

@@ -442,7 +442,8 @@ class EstimatePublishers:
         self._route = ''
         self._weighed: Estimate | None = None
         self._placed = placed
-        self._before: LiveLaps | None = None
+        # Of the models that ran before, by route.
+        self._counted: dict[str, LiveLaps] = {}
         self._odometry = odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._create: Callable[[Topic], Any] = lambda topic: create(
@@ -537,10 +538,14 @@ class EstimatePublishers:
         if scene.model.route_names:
             self._advertise(*ROUTED)
         # A model between them may have known no laps.
-        self._before = self.laps or self._before
-        if self._before is not None:
-            for each in laps.values():
-                each.go_on(self._before)
+        self._counted |= self.laps_by_route
+        driven = self._counted.get(self._route)
+        for name, each in laps.items():
+            # Of two models of which one has no names, the route may be any.
+            unnamed = driven if '' in {name, self._route} else None
+            before = self._counted.get(name, unnamed)
+            if before is not None:
+                each.go_on(before)
         # They hold the frame of the first message.
         self._layouts.clear()
         # Without the topic there is nothing to time for.
