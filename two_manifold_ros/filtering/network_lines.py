@@ -77,15 +77,25 @@ class LineState:
 
 
 @compiled
-def _on_lines(chances: Floats, active: Indices, passes: Floats, shares: Floats) -> None:
-    """Fill how much of a belief (P, 7) is on places of each line: shares (L,)."""
+def _on_lines(chances: Floats, active: Indices, passes: Floats, shares: Floats) -> float:
+    """
+    Fill how much of a belief (P, 7) is on places of each line: shares (L,).
+
+    Returned is how narrow the belief is: 0 where all places are as likely, 1 at one place.
+    """
     shares[:] = 0.0
+    whole, squares = 0.0, 0.0
     for i in active:
         weight = 0.0
         for h in range(OFF):
             weight += chances[i, h]
+        whole += weight
+        squares += weight * weight
         for line in range(len(shares)):
             shares[line] += weight * passes[i, line]
+    if not squares > 0.0:
+        return 0.0
+    return max(1.0 - whole * whole / (squares * len(chances)), 0.0)
 
 
 class LineFollower:
@@ -93,7 +103,8 @@ class LineFollower:
     The chances of lines while the belief about the place moves.
 
     How well a line fits is the share of the belief that is on its places, beside that of the line
-    that fits best. A line is as likely as it has fitted worst since, and recovers as another line
+    that fits best, to the power of how narrow the belief is: of a belief that is anywhere a long
+    line has most. A line is as likely as it has fitted worst since, and recovers as another line
     may be driven by then. Bayes' rule with the fit of each tick would count the same evidence
     again and again: neighbouring places are of the same lines.
 
@@ -136,10 +147,10 @@ class LineFollower:
         """Take the belief after some more ticks."""
         belief, fits, shares = self._belief, self._fits, self._shares
         fits += (1.0 - fits) * -math.expm1(ticks * math.log1p(-self._recovers))
-        _on_lines(belief.chances, belief.support, self._passes, shares)
+        narrow = _on_lines(belief.chances, belief.support, self._passes, shares)
         best = float(shares.max())
         if best > 0.0:
-            np.minimum(fits, shares / best, out=fits)
+            np.minimum(fits, (shares / best) ** narrow, out=fits)
             fits /= fits.max()
         if fits[self._named] < CLEARLY:
             self._named = int(np.argmax(fits))
