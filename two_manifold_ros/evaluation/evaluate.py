@@ -381,12 +381,13 @@ def evaluate(
     compared = compare(head, recordings, runs)
     if not route:
         return compared
-    return replace(compared, naming=_score_naming(head, route, recordings, runs))
+    return replace(compared, naming=naming_along(head, route, recordings, runs))
 
 
-def _score_naming(
+def naming_along(
     head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> RouteNaming:
+    """Score how well runs over recordings of a ``route``, whose model is ``head``, named it."""
     late = [
         run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
         for recording, run in zip(recordings, runs, strict=True)
