@@ -1,11 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Every recording and every simulated world: errors, ellipses, other routes, moves and stops.
+Every recording, every simulated world, and networks of roads: errors, ellipses, moves and stops.
 
 Run `./run bench gauntlet`, or name cases after it; what `two-manifold train` makes of them by
 default is scored at every tick, whether the filter publishes a position or not. The real
 recordings are read from `shared/recordings` beside the checkout and skipped where absent.
+Networks are tram lines with a shared trunk and errands in a yard, and of several routes in one
+model kart tracks, and a track with its reverse; the last two are of the default method alone.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 
-LINE_LAPS, FOLLOWED_LAPS = 4, 6
-"""Rounds of each line that are trained on, and of all lines that are followed."""
+LINE_ROUNDS, LINE_LAPS, FOLLOWED_LAPS = 4, 5, 6
+"""Rounds of each line that are trained on, their usual lengths, and what is followed of all."""
 
 ERRANDS, ERRANDS_A_LAP = 40, 4
 """Of each training drive in the yard, and as many as are about its usual length."""
@@ -85,8 +85,8 @@ class OneMap:
         In the tables.
     network
         The vehicle, and where it halts.
-    taught
-        Corners of each training drive.
+    taught, taught_laps
+        Corners of each training drive, and how many usual lengths it has, about.
     ahead
         From a number of laps and a seed to the corners of a drive in another order.
     branch_m
@@ -101,6 +101,7 @@ class OneMap:
         name: str,
         network: Network,
         taught: Sequence[Sequence[Corner]],
+        taught_laps: int,
         ahead: Callable[[int, int], Sequence[Corner]],
         branch_m: float,
         branched: Callable[[Floats, float], Bools],
@@ -108,7 +109,8 @@ class OneMap:
         self.name, self.world = name, network.world
         self.routes: tuple[str, ...] = ()
         self.branch_m = branch_m
-        self._taught, self._ahead, self._branched = taught, ahead, branched
+        self._taught, self._laps = taught, taught_laps
+        self._ahead, self._branched = ahead, branched
         self._go = partial(travel, network)
 
     def training(self, *, slow: bool = False) -> list[Recording]:
@@ -117,7 +119,7 @@ class OneMap:
             self._go(
                 corners,
                 seed=seed,
-                lap_ratios=stint(self.world, FOLLOWED_LAPS, seed=seed) if slow else (),
+                lap_ratios=stint(self.world, self._laps, seed=seed) if slow else (),
             ).recording
             for seed, corners in enumerate(self._taught)
         ]
@@ -164,7 +166,8 @@ class Trams(OneMap):
         super().__init__(
             'tram_network',
             tram_network(),
-            [rounds(tram_network(), [name] * LINE_LAPS) for name in lines],
+            [rounds(tram_network(), [name] * LINE_ROUNDS) for name in lines],
+            LINE_LAPS,
             _lines_in_another_order,
             APART_AT_M,
             _on_a_branch,
@@ -220,6 +223,7 @@ class Errands(OneMap):
             'yard',
             yard_network(),
             [yard.errands(ERRANDS, seed) for seed in range(4)],
+            ERRANDS // ERRANDS_A_LAP,
             lambda laps, seed: yard.errands(ERRANDS_A_LAP * laps, 100 + seed),
             # Half as far as two aisles are apart.
             0.5 * min(yard.apart_m),
