@@ -1,11 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Every recording and every simulated world: errors, ellipses, other routes, moves and stops.
+Every recording, every simulated world, and networks of roads: errors, ellipses, moves and stops.
 
 Run `./run bench gauntlet`, or name cases after it; what `two-manifold train` makes of them by
 default is scored at every tick, whether the filter publishes a position or not. The real
 recordings are read from `shared/recordings` beside the checkout and skipped where absent.
+Networks are tram lines with a shared trunk and errands in a yard, and of several routes in one
+model kart tracks, and a track with its reverse; the last two are of the default method alone.
 """
 
 from __future__ import annotations
@@ -26,17 +28,28 @@ from two_manifold_ros.threads import one_blas_thread
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
 
-from gauntlet_drives import case_names, is_absent, make_case, RECORDINGS
+from gauntlet_drives import is_absent, RECORDINGS
+from gauntlet_networks import all_names, any_case, SEVERAL
 from gauntlet_scores import BLOCKS, run_case
-from gauntlet_tables import finite, Results, show_all, targets_as_json
+from gauntlet_tables import finite, PLAIN, Results, show_all, targets_as_json
 
-LONGEST_FIRST = ('tram', 'agv', 'car', 'kart', 'kart_25hz', 'f1tenth_ipz8', 'figure_eight')
+LONGEST_FIRST = (
+    'kart_tracks',
+    'tram_network',
+    'tram',
+    'agv',
+    'car',
+    'kart',
+    'kart_25hz',
+    'f1tenth_ipz8',
+    'figure_eight',
+)
 """Cases that would keep one process busy at the end if they started last."""
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = case_names()
+    names = all_names()
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'some of {", ".join(names)}')
     parser.add_argument('--methods', default='route,spectral', help='(default: %(default)s)')
     parser.add_argument(
@@ -72,7 +85,7 @@ def work(name: str, method: str, blocks: tuple[str, ...], lag: str) -> dict[str,
     """Run one case with one method; what goes wrong is a row of the table, not its end."""
     began, busy = time.perf_counter(), time.process_time()
     try:
-        found = run_case(make_case(name, lag), method, blocks)
+        found = run_case(any_case(name, lag), method, blocks)
     except Exception as error:  # noqa: BLE001 - half an hour of other cases is not to be lost
         traceback.print_exc()
         found = {'failed': f'{type(error).__name__}: {error}'}
@@ -94,6 +107,7 @@ def gathered(args: argparse.Namespace) -> dict[str, dict[str, dict[str, Any]]]:
             pool.submit(work, name, method, blocks, args.position_lag): (name, method)
             for name in order
             for method in methods
+            if name not in SEVERAL or method == PLAIN
         }
         for job in as_completed(jobs):
             name, method = jobs[job]
@@ -147,7 +161,7 @@ def merged(before: Results, results: Results, blocks: set[str]) -> Results:
             else:
                 new = {**found, **kept}
             known[name][method] = found if {'failed', 'refused'} & found.keys() else new
-    return {name: known[name] for name in case_names() if name in known}
+    return {name: known[name] for name in all_names() if name in known}
 
 
 if __name__ == '__main__':

@@ -74,6 +74,12 @@ class Drive:
         Whether the vehicle is on the trained route.
     halts
         Where it stands for long: start and end, as indices of samples.
+    branched : (N,) bool, optional
+        Whether it has left all other roads of a network for long enough to be on the right one.
+    routes, begins
+        Names of the known routes that it drives on one after the other, where a model knows
+        several, and the indices of the samples at which all but the first begin. Each is a drive
+        of its own, which a filter starts on without knowing anything.
 
     """
 
@@ -83,20 +89,31 @@ class Drive:
     truths: Floats
     on_route: Bools
     halts: tuple[tuple[int, int], ...] = ()
+    branched: Bools | None = None
+    routes: tuple[str, ...] = ('',)
+    begins: tuple[int, ...] = ()
 
     def truths_at(self, stamps: Ints) -> Floats:
         """Return the true positions at (T,) stamps, NaN where unknown: (T, 2)."""
         stream = PositionStream('', '', '', self.stamps, self.truths)
         return positions_at(stream, stamps)
 
-    def part(self, begin: int, end: int) -> Drive:
+    def part(self, begin: int, end: int, route: str = '') -> Drive:
         return Drive(
             self.name,
             self.stamps[begin:end],
             self.samples[begin:end],
             self.truths[begin:end],
             self.on_route[begin:end],
+            branched=None if self.branched is None else self.branched[begin:end],
+            routes=(route,),
         )
+
+    def by_route(self) -> Iterator[Drive]:
+        """Yield the drive on each of its routes."""
+        ends = (0, *self.begins, len(self.stamps))
+        for name, (begin, end) in zip(self.routes, itertools.pairwise(ends), strict=True):
+            yield self.part(begin, end, name)
 
 
 @dataclass(frozen=True)
@@ -120,6 +137,11 @@ class Case:
         Drives with long stops at unusual places.
     lag
         Of the positions, as ``two-manifold train --position-lag``.
+    routes
+        Name of the route of each recording, where they are of several: of each a map is learned,
+        and a model knows all. Empty where one map holds all.
+    branch_m
+        On roads that meet: a position nearer to the truth is on the right one.
 
     """
 
@@ -130,6 +152,8 @@ class Case:
     elsewhere: tuple[Drive, ...] = ()
     halted: tuple[Drive, ...] = ()
     lag: str = AUTO
+    routes: tuple[str, ...] = ()
+    branch_m: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -243,7 +267,7 @@ def _real_case(name: str, real: Real, lag: str) -> Case:
         training, followed = [recordings[0].between(None, cut)], recordings[0].between(cut, None)
     others = (RECORDINGS / folder for folder in real.others)
     elsewhere = tuple(
-        _unknown(read_recording(each), f'{each.parent.name[8:]} {each.name}')
+        unknown(read_recording(each), f'{each.parent.name[8:]} {each.name}')
         for each in others
         if each.exists()
     )
@@ -262,7 +286,7 @@ def _recorded(recording: Recording, name: str) -> Drive:
     return Drive(name, imu.stamps, imu.samples, truths, np.ones(len(imu.stamps), dtype=np.bool_))
 
 
-def _unknown(recording: Recording, name: str) -> Drive:
+def unknown(recording: Recording, name: str) -> Drive:
     """Return a drive on another route, where no position is right."""
     imu = recording.imu
     count = len(imu.stamps)
@@ -292,22 +316,22 @@ def _lap_s(world: World) -> float:
 def _world_case(name: str, lag: str) -> Case:
     world = world_named(name)
     lap_s = _lap_s(world)
-    trained, followed = _laps(lap_s)
+    trained, followed = laps_for(lap_s)
     training = put_in_step([drive(world, laps=trained).recording], lag)
-    along = _of_world(drive(world, day=1, laps=followed, seed=1), name)
+    along = of_world(drive(world, day=1, laps=followed, seed=1), name)
     halted = drive(world, day=1, laps=HALT_LAPS, seed=2, halts=HALTS)
     return Case(
         name,
         training,
         along,
         lap_s,
-        tuple(_away_of_world(world)),
-        (_with_halts(_of_world(halted, 'halts'), world),),
+        tuple(away_of_world(world)),
+        (with_halts(of_world(halted, 'halts'), world),),
         lag,
     )
 
 
-def _laps(lap_s: float) -> tuple[int, int]:
+def laps_for(lap_s: float) -> tuple[int, int]:
     """Return how many laps are trained on and followed."""
     return LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
 
@@ -317,7 +341,7 @@ def trained_as_stint(case: Case) -> Sequence[Recording]:
     if case.name in REAL:
         return ()
     world = world_named(case.name)
-    laps, _ = _laps(case.lap_s)
+    laps, _ = laps_for(case.lap_s)
     made = drive(world, laps=laps, lap_ratios=stint(world, laps))
     return put_in_step([made.recording], case.lag)
 
@@ -327,10 +351,10 @@ def other_days(name: str) -> Iterator[Drive]:
     if name in REAL:
         return
     world = world_named(name)
-    _, followed = _laps(_lap_s(world))
+    _, followed = laps_for(_lap_s(world))
     laps = max(followed // 2, LEAST_LAPS)
     for day in OTHER_DAYS:
-        yield _of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
+        yield of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
 
 
 def slow_drives(name: str) -> Iterator[SlowDrive]:
@@ -338,43 +362,43 @@ def slow_drives(name: str) -> Iterator[SlowDrive]:
     if name in REAL:
         return
     world = world_named(name)
+    for day, ratios, names in slow_days(world):
+        made = drive(world, day=day, laps=len(ratios), seed=20 + day, lap_ratios=ratios)
+        yield SlowDrive(of_world(made, f'day {day}'), made.laps.astype(np.int64), names)
+
+
+def slow_days(world: World) -> Iterator[tuple[int, tuple[float, ...], tuple[str, ...]]]:
+    """Yield days with slow laps: the day, the speed ratio of each lap, and what each lap is."""
     for day in SLOW_DAYS:
         names = [
             f'after {before:g}' if ratio == 1.0 else f'{ratio:g}'
             for before, ratio in itertools.pairwise((*LAP_RATIOS, 1.0))
         ]
-        yield _with_slow_laps(world, day, 20 + day, (*LAP_RATIOS, 1.0), ('usual', *names))
+        yield day, (*LAP_RATIOS, 1.0), ('usual', *names)
     for day in STINT_DAYS:
         ratios = stint(world, STINT_LAPS, day=day, seed=20 + day)
         names = ['lap out', *('traffic' if ratio < 1.0 else 'between' for ratio in ratios[1:-1])]
-        yield _with_slow_laps(world, day, 20 + day, ratios, (*names, 'lap in'))
+        yield day, ratios, (*names, 'lap in')
 
 
-def _with_slow_laps(
-    world: World, day: int, seed: int, ratios: tuple[float, ...], names: tuple[str, ...]
-) -> SlowDrive:
-    made = drive(world, day=day, laps=len(ratios), seed=seed, lap_ratios=ratios)
-    return SlowDrive(_of_world(made, f'day {day}'), made.laps.astype(np.int64), names)
-
-
-def _away_of_world(world: World) -> Iterator[Drive]:
+def away_of_world(world: World) -> Iterator[Drive]:
     for course in ('pit_lane', 'off_route'):
-        yield _of_world(drive(world, day=1, laps=AWAY_LAPS, seed=3, course=course), course)
+        yield of_world(drive(world, day=1, laps=AWAY_LAPS, seed=3, course=course), course)
     back = drive(world, day=1, seconds=ELSEWHERE_S, seed=3, course='reverse')
-    yield _of_world(back, 'reverse')
+    yield of_world(back, 'reverse')
     for other in WORLDS:
         alike = other.rate_hz == world.rate_hz and other.live == world.live
         if alike and other.name != world.name:
             made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
-            yield _unknown(made.recording, other.name)
+            yield unknown(made.recording, other.name)
 
 
-def _of_world(made: WorldDrive, name: str) -> Drive:
+def of_world(made: WorldDrive, name: str) -> Drive:
     imu = made.recording.imu
     return Drive(name, imu.stamps, imu.samples, made.truth, made.on_route)
 
 
-def _with_halts(standing: Drive, world: World) -> Drive:
+def with_halts(standing: Drive, world: World) -> Drive:
     """Find where the vehicle stands for as long as it was made to."""
     steps = np.linalg.norm(np.diff(standing.truths, axis=0), axis=1)
     rolls = np.flatnonzero(steps > 1e-3 * world.top_speed / world.rate_hz)
@@ -416,13 +440,19 @@ def spliced(
     tail = min(tail, len(stamps) // 3)
     lead = min(lead, len(stamps) - tail - 1)
     moving = _moving(drive_, period)
+    begins = np.array(drive_.begins, dtype=np.int64)
     for _ in range(50 * count):
         if not count:
             return
         taken = int(random.integers(lead, len(stamps)))
         put = int(random.integers(0, len(stamps) - tail))
         known = np.isfinite(truths[[taken, put]]).all() and moving[put : put + tail].all()
-        if not known or np.linalg.norm(truths[taken] - truths[put]) < apart_m:
+        # Neither before nor after it another drive begins.
+        whole = not any(
+            ((begin < begins) & (begins < end)).any()
+            for begin, end in ((taken - lead, taken), (put, put + tail))
+        )
+        if not known or not whole or np.linalg.norm(truths[taken] - truths[put]) < apart_m:
             continue
         count -= 1
         before, after = drive_.part(taken - lead, taken), drive_.part(put, put + tail)

@@ -4,29 +4,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import other_days, slow_drives, spliced, trained_as_stint
+from gauntlet_drives import spliced
+from gauntlet_networks import days_of, slow_of, stint_of
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gauntlet_drives import Case, Drive, SlowDrive
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow', 'stint')
@@ -55,6 +58,9 @@ APART = 0.1
 AFTER_LAPS = 0.25
 """Of a lap after a stop over which errors are scored."""
 
+STANDS_S = 3.0
+"""That a vehicle stands before it drives: nothing shows then on which of several routes."""
+
 TURN_S = 0.3
 """Seconds to both sides over which the direction of motion is taken from true positions."""
 
@@ -76,6 +82,10 @@ class Following:
         Whether a whole window was seen.
     microseconds : (T,)
         Of the call of ``push`` that gave the estimate.
+    named : (T,)
+        Whether the route that is named is the one that is driven; of one alone it always is.
+    found : (T,)
+        Whether it has driven for the windows within which it is to be found.
 
     """
 
@@ -87,6 +97,8 @@ class Following:
     truths: Floats
     filled: Bools
     microseconds: Floats
+    named: Bools
+    found: Bools
 
     def errors(self, horizon: int = 0) -> Floats:
         """Return the error at each tick, metres; infinite where there is no number."""
@@ -109,9 +121,17 @@ class Following:
 
 
 def follow(model: ModelHead, drive: Drive) -> Following:
-    live = Filter(model)
-    live.warm_up()
-    return listen(live.push, lambda: model, drive)
+    """Follow a drive, on each of its routes from a cold start."""
+    parts = []
+    for each in drive.by_route():
+        live = make_filter(model)
+        live.warm_up()
+        # That of an atlas runs the model of the likeliest route.
+        parts.append(listen(live.push, lambda live=live: live.running, each))  # type: ignore[misc]
+    if len(parts) == 1:
+        return parts[0]
+    columns = ([getattr(part, each.name) for part in parts] for each in fields(Following))
+    return Following(*map(np.concatenate, columns))
 
 
 def listen(
@@ -129,6 +149,8 @@ def listen(
         ahead += [[each * model.period_ns for each in model.horizons]] * len(estimates)
     stamps = np.array([each.stamp_ns for each in said], dtype=np.int64)
     horizons = len(running().horizons)
+    (route,) = drive.routes
+    soon_ns = round(1e9 * STANDS_S) + round(SOON * running().window * running().period_ns)
     then = stamps[:, None] + np.array(ahead, dtype=np.int64).reshape(-1, horizons)
     return Following(
         stamps,
@@ -139,14 +161,25 @@ def listen(
         np.stack([drive.truths_at(each) for each in then.T], axis=1),
         np.arange(len(said)) >= running().window,
         np.array(took),
+        np.array([each.route == route for each in said], dtype=np.bool_),
+        stamps - drive.stamps[0] > soon_ns,
     )
+
+
+def trained(recordings: Sequence[Recording], routes: Sequence[str], method: str) -> ModelHead:
+    """Train one model; where routes are named, an atlas of a map of each."""
+    settings = TrainingSettings(method=method)
+    if not routes:
+        return train_model(recordings, settings)
+    pairs = zip(routes, recordings, strict=True)
+    return atlas_of({name: train_model([each], settings) for name, each in pairs})
 
 
 def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]:
     """Train with one method and go through the blocks; return numbers for tables and JSON."""
     began = time.perf_counter()
     try:
-        model = train_model(case.training, TrainingSettings(method=method))
+        model = trained(case.training, case.routes, method)
     except InputError as error:
         return {'refused': str(error)}
     found: dict[str, Any] = {
@@ -158,6 +191,8 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     }
     following = follow(model, case.followed)
     found['accuracy'] = accuracy(model, case, following)
+    if which := right_one(case, case.followed, following):
+        found['which'] = [which]
     if 'elsewhere' in blocks:
         found['elsewhere'] = [elsewhere(model, case, each) for each in case.elsewhere]
     if 'moves' in blocks:
@@ -165,9 +200,9 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     if 'stops' in blocks:
         found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
     if 'days' in blocks:
-        found['days'] = [_day(model, each) for each in other_days(case.name)]
+        found['days'] = [_day(model, case, each) for each in days_of(case.name)]
     if 'slow' in blocks:
-        found['slow'] = slow_laps(model, slow_drives(case.name))
+        found['slow'] = slow_laps(model, slow_of(case.name))
     if 'stint' in blocks:
         found['stint'] = with_slow_training(case, method)
     return found
@@ -175,25 +210,45 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
 
 def with_slow_training(case: Case, method: str) -> dict[str, Any] | None:
     """Return how a model fares that was trained on slow laps, too; ``None`` of a recording."""
-    training = trained_as_stint(case)
+    training = stint_of(case)
     if not training:
         return None
     try:
-        model = train_model(training, TrainingSettings(method=method))
+        model = trained(training, case.routes, method)
     except InputError as error:
         return {'refused': str(error)}
     return {
         'accuracy': accuracy(model, case, follow(model, case.followed)),
         'elsewhere': [elsewhere(model, case, each) for each in case.elsewhere],
-        'slow': slow_laps(model, slow_drives(case.name)),
+        'slow': slow_laps(model, slow_of(case.name)),
     }
 
 
-def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:
+def right_one(case: Case, drive: Drive, following: Following) -> dict[str, Any] | None:
+    """Return how often the right one of several roads is known; ``None`` where there is one."""
+    if case.routes:
+        what, right, chosen = 'route', following.named, following.found
+    elif drive.branched is not None:
+        last = (np.searchsorted(drive.stamps, following.stamps, side='right') - 1).clip(0)
+        what, right = 'branch', following.errors() < case.branch_m
+        chosen = following.known() & drive.branched[last]
+    else:
+        return None
+    return {
+        'drive': drive.name,
+        'what': what,
+        'ticks': int(chosen.sum()),
+        'right': _mean(right, chosen),
+        'wrong': _mean(~right, chosen & following.published),
+    }
+
+
+def _day(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     following = follow(model, drive)
     known = following.known()
     errors = following.errors()[known]
-    return {
+    which = right_one(case, drive, following)
+    return ({'which': which} if which else {}) | {
         'drive': drive.name,
         'rmse_m': _rms(errors),
         'median_m': float(np.median(errors)),

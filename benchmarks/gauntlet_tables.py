@@ -101,6 +101,23 @@ def _elsewhere(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, 
             yield each['drive'], _at_most(each['published'], 0.01)
 
 
+def _right(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for each in _which(found):
+        yield each['drive'], _at_least(each['right'], 0.95)
+
+
+def _wrong(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for each in _which(found):
+        if each['wrong'] is not None:
+            yield each['drive'], _at_most(each['wrong'], 0.01)
+
+
+def _which(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return how often the right route or branch was known on each drive, if there are several."""
+    days = (each['which'] for each in found.get('days', ()) if 'which' in each)
+    return [*found.get('which', ()), *days]
+
+
 def _accuracy(
     name: str, holds: Callable[[float | None], bool]
 ) -> Callable[[dict[str, Any], dict[str, Any]], Iterator[tuple[str, bool]]]:
@@ -139,6 +156,8 @@ TARGETS = (
     Target('moves: found in 1.5 windows >= 90 %', _moves('found', lambda v: _at_least(v, 0.90))),
     Target('moves: wrong while tracking <= 2 %', _moves('wrong', lambda v: _at_most(v, 0.02))),
     Target('moves: wrong while tracking <= 5 %', _moves('wrong', lambda v: _at_most(v, 0.05))),
+    Target('right route or branch >= 95 %, each drive', _right),
+    Target('wrong one of what is published <= 1 %, each drive', _wrong),
     Target('spectral RMSE <= 3 x that of route', _beside_plain, 'spectral'),
     Target(
         'spectral published >= 90 %',
@@ -255,6 +274,21 @@ def show_elsewhere(results: Results) -> None:
             print(head + ''.join(cells))
 
 
+def show_which(results: Results) -> None:
+    print(
+        '\nwhich of several roads: right %, and wrong % of what is published, on each drive; of '
+        'routes\n1.5 windows after the start, of branches 5 s after they part'
+    )
+    for head, found in _rows(results):
+        cells = [
+            f'  {each["drive"]} {_share(each["right"], 1)} /{_share(each["wrong"], 5)}'
+            for each in _which(found)
+        ]
+        if cells:
+            what = _which(found)[0]['what']
+            print(f'{head}{what:7s}{"".join(cells)}')
+
+
 def show_moves(results: Results) -> None:
     print(
         '\nmoves: elsewhere on the route from one sample to the next\n'
@@ -351,6 +385,7 @@ def show_all(results: Results) -> None:
     show_accuracy(results)
     show_ellipses(results)
     for block, show in (
+        ('which', show_which),
         ('elsewhere', show_elsewhere),
         ('moves', show_moves),
         ('stops', show_stops),

@@ -19,7 +19,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import KDTree
 
 from two_manifold_ros.simulation.track import SpaceCurve
-from worlds.course import left_of, NODES, other_corners, ride, rounded, wander, Way
+from worlds.course import lap_factor, left_of, NODES, other_corners, ride, rounded, wander, Way
 from worlds.drive import ideal_imu, oversampling, recorded, WorldDrive
 from worlds.table import world_named
 
@@ -169,9 +169,21 @@ def yard_network() -> Network:
 
 
 def travel(
-    network: Network, corners: Sequence[Corner], *, day: int = 0, seed: int = 0, what: str = ''
+    network: Network,
+    corners: Sequence[Corner],
+    *,
+    day: int = 0,
+    seed: int = 0,
+    what: str = '',
+    halts: Sequence[tuple[float, float]] = (),
+    lap_ratios: Sequence[float] = (),
 ) -> WorldDrive:
-    """Drive along corners, from the first to the last; numbers are as those of `drive.drive`."""
+    """
+    Drive along corners, from the first to the last.
+
+    Numbers, ``halts`` and ``lap_ratios`` are as those of `drive.drive`; a lap is the usual length
+    of the network.
+    """
     world = network.world
     random = world.generator('travel', day, seed)
     flat, spacing_m = _laid_out(network, rounded(corners, closed=False))
@@ -185,13 +197,16 @@ def travel(
     curve = SpaceCurve(CubicSpline(distances, nodes), float(distances[-1]))
     phases = np.arange(float(len(nodes))) * np.float64(spacing_m / network.usual_m)
     way = Way(curve, distances, phases, never, never)
-    halts = [
+    stops = [
         (phase, float(random.uniform(*world.dwell_s))) for phase in _passed(network, nodes, phases)
     ]
     spread = world.habits.day_grip
-    grip = 1.0 + spread * float(world.generator('grip', day).standard_normal())
+    grip: float | Floats = 1.0 + spread * float(world.generator('grip', day).standard_normal())
+    if lap_ratios:
+        grip = grip * lap_factor(world, way, lap_ratios)
     every = oversampling(world)
-    ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip, halts=halts)
+    step_s = 1.0 / (world.rate_hz * every)
+    ridden = ride(world, way, step_s, random, grip=grip, halts=[*stops, *halts])
     return recorded(world, ridden, ideal_imu(world, ridden), every, day, seed, what or 'travel')
 
 

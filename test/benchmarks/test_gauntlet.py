@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of the gauntlet have not grown since docs/gauntlet.json was written."""
 
+from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
 
 from bench_gauntlet import merged
-from gauntlet_drives import is_absent, make_case, trained_as_stint
-from gauntlet_scores import run_case
-from gauntlet_tables import show_all
+from gauntlet_drives import case_names, Drive, is_absent, make_case, spliced, trained_as_stint
+from gauntlet_networks import all_names, days_of, NETWORKS, slow_of, stint_of
+from gauntlet_scores import follow, right_one, run_case
+from gauntlet_tables import judged, show_all, TARGETS
 import numpy as np
 import pytest
 
@@ -67,3 +69,130 @@ def test_a_stint_is_the_same_laps_some_of_them_slow():
     if not is_absent('f1tenth_ipz10'):
         assert not trained_as_stint(make_case('f1tenth_ipz10'))
     assert np.isfinite(stint.imu.samples).all()
+
+
+def test_networks_come_after_the_worlds_and_leave_them_alone():
+    """Other benchmarks go through the worlds alone."""
+    assert all_names() == [*case_names(), *NETWORKS]
+    assert not set(case_names()) & NETWORKS.keys()
+    assert [each.name for each in days_of('slot_car')] == [f'day {day}' for day in range(2, 7)]
+    ((usual,), (same,)) = (each(make_case('slot_car')) for each in (trained_as_stint, stint_of))
+    assert (usual.imu.samples == same.imu.samples).all()
+
+
+@pytest.fixture(scope='module')
+def both_ways() -> Drive:
+    return NETWORKS['both_ways']().day(3)
+
+
+def test_of_several_routes_each_is_a_drive_of_its_own(both_ways):
+    there, back = both_ways.by_route()
+    assert (there.routes, back.routes) == (('there',), ('back',))
+    assert len(there.stamps) + len(back.stamps) == len(both_ways.stamps)
+    assert back.stamps[0] - there.stamps[-1] == 600 * 10**9
+    assert (np.diff(both_ways.stamps) > 0).all()
+    assert there.on_route.all()
+    assert back.on_route.all()
+    # The one is driven to the left, the other to the right, on the same road.
+    areas = [
+        (np.roll(x, -1) - x) @ (np.roll(y, -1) + y)
+        for x, y in (each.truths.T for each in (there, back))
+    ]
+    assert areas[0] * areas[1] < 0.0
+    assert np.abs(there.truths.min(axis=0) - back.truths.min(axis=0)).max() < 10.0
+
+
+def test_nothing_is_spliced_where_another_drive_begins(both_ways):
+    (begin,) = both_ways.begins
+    made = list(spliced(both_ways, 30, 20.0, 10.0, 20.0, seed=1))
+    assert len(made) == 30
+    pause_ns = int(np.diff(both_ways.stamps)[begin - 1])
+    assert pause_ns == 600 * 10**9
+    for each, _ in made:
+        assert np.diff(each.stamps).max() < pause_ns
+
+
+@pytest.mark.parametrize('name', NETWORKS)
+def test_days_differ_and_slow_laps_are_slow(name):
+    first, second = (each for each, _ in zip(days_of(name), range(2), strict=False))
+    assert (first.name, second.name) == ('day 2', 'day 3')
+    assert len(first.stamps) != len(second.stamps)
+    slow = next(iter(slow_of(name)))
+    names = np.array(slow.names_at(slow.drive.stamps))
+    assert dict.fromkeys(names.tolist()).keys() == dict.fromkeys(slow.names).keys()
+    took = {each: np.mean(names == each) for each in ('0.9', '0.5')}
+    assert took['0.5'] > took['0.9']
+
+
+def test_trams_leave_their_trunk_and_the_lines_they_know():
+    trams = NETWORKS['tram_network']()
+    day = trams.day(2)
+    assert day.branched is not None
+    assert 0.2 < day.branched.mean() < 0.7
+    assert day.truths[day.branched, 0].min() > 450.0
+    strange = list(trams.elsewhere())[-1]
+    assert strange.name == 'new line'
+    away = np.flatnonzero(~strange.on_route)
+    assert strange.on_route[: away[0]].all()
+    assert 0.05 < len(away) / len(strange.on_route) < 0.4
+    assert strange.truths[away, 1].min() < -200.0
+    # Once it has left it is back on the trunk and on a line that it knows.
+    assert strange.on_route[away[-1] + 1 :].mean() == 1.0
+    assert (np.diff(away) == 1).all()
+
+
+def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atlas, kart_drives):
+    def joined(routes: tuple[str, ...]) -> Drive:
+        parts = [kart_drives[name][1] for name in ('hall', 'ring')]
+        stamps = [
+            each.imu.stamps - each.imu.first_stamp + number * 10**12
+            for number, each in enumerate(parts)
+        ]
+        samples = np.concatenate([each.imu.samples for each in parts])
+        return Drive(
+            'both',
+            np.concatenate(stamps) + 10**18,
+            samples,
+            np.zeros((len(samples), 2)),
+            np.ones(len(samples), dtype=np.bool_),
+            routes=routes,
+            begins=(len(stamps[0]),),
+        )
+
+    case = replace(make_case('slot_car'), routes=('hall', 'ring'))
+    right = joined(('hall', 'ring'))
+    following = follow(kart_atlas, right)
+    found = right_one(case, right, following)
+    assert found is not None
+    assert found['right'] > 0.95
+    assert found['wrong'] < 0.01
+    # Neither part counts before a window and a half of driving, nor before a window is full.
+    starts = np.searchsorted(following.stamps, [right.stamps[0], right.stamps[right.begins[0]]])
+    for start in starts:
+        assert not following.filled[start : start + 50].any()
+        assert not following.found[start : start + 140].any()
+    assert following.found.sum() == found['ticks'] > 0.8 * len(following.stamps)
+    wrong = joined(('ring', 'hall'))
+    mistaken = right_one(case, wrong, follow(kart_atlas, wrong))
+    assert mistaken is not None
+    assert mistaken['right'] < 0.05
+    assert mistaken['wrong'] > 0.99
+
+
+def test_which_road_is_a_table_and_a_target_where_there_are_several(capsys):
+    day = {
+        'drive': 'day 2', 'rmse_m': 1.0, 'median_m': 1.0, 'later_rmse_m': 1.0, 'published': 1.0,
+        'horizons': (),
+    }  # fmt: skip
+    which = {'drive': 'day 2', 'what': 'branch', 'ticks': 9, 'right': 0.9, 'wrong': None}
+    found = {'days': [{**day, 'which': which}], 'which': [{**which, 'drive': 'net', 'wrong': 0.5}]}
+    results = {'net': {'route': {'accuracy': {}, 'training_s': 1.0, **found}}}
+    show_all(results)
+    assert 'branch   net 90.0 / 50.0  day 2 90.0 /    -' in capsys.readouterr().out
+    right, wrong = (each for each in TARGETS if each.words.startswith(('right', 'wrong')))
+    assert judged(results, right, 'route') == (2, {'net': ['net', 'day 2']})
+    assert judged(results, wrong, 'route') == (1, {'net': ['net']})
+    show_all({'net': {'route': {'accuracy': {}, 'training_s': 1.0, 'days': [day]}}})
+    printed = capsys.readouterr().out
+    assert 'which of several roads' not in printed
+    assert 'right route or branch' not in printed

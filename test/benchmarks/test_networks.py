@@ -64,6 +64,19 @@ def test_trams_halt_at_the_stops_of_their_line():
     assert len(begins) >= 9
 
 
+def test_a_drive_on_a_network_has_stops_and_slow_laps_on_request():
+    corners = rounds(tram_network(), ['east', 'north'])
+    usual, halting, slow = (
+        travel(tram_network(), corners, seed=4, **more)
+        for more in ({}, {'halts': ((1.3, 60.0),)}, {'lap_ratios': (1.0, 0.5)})
+    )
+    rate = tram_network().world.rate_hz
+    assert (len(halting.truth) - len(usual.truth)) / rate == pytest.approx(75.0, abs=20.0)
+    until = [np.searchsorted(each.laps, (1.0, 2.0)) / rate for each in (usual, slow)]
+    assert until[1][0] == pytest.approx(until[0][0], rel=0.05)
+    assert until[1][1] - until[1][0] > 1.3 * (until[0][1] - until[0][0])
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_errands_go_along_aisles_and_never_straight_back(seed):
     yard = Yard()

@@ -8,7 +8,9 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-from typing import TYPE_CHECKING
+import math
+import re
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -36,15 +38,9 @@ from two_manifold_ros.cli.training_options import (
     given_settings,
     parse_horizons,
 )
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
-from two_manifold_ros.comparison.protocol import (
-    plan_bags,
-    plan_share,
-    plan_slot_car,
-    SHARE,
-    SLOT_CAR,
-)
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
+from two_manifold_ros.comparison.protocol import plan_slot_car, SHARE, SLOT_CAR
+from two_manifold_ros.comparison.routes import ATLAS, compare_routes, plan_routes
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.progress import Progress
@@ -52,12 +48,14 @@ from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
 
+    Comparisons: TypeAlias = Mapping[str, Comparison]
+    """By the names of routes."""
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -72,22 +70,72 @@ FEWEST_STARRED = 20
 """Predictions; the least of errors on fewer is chance."""
 
 
-def write_files(folder: Path, comparison: Comparison) -> None:
+def write_files(folder: Path, found: Comparisons) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
 
-    (folder / 'table.txt').write_text(_printed(comparison), encoding='utf-8')
-    content = json.dumps(comparison.to_json(), indent=2, allow_nan=False)
+    (folder / 'table.txt').write_text(_printed(found), encoding='utf-8')
+    content = json.dumps(_to_json(found), indent=2, allow_nan=False)
     (folder / 'comparison.json').write_text(f'{content}\n', encoding='utf-8')
-    draw_errors(comparison, folder / 'errors.png')
-    draw_tracks(comparison, folder / 'tracks.png')
+    for number, (name, comparison) in enumerate(found.items(), start=1):
+        # A name may hold what no file name does, and two may be alike without that.
+        kept = re.sub(r'[^\w.-]', '_', name)
+        end = f'_{number}_{kept}' if len(found) > 1 else ''
+        draw_errors(comparison, folder / f'errors{end}.png')
+        draw_tracks(comparison, folder / f'tracks{end}.png')
 
 
-def _printed(comparison: Comparison) -> str:
+def _to_json(found: Comparisons) -> dict[str, Any]:
+    contents = {name: each.to_json() for name, each in found.items()}
+    return {'routes': contents} if len(contents) > 1 else next(iter(contents.values()))
+
+
+def _printed(found: Comparisons) -> str:
     text = StringIO()
     with redirect_stdout(text):
-        print_comparison(comparison)
+        print_routes(found)
     return text.getvalue()
+
+
+def print_routes(found: Comparisons) -> None:
+    """Print the tables of each route and, of several, how one model of all compares."""
+    for name, comparison in found.items():
+        if len(found) > 1:
+            print(f'route {name}\n')
+        print_comparison(comparison)
+        if len(found) > 1:
+            print()
+    _print_atlas(found)
+
+
+def _print_atlas(found: Comparisons) -> None:
+    """Print how one model of all routes names them, and its errors beside those of its parts."""
+    rows = []
+    for name, comparison in found.items():
+        results = {each.name: each for each in comparison.results}
+        atlas = results.get(ATLAS)
+        if atlas is None or atlas.naming is None:
+            continue
+        shares = (atlas.naming.right, atlas.naming.wrong_published)
+        rows.append(
+            [
+                name,
+                *('-' if math.isnan(each) else percent(each) for each in shares),
+                *(_now(results[each]) for each in (ATLAS, OURS)),
+            ]
+        )
+    if not rows:
+        return
+    header = ['route', 'named\nright', 'wrong,\npublished', 'RMSE, m', 'own model:\nRMSE']
+    print_table('one model of all routes, not given the route', header, rows)
+    print_wrapped(
+        'named right: after one and a half windows; wrong, published: of the positions that are '
+        'published, those of another route; RMSE: now, at all ticks'
+    )
+
+
+def _now(result: Result) -> str:
+    return metres(result.scores[0].all.rmse_m) if result.scores else 'failed'
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -265,14 +313,15 @@ HELP = (
     'Train every method on the same part of the same recordings, run each as a causal filter over '
     'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
     'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
-    'rest is learned from; of several bags the last is followed; --test names the bags to follow.'
+    'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
+    'Bags of several routes are compared route by route, as if those of each were given alone.'
 )
 _DEFAULTS = TrainingSettings()
 _PROTOCOLS = ('slot-car',)
 _CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
 _TAKEN = ('bandwidth', 'ridge', *_CHOICES)
 """Options of the spectral filters."""
-_FIXED = ('test', 'share', 'rate', 'window', 'horizons')
+_FIXED = ('test', 'share', 'rate', 'window', 'horizons', 'routes')
 """Options that a protocol settles."""
 
 
@@ -307,6 +356,12 @@ def _add_protocol(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('what is learned from and what is followed')
     group.add_argument(
         '--test', nargs='+', metavar='BAG', help='bags to follow, of the same route and frame'
+    )
+    group.add_argument(
+        '--routes',
+        metavar='NAME,...',
+        help='name of the route of each bag, those of --test after the others (default: bags that '
+        'share places are of one route, which is named after the first of them)',
     )
     group.add_argument(
         '--share',
@@ -366,12 +421,19 @@ def run(args: Namespace) -> int:
         import two_manifold_ros.comparison.figures  # noqa: F401, PLC0415 - needs matplotlib
 
         folder = make_folder(args.output)
-    plan = _plan(args)
-    _warn(plan)
+    plans = _plans(args)
+    if len(plans) > 1:
+        on_stderr(
+            f'two-manifold: note: the bags are of {len(plans)} routes ({", ".join(plans)}), which '
+            'are compared one by one; --routes names them otherwise'
+        )
+    for plan in plans.values():
+        _warn(plan)
     with Progress('comparing') as progress:
-        comparison = compare(plan, methods, args.jobs, progress)
-    _check_any(comparison)
-    _report(args, comparison, folder)
+        found = compare_routes(plans, methods, args.jobs, progress)
+    for comparison in found.values():
+        _check_any(comparison)
+    _report(args, found, folder)
     return 0
 
 
@@ -398,27 +460,22 @@ def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
     )
 
 
-def _plan(args: Namespace) -> Plan:
+def _plans(args: Namespace) -> dict[str, Plan]:
+    """Return the plan of each route that the bags are of."""
     if args.protocol:
         _check_alone(args)
-        return plan_slot_car(in_step(recordings_of(args), args)[0])
+        return {'': plan_slot_car(in_step(recordings_of(args), args)[0])}
     settings = TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
         horizons=_DEFAULTS.horizons if args.horizons is None else parse_horizons(args.horizons),
     )
     followed = args.test or []
-    alone = len(args.bags) == 1 and not followed
-    if args.share is not None and not alone:
-        msg = '--share cuts a single bag in two; leave it out, or leave out the other bags'
-        raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
     recordings = in_step(recordings_of(every), args)
-    if alone:
-        return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
-    count = len(followed) or 1
-    return plan_bags(recordings[:-count], recordings[-count:], settings)
+    names = [each.strip() for each in args.routes.split(',')] if args.routes else []
+    return plan_routes(recordings, len(followed), names, settings, args.share)
 
 
 def _check_alone(args: Namespace) -> None:
@@ -449,9 +506,9 @@ def _check_any(comparison: Comparison) -> None:
     raise InputError(msg)
 
 
-def _report(args: Namespace, comparison: Comparison, folder: Path | None) -> None:
+def _report(args: Namespace, found: Comparisons, folder: Path | None) -> None:
     if folder is not None:
-        write_files(folder, comparison)
+        write_files(folder, found)
     if args.report:
         from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
             comparison_sections,
@@ -459,10 +516,13 @@ def _report(args: Namespace, comparison: Comparison, folder: Path | None) -> Non
         from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
 
         page = Report('Methods side by side', ', '.join(args.bags))
-        comparison_sections(page, comparison, _printed(comparison))
+        for name, comparison in found.items():
+            comparison_sections(page, comparison, name if len(found) > 1 else '')
+        page.section('As printed')
+        page.preformatted(_printed(found))
         page.write(args.report)
     if args.json:
-        print(json.dumps(comparison.to_json(), indent=2, allow_nan=False))
+        print(json.dumps(_to_json(found), indent=2, allow_nan=False))
     else:
-        print_comparison(comparison)
+        print_routes(found)
         print_written(args)

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-def try_method(method: Method, plan: Plan) -> Trial | Failure:
+def try_method(method: Method, plan: Plan, scale: Scale | None = None) -> Trial | Failure:
     """
-    Choose the time scale of a method, fit it, and let it filter the tests of a plan.
+    Choose the time scale of a method unless it is given, fit it, and let it filter the tests.
 
     Positions of what it filters are hidden unless it sees them. Overflows and divisions by zero
     are left to the method: what is not finite is not scored. No exception holds up the other
     methods, but an interrupt ends all.
     """
     try:
-        return _follow(method, plan, choose_scale(method, plan), reading=True)
+        return _follow(method, plan, scale or choose_scale(method, plan), reading=True)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_explain(error))
 

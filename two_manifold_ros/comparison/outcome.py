@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.comparison.scales import Scale
+    from two_manifold_ros.evaluation.routes import RouteNaming
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.typing import Bools, Floats
 
@@ -73,6 +74,7 @@ class Result:
 
     Name, title and sees_positions are those of ``Method``, chosen, linear, learned_m and scale of
     ``Trial``; scores are one for each horizon, and ``None`` where there is a failure instead.
+    Of a method that knows several routes ``naming`` is how well it named the one that is driven.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Result:
     linear: tuple[Floats, ...] | None = None
     learned_m: float | None = None
     scale: Scale | None = None
+    naming: RouteNaming | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
@@ -93,7 +96,8 @@ class Result:
             'rate_hz': self.scale and self.scale.rate_hz,
             'window': self.scale and self.scale.window,
         }
-        return {**{name: getattr(self, name) for name in names}, **scale, 'scores': scores}
+        content = {**{name: getattr(self, name) for name in names}, **scale, 'scores': scores}
+        return content if self.naming is None else {**content, 'naming': self.naming.to_json()}
 
 
 def _errors(score: Score) -> dict[str, float | None]:

@@ -385,12 +385,13 @@ def evaluate(
     compared = compare(head, recordings, runs)
     if not head.route_names and not route:
         return compared
-    return replace(compared, naming=_score_naming(head, route, recordings, runs))
+    return replace(compared, naming=naming_along(head, route, recordings, runs))
 
 
-def _score_naming(
+def naming_along(
     head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> RouteNaming:
+    """Score how well runs over recordings of a ``route``, whose model is ``head``, named it."""
     right, late = [], []
     for recording, run in zip(recordings, runs, strict=True):
         named = np.array([each == route for each in run.routes])

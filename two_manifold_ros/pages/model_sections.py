@@ -100,9 +100,10 @@ def _map(report: Report, model: TrainedModel) -> None:
     )
 
 
-def comparison_sections(report: Report, comparison: Comparison, text: str) -> None:
-    """Add how methods compare; ``text`` is what the command prints."""
-    report.section('Errors of all methods')
+def comparison_sections(report: Report, comparison: Comparison, route: str = '') -> None:
+    """Add how methods compare; where there are several routes, the name of this one."""
+    of_route = f' on {route}' if route else ''
+    report.section(f'Errors of all methods{of_route}')
     seconds = np.array(comparison.horizons) / comparison.rate_hz
     drawn = plot(
         'how far ahead (s)', 'RMSE of the position (m)', 420, y_axis_type='log', name='errors',
@@ -133,10 +134,8 @@ def comparison_sections(report: Report, comparison: Comparison, text: str) -> No
             for result in comparison.results
         ],
     )
-    report.section('What the states hold')
+    report.section(f'What the states hold{of_route}')
     _readings(report, comparison)
-    report.section('As printed')
-    report.preformatted(text)
 
 
 def _rmse(result: Result) -> list[str]:

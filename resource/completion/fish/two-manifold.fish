@@ -129,6 +129,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l use-receive
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l salvage -d 'use what can be read of damaged MCAP files, and report what'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l position-lag -x -d 'make positions S seconds earlier, because their stamps are'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l test -r -F -d 'bags to follow, of the same route and frame'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l routes -x -d 'name of the route of each bag, those of --test after the'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l share -x -d 'share of a single bag to follow, at its end'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l rate -x -d 'ticks per second of all methods'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l window -x -d 'ticks in a window of all methods'

@@ -1,0 +1,213 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compare on recordings of several routes: each by itself, and our filter as an atlas of all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.comparison.comparing import compare, try_method
+from two_manifold_ros.comparison.method import Predictions, SampledSegment
+from two_manifold_ros.comparison.outcome import Failure, grade, Result
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, OURS
+from two_manifold_ros.comparison.protocol import plan_bags, plan_share, SHARE
+from two_manifold_ros.comparison.scales import at_scale
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import naming_along, run_filter
+from two_manifold_ros.inspection.shared_places import sort_by_route
+from two_manifold_ros.model.atlas import atlas_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from two_manifold_ros.comparison.method import Method, TrainSplit
+    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.comparison.scales import Scale
+    from two_manifold_ros.evaluation.evaluate import FilterRun
+    from two_manifold_ros.model.atlas import AtlasModel
+    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.recordings.recording import ImuStream, Recording
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.settings import TrainingSettings
+
+ATLAS = 'atlas'
+"""The name of our filter with all routes in one model."""
+
+
+def plan_routes(
+    recordings: Sequence[Recording],
+    followed: int,
+    names: Sequence[str],
+    settings: TrainingSettings,
+    share: float | None = None,
+) -> dict[str, Plan]:
+    """
+    Return the plan of each route that recordings are of, by its name.
+
+    Parameters
+    ----------
+    recordings
+        Those to learn from, and after them those to follow.
+    followed
+        So many at the end are to be followed; where none is named, the last one of each route,
+        or the last share of its only one.
+    names
+        Of the route of each recording, see `sort_by_route`.
+    settings
+        Of all methods.
+    share
+        See `plan_share`; ``None`` for the default.
+
+    Raises
+    ------
+    InputError
+        If a route has nothing to learn from or nothing to follow, or a plan cannot be made.
+
+    """
+    plans = {}
+    cut = len(recordings) - followed
+    for name, group in sort_by_route(recordings, names).items():
+        # In the order in which they were given, which the last one depends on.
+        of_route = {id(each.imu) for each in group}
+        learned = [each for each in recordings[:cut] if id(each.imu) in of_route]
+        tested = [each for each in recordings[cut:] if id(each.imu) in of_route]
+        alone = len(learned) == 1 and not followed
+        if share is not None and not alone:
+            msg = '--share cuts a single bag in two; leave it out, or leave out the other bags'
+            raise InputError(msg)
+        if alone:
+            plans[name] = plan_share(learned[0], settings, SHARE if share is None else share)
+            continue
+        if not followed:
+            learned, tested = learned[:-1], learned[-1:]
+        _check_both(learned, tested)
+        plans[name] = plan_bags(learned, tested, settings)
+    return plans
+
+
+def _check_both(learned: Sequence[Recording], tested: Sequence[Recording]) -> None:
+    """Refuse bags of a route of which nothing is learned from, or nothing is followed."""
+    if learned and tested:
+        return
+    lack, cure = ('followed', 'name one with --test') if learned else ('learned from', 'add one')
+    msg = (
+        f'{", ".join(each.name for each in (*learned, *tested))}: no bag of this route is {lack}: '
+        f'{cure}, or leave these out; bags of one route that share few places go together by '
+        '--routes'
+    )
+    raise InputError(msg)
+
+
+def compare_routes(
+    plans: Mapping[str, Plan],
+    methods: Sequence[Method],
+    processes: int = 1,
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> dict[str, Comparison]:
+    """
+    Run methods by the plan of each route, see `compare`.
+
+    Where there are several, and our method is among the methods, it takes part as an atlas as
+    well: the very models of all routes in one, which is not given the route.
+    """
+    if len(plans) == 1:
+        ((name, plan),) = plans.items()
+        return {name: compare(plan, methods, processes, progress)}
+    found = {}
+    for number, (name, plan) in enumerate(plans.items()):
+
+        def part(what: str, share: float, done: int = number, name: str = name) -> None:
+            # The atlas comes last, and takes about as long as a route.
+            progress(f'{name}: {what}', (done + share) / (len(plans) + 1))
+
+        found[name] = compare(plan, methods, processes, part)
+    ours = next((each for each in methods if each.name == OURS), None)
+    if not isinstance(ours, ManifoldHmm):
+        return found
+    progress(f'{ATLAS} of all routes', len(plans) / (len(plans) + 1))
+    results = dict(_with_all_routes(plans, found, ours))
+    return {
+        name: replace(
+            each,
+            results=(*each.results, results[name][0]),
+            notes=(*each.notes, *results[name][1]),
+        )
+        for name, each in found.items()
+    }
+
+
+def _with_all_routes(
+    plans: Mapping[str, Plan], found: Mapping[str, Comparison], ours: ManifoldHmm
+) -> Iterator[tuple[str, tuple[Result, tuple[str, ...]]]]:
+    """Yield what our method does on each route with all of them in one model, and notes."""
+    title = f'{ours.title}, {ATLAS}'
+    own = {
+        name: next(result for result in each.results if result.name == OURS)
+        for name, each in found.items()
+    }
+    failed = [name for name, each in own.items() if each.failure is not None]
+    if failed:
+        reason = f'there is no model of {", ".join(failed)}, where {OURS} failed'
+        missing = Result(ATLAS, title, sees_positions=False, failure=reason)
+        yield from ((name, (missing, ())) for name in plans)
+        return
+    scales = {name: each.scale or plans[name].own_scale for name, each in own.items()}
+    atlas = atlas_of({name: _model(plan, scales[name], ours) for name, plan in plans.items()})
+    for name, plan in plans.items():
+        method = _AtlasRuns(title, atlas, name, plan.followed)
+        trial = try_method(method, plan, scales[name])
+        graded = grade(plan, [method], {ATLAS: trial})
+        (result,) = graded.results
+        if not isinstance(trial, Failure):
+            head = atlas.routes[name]
+            naming = naming_along(head, name, plan.followed, [run for _, run in method.runs])
+            result = replace(result, naming=naming)
+        yield name, (result, graded.notes[len(plan.notes) :])
+
+
+def _model(plan: Plan, scale: Scale, ours: ManifoldHmm) -> TrainedModel:
+    """Train the model that our method has on a route at the scale that it chose."""
+    train = plan.train if scale == plan.own_scale else at_scale(plan.train, scale)
+    return ours.fit(train).model
+
+
+class _AtlasRuns:
+    """Our method with all routes in one model on drives of one of them; see ``Method``."""
+
+    name = ATLAS
+    sees_positions = False
+
+    def __init__(
+        self, title: str, atlas: AtlasModel, route: str, followed: Sequence[Recording]
+    ) -> None:
+        self.title = title
+        self.chosen: dict[str, Any] = {'routes': list(atlas.names)}
+        self.runs: list[tuple[ImuStream, FilterRun]] = []
+        self._atlas, self._route, self._followed = atlas, route, followed
+
+    def fit(self, train: TrainSplit) -> _AtlasRuns:  # noqa: ARG002 - its models are trained
+        """Follow the drives, each as a whole, as the nodes do; return itself."""
+        self.runs = [
+            (each.imu, run_filter(self._atlas, each, lambda *_: None, self._route))
+            for each in self._followed
+        ]
+        return self
+
+    def predict(self, segment: Segment) -> Predictions:
+        """Return what it found at the ticks of a segment; NaN where no tick ended."""
+        if not isinstance(segment, SampledSegment):
+            msg = 'an atlas filters samples, not ticks'
+            raise TypeError(msg)
+        (run,) = (run for imu, run in self.runs if imu is segment.imu)
+        rows = {stamp: row for row, stamp in enumerate(run.stamps.tolist())}
+        positions = np.full((len(segment), *run.positions.shape[1:]), np.nan)
+        valid = np.zeros(len(segment), dtype=np.bool_)
+        for tick, stamp in enumerate(segment.stamps.tolist()):
+            if stamp in rows:
+                row = rows[stamp]
+                positions[tick], valid[tick] = run.positions[row], run.published[row]
+        return Predictions(positions, valid=valid)
