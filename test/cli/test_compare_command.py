@@ -188,7 +188,7 @@ def test_help_names_the_methods(command):
         ('A B --routes hall', 'there are 1 names of routes for 2 bags'),
         ('A --routes none', 'is no name of a route'),
         ('A B --routes hall,ring --test C', '3 bags'),
-        ('A --routes hall,ring --test B', 'no bag of this route is followed'),
+        ('A --routes hall/1,ring/1 --test B', 'no bag of this route is followed'),
         ('A --protocol slot-car --routes hall', 'leave out --routes'),
         ('A B --protocol slot-car', 'leave out more than one bag'),
         ('A --test A', 'learned from and followed'),

@@ -71,9 +71,9 @@ def test_drives_that_are_named_to_be_followed_go_to_their_routes(kart_drives):
 def test_names_decide_which_route_a_drive_is_of(kart_drives):
     both = list(kart_drives['hall'])
     assert len(plan_routes(both, 0, (), SETTINGS)) == 1
-    assert parts(plan_routes(both, 0, ['day', 'night'], SETTINGS)) == {
-        'day': ('share', ['hall_0'], ['hall_0']),
-        'night': ('share', ['hall_1'], ['hall_1']),
+    assert parts(plan_routes(both, 0, ['day/1', 'night/1'], SETTINGS)) == {
+        'day/1': ('share', ['hall_0'], ['hall_0']),
+        'night/1': ('share', ['hall_1'], ['hall_1']),
     }
 
 

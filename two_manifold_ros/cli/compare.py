@@ -360,8 +360,8 @@ def _add_protocol(parser: ArgumentParser) -> None:
     group.add_argument(
         '--routes',
         metavar='NAME,...',
-        help='name of the route of each bag, those of --test after the others (default: bags that '
-        'share places are of one route, which is named after the first of them)',
+        help='name of the route of each bag, those of --test after the others, as in train '
+        '(default: bags that share places are of one route, named after the first of them)',
     )
     group.add_argument(
         '--share',

@@ -117,8 +117,8 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         _say_lines(routes, say)
         if len(routes) > 1:
             return _train_routes(args, settings, routes)
-        line_of = {id(each.imu): each.line for each in next(iter(routes.values()))}
-        held = [replace(each, line=line_of[id(each.imu)]) for each in held]
+        line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
+        held = [replace(each, line=line_of[id(each.positions)]) for each in held]
     settings = with_readout(held, settings)
     if settings.imputes_positions and args.readout is None:
         say(

@@ -72,9 +72,9 @@ def plan_routes(
     cut = len(recordings) - followed
     for name, group in sort_by_route(recordings, names).items():
         # In the order in which they were given, which the last one depends on.
-        of_route = {id(each.imu) for each in group}
-        learned = [each for each in recordings[:cut] if id(each.imu) in of_route]
-        tested = [each for each in recordings[cut:] if id(each.imu) in of_route]
+        of_route = {id(each.positions) for each in group}
+        learned = [each for each in recordings[:cut] if id(each.positions) in of_route]
+        tested = [each for each in recordings[cut:] if id(each.positions) in of_route]
         alone = len(learned) == 1 and not followed
         if share is not None and not alone:
             msg = '--share cuts a single bag in two; leave it out, or leave out the other bags'
