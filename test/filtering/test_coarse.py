@@ -56,6 +56,16 @@ def test_samples_that_are_no_numbers_change_nothing(kart_atlas, kart_drives):
     assert np.array_equal(one.shares, other.shares)
 
 
+@pytest.mark.parametrize('huge', [1e4, 1e200, 1e308])
+def test_after_huge_numbers_it_finds_the_route_again(huge, kart_atlas, kart_drives):
+    belief = CoarseBelief(kart_atlas.members)
+    stamps, samples = samples_of(kart_drives, 'hall', 50.0)
+    for number, (stamp, sample) in enumerate(zip(stamps, samples, strict=True)):
+        belief.push(stamp, np.full(6, huge) if 1000 < number < 1100 else sample)
+        assert np.isfinite(belief.shares).all()
+    assert np.argmax(belief.shares) == 0
+
+
 def test_a_filter_that_starts_at_places_knows_its_own_at_once(kart_atlas, kart_drives):
     stamps, samples = samples_of(kart_drives, 'hall', 41.0)
     belief, member = CoarseBelief(kart_atlas.members), kart_atlas.members[0]

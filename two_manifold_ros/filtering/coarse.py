@@ -16,6 +16,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.model.head import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,14 +62,15 @@ MOVES = Moves()
 def _follow(
     observation: Floats, usual: Floats, begins: Ints, sources: Ints, shares: Floats, routes: Ints,
     chances: Floats, once: Floats, twice: Floats, totals: Floats, likeliest: Ints,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """
     Predict by a span and update with its whitened observation (d,).
 
     ``usual`` (N, d) are those of the cells; cells ``sources`` lead to cell j, from ``begins[j]``
     to ``begins[j + 1]``, with ``shares``; ``routes`` (N,) are theirs. Updated: ``chances`` (N,),
     the ``totals`` of routes (R,) and the ``likeliest`` cell of each (R,); ``once`` and ``twice``
-    (N,) are scratch.
+    (N,) are scratch. Returns whether anything is left: nothing is as far off as a number whose
+    square is infinite, and the arrays are no belief any more.
     """
     count = len(chances)
     for j in range(count):
@@ -92,6 +94,8 @@ def _follow(
             square += apart * apart
         chances[j] = ((1.0 - MOVES.jumps) * chance + anywhere) / (1.0 + square / MOVES.tail)
         whole += chances[j]
+    if not whole > 0.0:
+        return False
     totals[:] = 0.0
     last = -1
     for j in range(count):
@@ -101,6 +105,7 @@ def _follow(
         if route != last or chances[j] > chances[likeliest[route]]:
             likeliest[route] = j
         last = route
+    return True
 
 
 class CoarseBelief:
@@ -159,11 +164,14 @@ class CoarseBelief:
 
     def start(self) -> None:
         """Start anywhere on any route, each as likely as the others."""
+        self._go_anywhere()
+        self._count = self._ends_ns = 0
+
+    def _go_anywhere(self) -> None:
         routes = self._known[-1]
         self.shares[:] = 1.0 / len(self.shares)
         self._chances[:] = (self.shares / np.bincount(routes))[routes]
         self._likeliest[:] = np.unique(routes, return_index=True)[1]
-        self._count = self._ends_ns = 0
 
     def warm_up(self) -> None:
         """Compile the hot loop, and start again."""
@@ -185,7 +193,7 @@ class CoarseBelief:
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> bool:
         """Take a sample, as a filter does; return whether that ended a span."""
         values = np.array(sample, dtype=np.float64)[self._live]
-        if not np.isfinite(values).all():
+        if not (np.abs(values) <= BOUNDS.number).all():
             return False
         ended = self._count > 0 and not 0 < self._ends_ns - stamp_ns <= self._span_ns
         if ended:
@@ -200,10 +208,12 @@ class CoarseBelief:
 
     def _update(self, means: Floats) -> None:
         """Take the means (d,) of the channels over a span, in the units of the samples."""
-        _follow(
+        left = _follow(
             self._whitening @ means, *self._known, self._chances, self._once, self._twice,
             self.shares, self._likeliest,
         )  # fmt: skip
+        if not left:
+            self._go_anywhere()
 
 
 def _usual(model: RouteModel, live: Bools) -> Floats:
