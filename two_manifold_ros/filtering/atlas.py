@@ -1,16 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter of an atlas: a filter on each known route beside the others, and which one it is."""
+"""The filter of an atlas: which known route is driven, and a filter on each that may be it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.coarse import CoarseBelief
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.network_lines import Branch
@@ -18,31 +19,38 @@ from two_manifold_ros.filtering.status import StateMachine, Status
 from two_manifold_ros.model.atlas import AtlasModel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.status import Finding
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import TpsrModel
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats
 
-SEARCH = 10
-"""
-Windows of a search, from a start or from when all those followed were left.
-
-After it a tick costs no more than those of ``MOST_AWAKE`` routes, however many are known.
-"""
-
 MOST_AWAKE = 3
-"""Routes that are followed when one is known to be driven, or the search is over."""
+"""
+Routes that are followed at once at most: that of the estimates, and two more in a search.
+
+A tick costs no more than so many filters, however many routes are known.
+"""
 
 FAINT = 1e-3
 """
 Chance below which a route sleeps once another one is known to be driven.
 
-A smaller one keeps routes awake for longer; one that sleeps too soon is missed for half a window
-and the time that it takes to find the way from anywhere.
+A smaller one keeps routes awake for longer; one that sleeps too soon has to be searched for.
+"""
+
+UNLIKELY = 0.02
+"""
+Share of the likeliest route in the coarse belief that another one needs to be followed.
+
+A smaller one keeps more awake in a search; with a larger one the coarse belief decides alone.
+"""
+
+TIMES = 3.0
+"""
+How much likelier than a followed route another one has to be to be followed in its place.
+
+With less, routes that are equally likely take turns, and none of them has time to find its way.
 """
 
 MOST_ODDS = 1e12
@@ -72,10 +80,20 @@ def make_filter(
     return Filter(model, places_hz, limits=limits, reorder_ns=reorder_ns)
 
 
-NOWHERE = (math.nan, math.nan)
+KNOWN, LEFT = 'known', 'left'
+"""Since when, by stamps: one is known to be driven, it is left."""
 
-KNOWN, LEFT, SEARCHING, TURN = 'known', 'left', 'searching', 'turn'
-"""Since when, by stamps: one is known, it is left, all are followed, the present ones are."""
+
+def _of_the_chosen(name: str) -> Any:  # noqa: ANN401 - that of `Filter`
+    """Return a property that is an attribute or a method of the filter of the likeliest route."""
+
+    def get(atlas: AtlasFilter) -> object:
+        return getattr(atlas.chosen, name)
+
+    def put(atlas: AtlasFilter, value: object) -> None:
+        setattr(atlas.chosen, name, value)
+
+    return property(get, put, doc=getattr(getattr(Filter, name, None), '__doc__', None))
 
 
 class AtlasFilter(Filter):
@@ -88,10 +106,11 @@ class AtlasFilter(Filter):
     the same prior for each route and for none of them. A route whose position agrees with that of
     another in the same frame is no rival to it: then the place is known, and only the name is not.
 
-    While one is known to be driven the others sleep. When it is left, or a gap or a clock that was
-    set makes its filter start again, all wake up, and start anywhere. Those that are out of the
-    question after a window and a half sleep again; after ``SEARCH`` windows the likeliest stay
-    awake, and the others take turns.
+    Only ``MOST_AWAKE`` filters run at most, whatever the number of routes. While one route is
+    known to be driven the others sleep. When it is left, or a gap or a clock that was set makes
+    its filter start again, those routes wake up that are the likeliest by a `CoarseBelief` on all
+    of them, each where that sees the vehicle. In such a search a route that sleeps is to the ones
+    that are followed as in the coarse belief.
 
     Parameters
     ----------
@@ -110,6 +129,12 @@ class AtlasFilter(Filter):
     """
 
     # Each attribute and method of a single filter is here again: that of its own would be of none.
+    running, status, cause, why = map(_of_the_chosen, ('running', 'status', 'cause', 'why'))
+    finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
+    limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
+    weigh_rivals, take_over = map(_of_the_chosen, ('weigh_rivals', 'take_over'))
+    place, adopt = map(_of_the_chosen, ('place', 'adopt'))
+
     def __init__(  # see above
         self,
         model: AtlasModel,
@@ -125,58 +150,45 @@ class AtlasFilter(Filter):
         planes = [(each.frame_id, each.origin) for each in model.members]
         self._planes = np.array([planes.index(each) for each in planes])
         self._window_ns = model.window_ns
+        self._coarse = CoarseBelief(model.members)
         self._chosen = 0
-        self.counters = Counter()
         self.latest: Estimate | None = None
         self._start()
-        self._follow(0)
 
     def _start(self) -> None:
-        """Follow all routes, each from anywhere on it."""
-        self._awake = list(range(len(self._members)))
+        """Search for the route, from anywhere on each."""
+        self._coarse.start()
+        self._awake = [self._chosen]
         self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
         for each in self._members:
             each.weigh_rivals(0.0)
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
-        self._settled = False
-        self._next = 0
+        self._settled = self._searched = self._found = False
         self._ticked_ns: int | None = None
-        # The route that was known last, and how long it may be left before all are searched.
-        self._found = -1
-        self._patience_ns = self._window_ns // 2
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
-        before, self._chosen = self._members[self._chosen], number
-        now = self._members[number]
+        before, self._chosen, now = self.chosen, number, self._members[number]
         if now is not before:
             now.take_over(before)
             before.counters = Counter()
-        self._show()
 
-    def _show(self) -> None:
-        now = self._members[self._chosen]
-        self.limits, self.counters = now.limits, now.counters
-        self.used, self.broke = now.used, now.broke
-        if now.latest is None:
-            self.latest = None
+    @property
+    def chosen(self) -> Filter:
+        """The filter of the route that the estimates are of."""
+        return self._members[self._chosen]
 
     @property
     def withheld(self) -> bool:
         """Whether no position may be used on any route, see `Filter`."""
-        return self._members[self._chosen].withheld
+        return self.chosen.withheld
 
     @withheld.setter
     def withheld(self, value: bool) -> None:
         for each in self._members:
             each.withheld = value
-
-    @property
-    def running(self) -> ModelHead:
-        """The model of the route that the estimates are of."""
-        return self._members[self._chosen].running
 
     @property
     def model(self) -> ModelHead:
@@ -194,73 +206,46 @@ class AtlasFilter(Filter):
         return len(self._awake)
 
     @property
-    def status(self) -> Status:
-        """The present status on the likeliest route."""
-        return self._members[self._chosen].status
-
-    @property
-    def cause(self) -> str:
-        """The present cause as a short key, see ``Verdict``."""
-        return self._members[self._chosen].cause
-
-    @property
-    def why(self) -> str:
-        """The present status and cause in plain words."""
-        return self._members[self._chosen].why
-
-    @property
-    def off_route(self) -> float:
-        """Probability of being off the likeliest route as if no other were known."""
-        return self._members[self._chosen].off_route
-
-    def weigh_rivals(self, odds: float) -> None:
-        """Take the ``odds`` of roads that the atlas does not know, on its likeliest route."""
-        self._members[self._chosen].weigh_rivals(odds)
-
-    @property
-    def finding(self) -> Finding | None:
-        """The gravest thing that is wrong with the input, even if no tick ends any more."""
-        return self._members[self._chosen].finding
-
-    @property
     def tick_ends(self) -> int:
         """Earliest stamp (ns) that can complete a tick; 0 if unknown."""
         return min(self._members[each].tick_ends for each in self._awake)
-
-    @property
-    def waiting(self) -> int:
-        """Number of samples that wait for a later one."""
-        return self._members[self._chosen].waiting
-
-    def adopt(self, model: TpsrModel, move: Move) -> None:
-        """Refuse parameters of a TPSR: no route of an atlas is one."""
-        self._members[self._chosen].adopt(model, move)
 
     def warm_up(self) -> None:
         """Compile every hot loop; those of one kind of model are the same."""
         for each in {type(each.running): each for each in self._members}.values():
             each.warm_up()
-
-    def take_over(self, previous: Filter) -> None:
-        """Continue the counts of the filter that ran on the same stream before."""
-        self._members[self._chosen].take_over(previous)
-        self._show()
+        CoarseBelief(self._atlas.members[:1]).warm_up()
 
     def forget_latest(self) -> None:
         """Forget the newest estimate: it came from samples that are not of the present."""
         for each in self._members:
             each.forget_latest()
-        self._show()
+        self.latest = None
 
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         for each in self._members:
             each.reset(cause)
-        self._start()
         self._follow(0)
+        self._start()
+        self.latest = None
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see `Filter.push`; return the estimates of the likeliest route."""
+        found = self._feed(stamp_ns, sample)
+        ended = self._coarse.push(stamp_ns, sample)
+        if found:
+            self._weigh()
+            self._choose(stamp_ns)
+        if not self._settled and (ended or not self._searched):
+            self._search()
+        estimates = [self._named(each) for each in found.get(self._chosen, ())]
+        if estimates or self.chosen.latest is None:
+            self.latest = estimates[-1] if estimates else None
+        return estimates
+
+    def _feed(self, stamp_ns: int, sample: Sequence[float] | Floats) -> dict[int, list[Estimate]]:
+        """Let all that are followed take a sample; return the estimates of each."""
         found: dict[int, list[Estimate]] = {}
         started = set()
         for number in self._awake:
@@ -270,27 +255,22 @@ class AtlasFilter(Filter):
             if member.counters['resets'] > resets:
                 started.add(number)
                 # It knows nothing of what was before.
-                self._newest[number], self._odds[number] = None, 0.0
+                self._forget(number)
             if estimates:
                 found[number] = estimates
-        if found or self._ticked_ns is None:
+        if self._chosen in found or self._ticked_ns is None:
             self._ticked_ns = stamp_ns
         # Meanwhile the vehicle may have been carried to any route; one that swings as never on
         # the route that is followed gives no ticks at all there.
-        silent = stamp_ns - self._ticked_ns > self._window_ns and self.awake < len(self._members)
-        if self._chosen in started or silent:
-            self._wake(range(len(self._members)))
+        silent = stamp_ns - self._ticked_ns > self._window_ns
+        if self._chosen in started or (silent and self._settled):
             self._start()
+        elif silent:
+            self._forget(self._chosen)
+        found = {each: found[each] for each in self._awake if each in found}
         for number, estimates in found.items():
             self._note(number, estimates[-1])
-        if found:
-            self._weigh()
-            self._choose(stamp_ns)
-        self._show()
-        estimates = [self._named(each) for each in found.get(self._chosen, ())]
-        if estimates:
-            self.latest = estimates[-1]
-        return estimates
+        return found
 
     def _named(self, estimate: Estimate) -> Estimate:
         """Return an estimate with the chances of all routes and lines, and the ways ahead."""
@@ -298,15 +278,15 @@ class AtlasFilter(Filter):
         branches, others = self._ways(self._chosen, estimate), []
         # Where one route is as good as sure there is no other branch to look for.
         if self.chances[self.route] < 1.0 - StateMachine.leaving:
-            same_place = self._agree(self._awake)[self._awake.index(self._chosen)]
-            for number, is_same in zip(self._awake, same_place.tolist(), strict=True):
+            (same_place,) = self._agree([self._chosen]).tolist()
+            for number in self._awake:
                 other = self._newest[number]
                 if (
                     other is not None
                     and self.chances[names[number]] >= StateMachine.leaving
                     and not math.isnan(other.ellipse_m)
                     and self._planes[number] == self._planes[self._chosen]
-                    and not is_same
+                    and not same_place[number]
                 ):
                     others += self._ways(number, other)
         branches += sorted(others, key=lambda each: -each.chance)
@@ -340,109 +320,112 @@ class AtlasFilter(Filter):
         self._newest[number] = estimate
         self._odds[number] = min((1.0 - off_route) / max(off_route, 1.0 / MOST_ODDS), MOST_ODDS)
 
+    def _forget(self, number: int) -> None:
+        self._newest[number], self._odds[number] = None, 0.0
+
     def _weigh(self) -> None:
         """Compute the chances of all, and give each filter the odds of its rivals."""
-        odds, whole = self._odds, 1.0 + float(self._odds.sum())
-        awake = self._awake
-        rivals = ~self._agree(awake) @ odds[awake]
-        for number, each in zip(awake, rivals.tolist(), strict=True):
+        odds = self._odds
+        if not self._settled:
+            # The odds of routes that no filter has an estimate on, by those that one has.
+            odds, shares = odds.copy(), self._coarse.shares
+            heard = np.array([each is not None for each in self._newest])
+            times = odds[heard].sum() / max(shares[heard].sum(), 1.0 / MOST_ODDS)
+            odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
+        rivals = ~self._agree(self._awake) @ odds
+        for number, each in zip(self._awake, rivals.tolist(), strict=True):
             self._members[number].weigh_rivals(each)
-        self.chances = dict(zip(self._atlas.names, (odds / whole).tolist(), strict=True))
+        chances = odds / (1.0 + odds.sum())
+        self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
 
     def _agree(self, numbers: Sequence[int]) -> Bools:
-        """Return whether positions on routes (n,) are the same place, each with each (n, n)."""
-        newest = [self._newest[each] for each in numbers]
-        places = np.array([NOWHERE if each is None else each.positions[0] for each in newest])
-        reach_m = np.array([math.nan if each is None else each.ellipse_m for each in newest])
-        planes = self._planes[numbers]
-        apart_m = np.linalg.norm(places[:, None] - places, axis=2)
-        agree: Bools = apart_m <= np.fmax(reach_m[:, None], reach_m)
-        agree &= planes[:, None] == planes
-        np.fill_diagonal(agree, val=True)
+        """Return whether positions on routes (n,) are the same place as on each other (n, R)."""
+        places, planes = self._coarse.positions, self._planes
+        reach_m = np.full(len(places), math.nan)
+        for number in self._awake:
+            newest = self._newest[number]
+            if newest is not None:
+                places[number], reach_m[number] = newest.positions[0], newest.ellipse_m
+        apart_m = np.linalg.norm(places[numbers][:, None] - places, axis=2)
+        agree: Bools = apart_m <= np.fmax(reach_m[numbers][:, None], reach_m)
+        agree &= planes[numbers][:, None] == planes
+        agree[np.arange(len(numbers)), numbers] = True
         return agree
 
     def _choose(self, stamp_ns: int) -> None:
         """Follow the likeliest route, and let those sleep that are out of the question."""
-        chances = list(self.chances.values())
-        filled = [each for each in self._awake if self._is_filled(each)] or self._awake
-        best = max(filled, key=lambda each: (chances[each], each == self._chosen))
+        chances, odds = list(self.chances.values()), self._odds
+        best = self._likeliest(chances)
         if best != self._chosen:
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
-        lasted = self._lasted(stamp_ns, known=known, left=bool(self._odds[best] < 1.0))
-        span = self._window_ns
-        if lasted[KNOWN] >= span:
-            if not self._settled:
-                # A search that finds the same route again makes the next one come later.
-                again = min(2 * self._patience_ns, SEARCH * span)
-                self._patience_ns = again if best == self._found else span // 2
-                self._found, self._settled = best, True
-            self._keep(chances, FAINT)
-        elif self._settled and lasted[LEFT] >= self._patience_ns:
+        lasted = self._lasted(stamp_ns, known=known, left=bool(odds[best] < 1.0))
+        if lasted[KNOWN] >= self._window_ns:
+            self._settled = self._found = True
+            self._let_sleep(each for each in self._awake if chances[each] <= FAINT)
+        elif 2 * lasted[LEFT] >= self._window_ns:
             self._settled = False
-            self._wake(range(len(self._members)))
-            self._times[SEARCHING] = stamp_ns
-        elif not self._settled:
-            self._search(chances, lasted)
+
+    def _likeliest(self, chances: Sequence[float]) -> int:
+        """Return the likeliest route that a filter has an estimate on."""
+        heard = [each for each in self._awake if self._newest[each] is not None]
+        # Once one was known, none takes its place before it has seen a window.
+        filled = heard if self._may_be_any else [each for each in heard if self._is_filled(each)]
+        # A filter compares its route with unknown roads, the coarse belief routes with each other.
+        shares = self._coarse.shares
+        return max(
+            filled or heard,
+            key=lambda each: (chances[each] * math.sqrt(shares[each]), each == self._chosen),
+        )
+
+    @property
+    def _may_be_any(self) -> bool:
+        """Whether no route was known since the start, and that of the estimates is none."""
+        return not self._found and bool(self._odds[self._chosen] < 1.0)
 
     def _lasted(self, stamp_ns: int, *, known: bool, left: bool) -> dict[str, int]:
         """Return for how long each state lasts, ns."""
         times = self._times
-        for what, holds in ((KNOWN, known), (LEFT, left), (SEARCHING, True), (TURN, True)):
+        for what, holds in ((KNOWN, known), (LEFT, left)):
             # A clock may be set back.
             if not holds or not times.get(what, math.inf) <= stamp_ns:
                 times.pop(what, None)
             if holds:
                 times.setdefault(what, stamp_ns)
-        return {
-            what: stamp_ns - times.get(what, stamp_ns) for what in (KNOWN, LEFT, SEARCHING, TURN)
-        }
+        return {what: stamp_ns - times.get(what, stamp_ns) for what in (KNOWN, LEFT)}
 
-    def _search(self, chances: Sequence[float], lasted: Mapping[str, int]) -> None:
-        """Let those sleep that had time to find their way, or all but a few, which take turns."""
-        span = self._window_ns
-        if lasted[SEARCHING] > SEARCH * span:
-            self._keep(chances, 0.0)
-            if lasted[LEFT] and lasted[TURN] >= 2 * span:
-                self._times.pop(TURN)
-                self._take_turns()
-        elif 2 * lasted[SEARCHING] > 3 * span:
-            faint = [each for each in self._awake if chances[each] <= FAINT]
-            self._let_sleep({*faint} - {self._chosen})
+    def _search(self) -> None:
+        """Follow the routes that are the likeliest by the coarse belief."""
+        self._searched = True
+        shares = self._coarse.shares
+        least = UNLIKELY * shares.max()
+        for number in np.argsort(-shares, kind='stable')[:MOST_AWAKE].tolist():
+            if number in self._awake or shares[number] < least:
+                continue
+            if len(self._awake) == MOST_AWAKE:
+                others = set(self._awake) - {self._chosen}
+                weakest = min(others, key=lambda each: (shares[each], each))
+                if shares[number] < TIMES * shares[weakest]:
+                    continue
+                self._let_sleep([weakest])
+            self._wake(number)
 
     def _is_filled(self, number: int) -> bool:
         newest = self._newest[number]
         return newest is not None and newest.status is not Status.FILLING
 
-    def _keep(self, chances: Sequence[float], least: float) -> None:
-        """Let all sleep but the likeliest few whose chance is above ``least``, and the chosen."""
-        others = [each for each in self._awake if each != self._chosen and chances[each] > least]
-        others.sort(key=lambda each: -chances[each])
-        kept = {self._chosen, *others[: MOST_AWAKE - 1]}
-        self._let_sleep(set(self._awake) - kept)
+    def _let_sleep(self, numbers: Iterable[int]) -> None:
+        for each in {*numbers} - {self._chosen}:
+            self._forget(each)
+            self._awake.remove(each)
 
-    def _let_sleep(self, numbers: Collection[int]) -> None:
-        for each in numbers:
-            self._newest[each], self._odds[each] = None, 0.0
-        self._awake = [each for each in self._awake if each not in numbers]
-
-    def _wake(self, numbers: Iterable[int]) -> None:
-        """Start filters anywhere on the routes of those numbers that sleep."""
-        for each in set(numbers) - set(self._awake):
-            self._members[each].reset('another route may be driven')
-            self._members[each].weigh_rivals(0.0)
-            self._awake.append(each)
-        self._awake.sort()
-
-    def _take_turns(self) -> None:
-        """Let the next routes try in place of those that are followed beside the chosen one."""
-        count = len(self._members)
-        order = [(self._next + each) % count for each in range(count)]
-        tried = [each for each in order if each not in self._awake][: MOST_AWAKE - 1]
-        if tried:
-            self._next = tried[-1] + 1
-            self._keep([0.0] * count, 0.0)
-            self._wake(tried)
+    def _wake(self, number: int) -> None:
+        """Start the filter of a sleeping route where the coarse belief sees the vehicle on it."""
+        member = self._members[number]
+        member.reset('another route may be driven')
+        member.place(self._coarse.places(number))
+        member.weigh_rivals(0.0)
+        self._awake.append(number)
 
 
 def _spread_over_lines(

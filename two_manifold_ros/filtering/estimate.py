@@ -344,6 +344,13 @@ class TickEstimator:
         self._tick = self._missed = 0
         self._recovering = False
 
+    def place(self, chances: Floats) -> None:
+        """Start at the places of a route with these ``chances`` (P,), after a reset."""
+        if not isinstance(self._tracker, RouteTracker):
+            msg = 'only the filter of a route has places to start at'
+            raise TypeError(msg)
+        self._tracker.place(chances)
+
     def coast(self, ticks: int) -> bool:
         """Move on over a gap if that is short enough; return whether it was."""
         # Gaps with less than a tick between them are one.

@@ -249,6 +249,10 @@ class Filter:
         self._reset()
         self._waiting_for = f'reset: {cause}'
 
+    def place(self, chances: Floats) -> None:
+        """Start at the places of the route with these ``chances`` (P,), after a reset."""
+        self._estimator.place(chances)
+
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
         Take one sample.

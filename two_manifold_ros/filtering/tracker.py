@@ -376,6 +376,11 @@ class RouteTracker:
         self._read = self.belief.read()
         self.seen = 0
 
+    def place(self, chances: Floats) -> None:
+        """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
+        self.belief.place(chances)
+        self._read = self.belief.read()
+
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""
         self.belief.skip(ticks)

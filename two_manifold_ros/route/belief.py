@@ -127,12 +127,17 @@ class RouteBelief:
         either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
         rather off the route, so that no place is reported before it moves. With .45 and .5 of the
         first no error of those tried changes by more than 5 %.
+    placed_on, placed_stands
+        Chances after `place` that the vehicle drives on the route, and that it stands there:
+        together as at a start, and moving rather than not. With half of both fifty tracks are
+        found equally soon.
 
     """
 
     starts_on = 0.6
     starts_standing = 0.4
     starts_off = 0.15
+    placed_on, placed_stands = 0.5, 0.1
 
     def __init__(self, route: Route) -> None:
         self._route = route
@@ -204,6 +209,13 @@ class RouteBelief:
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = False
+        self._sum_up()
+
+    def place(self, chances: Floats) -> None:
+        """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
+        self.chances[:, ON_NEW] = self.placed_on * chances
+        self.chances[:, STANDS] = self.placed_stands * chances
+        self.elsewhere = 1.0 - float(self.chances.sum())
         self._sum_up()
 
     @property

@@ -1,0 +1,269 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A coarse belief about the place on many routes at once: which of them may be driven.
+
+A Bayes filter over cells, each a piece of a route that takes ``SPAN_S`` at the usual speed. It
+knows neither speed ratios nor standing nor roads that are on no map, so it says how likely routes
+are beside each other and nothing more. But fifty routes of 1,800 places cost less than a tenth of
+a millisecond a tick, and the filter of a route that it finds unlikely need not run.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.compilation import compiled
+from two_manifold_ros.model.head import BOUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+SPAN_S = 0.2
+"""
+Seconds of an observation, and of a cell at the usual speed; longer where a tick is.
+
+From .15 to .25 the tracks that were tried are found equally soon, and twice as long halves the
+cost.
+"""
+
+
+class Moves(NamedTuple):
+    """
+    Constants of the coarse belief; those beside them find no track that was tried sooner.
+
+    Parameters
+    ----------
+    stays, leaps
+        Probabilities to be in the same cell in the next span, and two cells on, in place of one.
+    jumps
+        Probability to go on anywhere on any route: a change of the route is seen within seconds.
+    tail
+        Degrees of freedom of the density of an observation in one dimension, a Student-t that is a
+        quotient with no power and no logarithm. From 6 to 20 all is the same.
+
+    """
+
+    stays: float = 0.15
+    leaps: float = 0.1
+    jumps: float = 1e-3
+    tail: float = 10.0
+
+
+MOVES = Moves()
+
+
+@compiled
+def _follow(
+    observation: Floats, usual: Floats, begins: Ints, sources: Ints, shares: Floats, routes: Ints,
+    chances: Floats, once: Floats, twice: Floats, totals: Floats, likeliest: Ints,
+) -> bool:  # fmt: skip
+    """
+    Predict by a span and update with its whitened observation (d,).
+
+    ``usual`` (N, d) are those of the cells; cells ``sources`` lead to cell j, from ``begins[j]``
+    to ``begins[j + 1]``, with ``shares``; ``routes`` (N,) are theirs. Updated: ``chances`` (N,),
+    the ``totals`` of routes (R,) and the ``likeliest`` cell of each (R,); ``once`` and ``twice``
+    (N,) are scratch. Returns whether anything is left: nothing is as far off as a number whose
+    square is infinite, and the arrays are no belief any more.
+    """
+    count = len(chances)
+    for j in range(count):
+        come = 0.0
+        for way in range(begins[j], begins[j + 1]):
+            come += shares[way] * chances[sources[way]]
+        once[j] = come
+    for j in range(count):
+        come = 0.0
+        for way in range(begins[j], begins[j + 1]):
+            come += shares[way] * once[sources[way]]
+        twice[j] = come
+    onward = 1.0 - MOVES.stays - MOVES.leaps
+    anywhere = MOVES.jumps / count
+    whole = 0.0
+    for j in range(count):
+        chance = MOVES.stays * chances[j] + onward * once[j] + MOVES.leaps * twice[j]
+        square = 0.0
+        for k in range(len(observation)):
+            apart = observation[k] - usual[j, k]
+            square += apart * apart
+        chances[j] = ((1.0 - MOVES.jumps) * chance + anywhere) / (1.0 + square / MOVES.tail)
+        whole += chances[j]
+    if not whole > 0.0:
+        return False
+    totals[:] = 0.0
+    last = -1
+    for j in range(count):
+        chances[j] /= whole
+        route = routes[j]
+        totals[route] += chances[j]
+        if route != last or chances[j] > chances[likeliest[route]]:
+            likeliest[route] = j
+        last = route
+    return True
+
+
+class CoarseBelief:
+    """
+    Belief about the cell of one of many routes.
+
+    Parameters
+    ----------
+    models
+        The routes.
+
+    Attributes
+    ----------
+    shares : (R,)
+        Probability of each route if one of them is driven; all alike at the start.
+
+    """
+
+    def __init__(self, models: Sequence[RouteModel]) -> None:
+        # Of slow sensors a tick.
+        self._span_ns = max(round(1e9 * SPAN_S), *(each.period_ns for each in models))
+        live = np.logical_and.reduce([each.channels.live for each in models])
+        self._live = np.flatnonzero(live)
+        # One density for all, so that those of routes are compared with each other.
+        spread = np.mean([_spread(each, live) for each in models], axis=0)
+        self._whitening = np.linalg.inv(np.linalg.cholesky(spread))
+        usual, positions, routes, ways = [], [], [], []
+        self._cells: list[Ints] = []
+        before = 0
+        for number, each in enumerate(models):
+            cells, own = _cut(each, 1e-9 * self._span_ns)
+            self._cells.append(before + cells)
+            places = np.bincount(cells)
+            sums = [np.bincount(cells, column) for column in _usual(each, live).T]
+            usual.append(np.stack(sums, axis=1) / places[:, None] @ self._whitening.T)
+            first = np.unique(cells, return_index=True)[1]
+            positions.append(each.route.readout.targets[first, 0])
+            routes += [number] * len(places)
+            ways += [(before + to, before + here, share) for (here, to), share in own.items()]
+            before += len(places)
+        ways.sort()
+        begins = np.searchsorted([to for to, *_ in ways], np.arange(before + 1))
+        self._known = (
+            np.ascontiguousarray(np.concatenate(usual)),
+            begins.astype(np.int64),
+            np.array([here for _, here, _ in ways], dtype=np.int64),
+            np.array([share for *_, share in ways], dtype=np.float64),
+            np.array(routes, dtype=np.int64),
+        )
+        self._positions = np.concatenate(positions)
+        self._chances, self._once, self._twice = np.zeros((3, before))
+        self.shares = np.zeros(len(models))
+        self._likeliest = np.zeros(len(models), dtype=np.int64)
+        self._sum = np.zeros(len(self._live))
+        self.start()
+
+    def start(self) -> None:
+        """Start anywhere on any route, each as likely as the others."""
+        self._go_anywhere()
+        self._count = self._ends_ns = 0
+
+    def _go_anywhere(self) -> None:
+        routes = self._known[-1]
+        self.shares[:] = 1.0 / len(self.shares)
+        self._chances[:] = (self.shares / np.bincount(routes))[routes]
+        self._likeliest[:] = np.unique(routes, return_index=True)[1]
+
+    def warm_up(self) -> None:
+        """Compile the hot loop, and start again."""
+        self._update(self._sum)
+        self.start()
+
+    @property
+    def positions(self) -> Floats:
+        """Where the vehicle is on each route if it is there, (R, 2) metres."""
+        return self._positions[self._likeliest]
+
+    def places(self, route: int) -> Floats:
+        """Return the chances of the places of a route (P,), which sum to one."""
+        cells = self._cells[route]
+        chances = self._chances[cells] / np.bincount(cells)[cells]
+        placed: Floats = chances / chances.sum()
+        return placed
+
+    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> bool:
+        """Take a sample, as a filter does; return whether that ended a span."""
+        values = np.array(sample, dtype=np.float64)[self._live]
+        if not (np.abs(values) <= BOUNDS.number).all():
+            return False
+        ended = self._count > 0 and not 0 < self._ends_ns - stamp_ns <= self._span_ns
+        if ended:
+            self._update(self._sum / self._count)
+        if ended or not self._count:
+            self._ends_ns = stamp_ns + self._span_ns
+            self._sum[:] = 0.0
+            self._count = 0
+        self._sum += values
+        self._count += 1
+        return ended
+
+    def _update(self, means: Floats) -> None:
+        """Take the means (d,) of the channels over a span, in the units of the samples."""
+        left = _follow(
+            self._whitening @ means, *self._known, self._chances, self._once, self._twice,
+            self.shares, self._likeliest,
+        )  # fmt: skip
+        if not left:
+            self._go_anywhere()
+
+
+def _usual(model: RouteModel, live: Bools) -> Floats:
+    """Return the usual observations (P, d) of some channels in the units of the samples."""
+    likelihood, channels = model.route.likelihood, model.channels
+    root = np.linalg.inv(likelihood.new_whitening)
+    usual: Floats = likelihood.new_means @ root.T * channels.scale[channels.live]
+    return (usual + channels.mean[channels.live])[:, live[channels.live]]
+
+
+def _spread(model: RouteModel, live: Bools) -> Floats:
+    """Return the covariance (d, d) of observations about what is usual, at any speed ratio."""
+    likelihood, channels = model.route.likelihood, model.channels
+    root = np.linalg.inv(likelihood.new_whitening)
+    slopes = likelihood.new_slopes @ root.T * model.route.motion.ratio_spread
+    covariance = np.median(likelihood.noise) * root @ root.T + slopes.T @ slopes / len(slopes)
+    scale = channels.scale[channels.live]
+    spread: Floats = covariance * np.outer(scale, scale)
+    return spread[np.ix_(live[channels.live], live[channels.live])]
+
+
+def _cut(model: RouteModel, span_s: float) -> tuple[Ints, dict[tuple[int, int], float]]:
+    """
+    Cut a route into cells; return that of each place (P,), and the shares that go from one to one.
+
+    Cells go on along the way that most drives took.
+    """
+    begins, targets, steps, shares = model.route.geometry
+    onward: list[dict[int, float]] = [{} for _ in range(model.route.places)]
+    here = np.repeat(np.arange(len(onward)), np.diff(begins))
+    one = steps == 1
+    for place, target, share in zip(here[one], targets[one], shares[one], strict=True):
+        onward[place][int(target)] = float(share)
+    seconds = (1e-9 * model.period_ns / model.route.motion.rates).tolist()
+    cells, count = [-1] * len(onward), 0
+    for first in range(len(onward)):
+        place, passed_s = first, 0.0
+        while cells[place] < 0:
+            if passed_s >= span_s:
+                count, passed_s = count + 1, 0.0
+            cells[place] = count
+            passed_s += seconds[place]
+            place = max(onward[place], key=lambda each: onward[place][each], default=place)
+        # What comes from elsewhere is a cell of its own.
+        count += passed_s > 0.0
+    ways: dict[tuple[int, int], float] = {}
+    for place, to in enumerate(onward):
+        for target, share in to.items():
+            way = cells[place], cells[target]
+            if way[0] != way[1]:
+                ways[way] = ways.get(way, 0.0) + share
+    whole = np.bincount([a for a, _ in ways], list(ways.values()), minlength=count)
+    return np.array(cells), {way: share / whole[way[0]] for way, share in ways.items()}
