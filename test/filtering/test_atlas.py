@@ -92,6 +92,21 @@ def test_a_change_of_the_route_is_followed(kart_atlas, kart_drives):
     assert stamps == sorted(set(stamps))
 
 
+@pytest.mark.parametrize(('one', 'other'), [('hall', 'ring'), ('ring', 'hall')])
+def test_a_change_without_a_gap_is_followed_within_two_windows(
+    one, other, kart_atlas, kart_drives
+):
+    first, second = later(kart_drives, one)[:4000], later(kart_drives, other)[2500:6000]
+    # The filter that takes over has already seen the samples of the last window.
+    stream = joined(first, second, pause_s=0.01)
+    found = feed(make_filter(kart_atlas), stream)
+    changed_ns = stream[len(first)][0]
+    right = [each.stamp_ns for each in found if each.valid and each.route == other]
+    assert right[0] - changed_ns < 1.8 * kart_atlas.window_ns
+    stamps = [each.stamp_ns for each in found]
+    assert stamps == sorted(set(stamps))
+
+
 def test_a_road_that_is_none_of_them_is_off_all(kart_atlas, kart_drives):
     known = atlas_of({name: kart_atlas.routes[name] for name in ('hall', 'paddock')})
     found = feed(make_filter(known), later(kart_drives, 'ring'))
