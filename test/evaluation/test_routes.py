@@ -100,3 +100,16 @@ def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
     passing, known = are_passing(forked_model, ['left', ''], unknown)
     assert not passing.any()
     assert not known.any()
+
+
+def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
+    kart_atlas, kart_drives, forked_model, forked_drives
+):
+    for model, route, drive in (
+        (kart_atlas, 'hall', kart_drives['hall'][1]),
+        (forked_model, '', forked_drives['left']),
+    ):
+        imu = drive.imu
+        begun = replace(drive, imu=replace(imu, stamps=imu.stamps[:99], samples=imu.samples[:99]))
+        alone = evaluate(model, [drive], lambda *_: None, route).naming
+        assert evaluate(model, [drive, begun], lambda *_: None, route).naming == alone

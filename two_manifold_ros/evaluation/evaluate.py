@@ -394,7 +394,7 @@ def naming_along(
     """Score how well runs over recordings of a ``route``, whose model is ``head``, named it."""
     right, late = [], []
     for recording, run in zip(recordings, runs, strict=True):
-        named = np.array([each == route for each in run.routes])
+        named = np.array([each == route for each in run.routes], dtype=np.bool_)
         counted = run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
         if isinstance(head, RouteModel) and head.lines is not None:
             # On a trunk any line is right that goes there.

@@ -108,7 +108,7 @@ def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> t
         msg = 'a map without lines has none that could pass'
         raise TypeError(msg)
     known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
-    named, passing = np.array(names), np.zeros(len(names), dtype=np.bool_)
+    named, passing = np.array(names, dtype=np.str_), np.zeros(len(names), dtype=np.bool_)
     for name, passes in zip(lines.names, lines.passes.T, strict=True):
         asked = known & np.equal(named, name)
         there = model.route.readout.targets[passes > 0.0, 0]
