@@ -5,11 +5,13 @@
 from collections import Counter
 from dataclasses import replace
 import inspect
+import weakref
 
 from filter_runs import bits, feed, Stream
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering import atlas
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import CAUSES, Status
@@ -267,3 +269,48 @@ def test_a_reset_forgets_which_route_was_driven(kart_atlas, kart_drives):
     assert live.route == make_filter(kart_atlas).route
     assert live.counters['received'] == counted
     assert live.counters['resets'] == 1
+
+
+@pytest.mark.parametrize('wrong_ns', [3600 * 10**9, -3600 * 10**9])
+def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
+    stream = later(kart_drives, 'hall')[:5000]
+    stamp, sample = stream[4000]
+    wild = [*stream[:4000], (stamp + wrong_ns, sample), *stream[4000:]]
+    live, found = make_filter(kart_atlas), feed(make_filter(kart_atlas), stream)
+    again = feed(live, wild)
+    assert live.counters['wild_stamp'] == 1
+    assert live.awake == 1
+    assert bits(again) == bits(found)
+
+
+def test_samples_of_a_clock_that_stands_still_are_not_all_kept(
+    kart_atlas, kart_drives, monkeypatch
+):
+    monkeypatch.setattr(atlas, 'MOST_RECENT', 50)
+    live = make_filter(kart_atlas)
+    stamp, sample = later(kart_drives, 'hall')[0]
+    copies = [np.array(sample) for _ in range(200)]
+    held = [weakref.ref(each) for each in copies]
+    while copies:
+        live.push(stamp, copies.pop())
+    assert sum(each() is not None for each in held) <= 51
+
+
+def test_a_filter_that_catches_up_is_no_rival_by_what_it_said_before(
+    kart_atlas, kart_drives, monkeypatch
+):
+    # All routes stay awake, and start again together when the one that is driven is left.
+    monkeypatch.setattr(atlas, 'FAINT', -1.0)
+    live = make_filter(kart_atlas)
+    stream = joined(
+        later(kart_drives, 'hall')[:5000], later(kart_drives, 'ring')[500:2000], pause_s=0.01
+    )
+    ratios = [
+        live.chances['ring'] / live.chances['paddock']
+        for stamp, sample in stream
+        if live.push(stamp, sample) and live.chances['paddock'] > 0.0
+    ]
+    # Their odds were those of the past until they had caught up, after a dozen ticks.
+    kept = np.isclose(ratios[1:], ratios[:-1], rtol=1e-12, atol=0.0)
+    streaks = np.diff(np.flatnonzero(~np.concatenate([[False], kept, [False]])))
+    assert streaks.max() < 9

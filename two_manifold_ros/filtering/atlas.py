@@ -63,6 +63,13 @@ Samples of the past that a filter which woke up takes with each new one.
 With windows of 4.5 s it is there after .65 s. More at once delay the answer to a sample.
 """
 
+MOST_RECENT = 2**16
+"""
+Samples of the past that are kept at the most, whatever their stamps.
+
+A clock that stands still would have all of them kept. Those of 13 s at 5 kHz are fewer.
+"""
+
 MOST_ODDS = 1e12
 """Of a route against any unknown road: one minus a probability has no more digits."""
 
@@ -177,9 +184,11 @@ class AtlasFilter(Filter):
         self._times: dict[str, int] = {}
         self._settled = self._searched = self._found = False
         # Samples of the last window, and those that filters which woke up have not taken yet.
-        self._recent: deque[Stamped] = deque()
+        self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
         self._behind: dict[int, deque[Stamped]] = {}
+        # Of the newest tick, and of the last two samples.
         self._ticked_ns: int | None = None
+        self._stamps: deque[int] = deque(maxlen=2)
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
@@ -245,9 +254,12 @@ class AtlasFilter(Filter):
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see `Filter.push`; return the estimates of the likeliest route."""
-        self._recent.append((stamp_ns, sample))
-        while not 0 <= stamp_ns - self._recent[0][0] <= self._window_ns:
+        self._stamps.append(stamp_ns)
+        # Of one alone a stamp may be wrong.
+        since, until = min(self._stamps) - self._window_ns, max(self._stamps)
+        while self._recent and not since <= self._recent[0][0] <= until:
             self._recent.popleft()
+        self._recent.append((stamp_ns, sample))
         found = self._feed(stamp_ns, sample)
         ended = self._coarse.push(stamp_ns, sample)
         if found:
@@ -278,7 +290,7 @@ class AtlasFilter(Filter):
             self._ticked_ns = stamp_ns
         # Meanwhile the vehicle may have been carried to any route; one that swings as never on
         # the route that is followed gives no ticks at all there.
-        silent = stamp_ns - self._ticked_ns > self._window_ns
+        silent = min(self._stamps) - self._ticked_ns > self._window_ns
         if self._chosen in started or (silent and self._settled):
             self._start()
         elif silent:
@@ -450,6 +462,7 @@ class AtlasFilter(Filter):
             if number == self._chosen:
                 continue
             self._members[number].reset('another route may be driven')
+            self._forget(number)
             self._behind[number] = self._recent.copy()
 
     def _is_filled(self, number: int) -> bool:
