@@ -189,7 +189,7 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     if '' in routes:
         routes = {'route 1': routes['']}
     number = len(routes) + 1
-    while f'route {number}' in routes:
+    while f'route {number}' in {*routes, *known.route_names}:
         number += 1
     return atlas_of({**routes, f'route {number}': model})
 

@@ -139,8 +139,9 @@ class CoarseBelief:
             cells, own = _cut(each, 1e-9 * self._span_ns)
             self._cells.append(before + cells)
             places = np.bincount(cells)
-            sums = [np.bincount(cells, column) for column in _usual(each, live).T]
-            usual.append(np.stack(sums, axis=1) / places[:, None] @ self._whitening.T)
+            sums = np.zeros((len(places), len(self._live)))
+            np.add.at(sums, cells, _usual(each, live))
+            usual.append(sums / places[:, None] @ self._whitening.T)
             first = np.unique(cells, return_index=True)[1]
             positions.append(each.route.readout.targets[first, 0])
             routes += [number] * len(places)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -178,7 +179,8 @@ class LineFollower:
                 way.append(each)
         if len(ways) < 2:
             return state
-        forks = [self._apart(paths[ways[0][0]], paths[way[0]]) for way in ways[1:]]
+        firsts = [paths[way[0]] for way in ways]
+        forks = [self._apart(*pair) for pair in itertools.combinations(firsts, 2)]
         branches = [
             Branch(
                 '+'.join(names[each] for each in sorted(way)),

@@ -79,7 +79,7 @@ def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
     Return the lines of a known map on a newer one of the same network; None if it has none.
 
     Each place is one of the lines of the nearest known place that is driven in its direction. What
-    is new is of no line.
+    is new is of no line; where nothing is left of the known places there are no lines.
     """
     lines = known.lines
     if lines is None:
@@ -104,6 +104,8 @@ def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
     if len(forks):
         ahead[:] = lines.ahead[row_of[nearest[forks]]]
     passes = lines.passes[nearest] * was_there[:, None]
+    if not passes.any():
+        return None
     return replace(lines, passes=passes, forks=forks, ahead=ahead)
 
 

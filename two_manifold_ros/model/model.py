@@ -236,7 +236,7 @@ class NetworkLines:
         In alphabetical order.
     kept_s
         Seconds for which one line is driven before another one may be: the mean length of the
-        drives of the training.
+        drives of the training, which gaps end.
     passes : (P, L)
         How far each place is one of each line, 0 to 1.
     forks : (F,) int64
