@@ -139,7 +139,7 @@ def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_pa
 def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
     both = bags['ring_0'], bags['ring_1']
     rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
-    hint = 'the 2 bags were taken as one route'
+    hint = 'the 2 bags were put onto one map'
     assert hint in command('train', *both, *rest, status=NO_USE).err
     assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
 
@@ -249,12 +249,22 @@ def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path)
 
 def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, tmp_path):
     path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
-    command('train', *both, '-o', path, '--rate', 20, '--routes', '7,4')
+    said = command('train', *both, '-o', path, '--rate', 20, '--routes', '7,4')
+    # It was said what shares a map, not asked.
+    assert 'note: 4, 7 are lines on one map' in said.err
+    assert '--routes' not in said.err
     assert load_model(path).route_names == ('4', '7')
     said = command('train', *both, '-o', path, '--rate', 20, '--routes', 'a/7,b/4')
-    assert 'share places' not in said.err
+    assert 'lines on one map' not in said.err
     assert list(load_model(path).routes) == ['a/7', 'b/4']
     command('train', forked_bags['left'], '-o', path, '--rate', 20, '--routes', '4')
     assert load_model(path).route_names == ('4',)
     command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
     assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']
+
+
+def test_names_of_routes_are_checked_before_bags_are_read(command, tmp_path):
+    nowhere = tmp_path / 'no_bag', tmp_path / 'none_either'
+    for names, trouble in (('a', '1 names of routes for 2 bags'), ('a/,b', 'write MAP/LINE')):
+        found = command.refused('train', *nowhere, '-o', tmp_path / 'x.npz', '--routes', names)
+        assert trouble in found

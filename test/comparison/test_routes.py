@@ -4,13 +4,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.outcome import Failure
 from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.comparison.protocol import plan_bags, plan_share
-from two_manifold_ros.comparison.routes import compare_routes, plan_routes
+from two_manifold_ros.comparison.routes import compare_routes, nearest_rows, plan_routes
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -147,3 +148,14 @@ def test_where_our_method_fails_there_is_no_model_of_all(kart_drives, monkeypatc
     for each in found.values():
         assert each.results[-1].name == 'atlas'
         assert 'default failed' in (each.results[-1].failure or '')
+
+
+def test_ticks_that_lie_beside_those_that_are_scored_are_found():
+    # A filter at 20 Hz that woke up on the way: its ticks are 10 ms later, in nanoseconds.
+    scored = np.arange(5) * 50_000_000
+    assert nearest_rows(scored[1:] + 10_000_000, scored, 50_000_000).tolist() == [-1, 0, 1, 2, 3]
+    # Half a period away is near enough, and a clock that was set back changes nothing.
+    assert nearest_rows(np.array([100, 0]), np.array([0, 25, 60, 126]), 50).tolist() == [
+        1, 1, -1, -1,
+    ]  # fmt: skip
+    assert nearest_rows(scored[:0], scored, 50_000_000).tolist() == [-1] * 5

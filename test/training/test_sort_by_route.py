@@ -96,6 +96,10 @@ def test_one_name_in_two_frames_is_refused(kart_drives):
     bags = [kart_drives['hall'][0], kart_drives['ring'][0]]
     with pytest.raises(InputError, match='bags of the name a are in several frames'):
         sort_by_route(bags, ['a', 'a'])
+    with pytest.raises(
+        InputError, match=r'bags of the map m are in several frames \(hall, ring\)'
+    ):
+        sort_by_route(bags, ['m/a', 'm/b'])
 
 
 def test_bags_of_one_name_in_two_folders_keep_both(kart_drives):

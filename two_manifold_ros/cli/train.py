@@ -29,7 +29,7 @@ from two_manifold_ros.cli.training_options import (
 )
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
-from two_manifold_ros.inspection.shared_places import sort_by_route
+from two_manifold_ros.inspection.shared_places import check_names, sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
@@ -98,6 +98,10 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     settings = settings_of(args)
     _check_output(Path(args.output))
     check_report(args)
+    names = [each.strip() for each in args.routes.split(',')] if args.routes else []
+    if names:
+        # Before the bags are read, which takes long.
+        check_names(names, len(args.bags))
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):
@@ -112,9 +116,8 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
     if args.method == 'route' and not quiet:
-        names = [each.strip() for each in args.routes.split(',')] if args.routes else []
         routes = sort_by_route(held, names)
-        _say_lines(routes, say)
+        _say_lines(routes, say, named=bool(names))
         if len(routes) > 1:
             return _train_routes(args, settings, routes)
         line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
@@ -138,14 +141,30 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     return _finish(args, model, took_s, recordings, reports)
 
 
-def _say_lines(routes: Mapping[str, Sequence[Recording]], say: Callable[[str], None]) -> None:
+def _say_lines(
+    routes: Mapping[str, Sequence[Recording]], say: Callable[[str], None], *, named: bool
+) -> None:
+    """Say which lines are on one map and, where they were found out, what is of each."""
     for group in routes.values():
         lines = sorted({each.line for each in group})
-        if len(lines) > 1:
-            say(
-                f'two-manifold: note: {", ".join(lines)} share places and are lines on one map; '
-                'see --routes to name them, or to keep their maps apart'
-            )
+        if len(lines) < 2:
+            continue
+        together = ', '.join(lines)
+        if named:
+            say(f'two-manifold: note: {together} are lines on one map')
+            continue
+        bags: dict[str, list[str]] = {}
+        for each in group:
+            bags.setdefault(each.line, []).append(Path(each.name).stem)
+        several = [
+            f'; {" and ".join(those)} are taken for one line, {line}'
+            for line, those in sorted(bags.items())
+            if len(those) > 1
+        ]
+        say(
+            f'two-manifold: note: {together} share places and are lines on one map'
+            f'{"".join(several)}; see --routes to name them, or to keep their maps apart'
+        )
 
 
 def _train_routes(
@@ -212,8 +231,9 @@ def _finish(
         apart = args.routes or args.marks or args.imu_alone
         if args.method == 'route' and len(recordings) > 1 and not apart:
             on_stderr(
-                f'two-manifold: note: the {len(recordings)} bags were taken as one route, since '
-                'they share places; if they are of several, name that of each with --routes'
+                f'two-manifold: note: the {len(recordings)} bags were put onto one map, since '
+                'they share places; if of several routes, name that of each with --routes; '
+                'of a network, record several laps of each line'
             )
     if not status:
         save_model(model, args.output)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import ImuStream, Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.typing import Ints
 
 ATLAS = 'atlas'
 """The name of our filter with all routes in one model."""
@@ -198,16 +199,33 @@ class _AtlasRuns:
         return self
 
     def predict(self, segment: Segment) -> Predictions:
-        """Return what it found at the ticks of a segment; NaN where no tick ended."""
+        """Return what it found at the ticks of a segment; NaN where no tick ended nearby."""
         if not isinstance(segment, SampledSegment):
             msg = 'an atlas filters samples, not ticks'
             raise TypeError(msg)
         (run,) = (run for imu, run in self.runs if imu is segment.imu)
-        rows = {stamp: row for row, stamp in enumerate(run.stamps.tolist())}
+        rows = nearest_rows(run.stamps, segment.stamps, self._atlas.routes[self._route].period_ns)
+        there = rows >= 0
         positions = np.full((len(segment), *run.positions.shape[1:]), np.nan)
+        positions[there] = run.positions[rows[there]]
         valid = np.zeros(len(segment), dtype=np.bool_)
-        for tick, stamp in enumerate(segment.stamps.tolist()):
-            if stamp in rows:
-                row = rows[stamp]
-                positions[tick], valid[tick] = run.positions[row], run.published[row]
+        valid[there] = run.published[rows[there]]
         return Predictions(positions, valid=valid)
+
+
+def nearest_rows(stamps: Ints, wanted: Ints, period_ns: int) -> Ints:
+    """
+    Return the row of ``stamps`` nearest to each that is wanted.
+
+    It is -1 where none is within half a period. The ticks of a filter that woke up on the way, at
+    a rate of its own, lie beside those of one that ran from the start.
+    """
+    if not len(stamps):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    # A clock may have been set back on the way.
+    order = np.argsort(stamps, kind='stable')
+    after = np.minimum(np.searchsorted(stamps[order], wanted), len(stamps) - 1)
+    one, other = order[np.maximum(after - 1, 0)], order[after]
+    rows = np.where(np.abs(stamps[one] - wanted) < np.abs(stamps[other] - wanted), one, other)
+    near = 2 * np.abs(stamps[rows] - wanted) <= period_ns
+    return np.where(near, rows, -1)

@@ -65,20 +65,11 @@ def sort_by_route(
     Raises
     ------
     InputError
-        If there are not as many names as recordings.
+        If the names are unfit, see `check_names`, or one of a map is given in several frames.
 
     """
-    if names and len(names) != len(recordings):
-        msg = (
-            f'there are {len(names)} names of routes for {len(recordings)} bags: name the route '
-            'of each bag, in the order of the bags'
-        )
-        raise InputError(msg)
-    for name in names:
-        empty = '/' in name and not all(name.split('/'))
-        trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
-        if trouble or trouble_with(name):
-            raise InputError(trouble or trouble_with(name))
+    if names:
+        check_names(names, len(recordings))
     by_name = sorted(range(len(recordings)), key=lambda each: (recordings[each].name, each))
     planes: dict[object, list[Recording]] = {}
     for number in by_name:
@@ -90,10 +81,48 @@ def sort_by_route(
         planes.setdefault(plane, []).append(replace(each, line=name) if names else each)
     groups: list[list[Recording]] = []
     for which, those in planes.items():
-        groups += [those] if isinstance(which, str) else _with_lines(those)
+        if isinstance(which, str):
+            _check_one_frame(which, those)
+            groups.append(those)
+        else:
+            groups += _with_lines(those)
     if names:
         return _by_map(groups)
     return dict(zip(_names_of([group[0].name for group in groups]), groups, strict=True))
+
+
+def check_names(names: Sequence[str], count: int) -> None:
+    """
+    Check the names of the routes of so many recordings, which need not be read for it.
+
+    Raises
+    ------
+    InputError
+        If there are not as many names, or one is no name of a route or of a line on a map.
+
+    """
+    if len(names) != count:
+        msg = (
+            f'there are {len(names)} names of routes for {count} bags: name the route '
+            'of each bag, in the order of the bags'
+        )
+        raise InputError(msg)
+    for name in names:
+        empty = '/' in name and not all(name.split('/'))
+        trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
+        if trouble or trouble_with(name):
+            raise InputError(trouble or trouble_with(name))
+
+
+def _check_one_frame(name: str, recordings: Sequence[Recording]) -> None:
+    streams = [each.positions for each in recordings]
+    frames = sorted({stream.frame_id for stream in streams if stream is not None})
+    if len(frames) > 1:
+        msg = (
+            f'bags of the map {name} are in several frames ({", ".join(frames)}): give the bags '
+            'of each frame a map of their own'
+        )
+        raise InputError(msg)
 
 
 def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:

@@ -105,9 +105,11 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     lines = Counter(line for name, each in known.items() for line in {name, *each.route_names})
     twice = next((name for name, count in lines.items() if count > 1), '')
     if twice:
+        owners = [name for name, each in known.items() if twice in {name, *each.route_names}]
         msg = (
-            f'there are two routes or lines of the name {twice}: give one of them another name, '
-            'that of a line in its training'
+            f'there are two routes or lines of the name {twice}, on the maps '
+            f'{" and ".join(sorted(owners))}: give one of them another name, that of a line in '
+            'its training, or take one of the maps out'
         )
         raise InputError(msg)
     for name, each in known.items():
