@@ -146,3 +146,21 @@ def test_no_bag_is_lost_by_its_name_and_every_name_can_be_one(kart_drives):
 def test_given_names_are_checked_before_anything_is_trained(kart_drives):
     with pytest.raises(InputError, match='is no name of a route'):
         sort_by_route(list(kart_drives['hall']), ['hall', ''])
+
+
+def test_what_is_driven_once_makes_no_line(forked_drives):
+    drive = forked_drives['left']
+    stream = drive.positions
+    late = np.arange(len(stream.stamps)) > 0.68 * len(stream.stamps)
+    bags = []
+    for number, metres in enumerate((1000.0, 2000.0)):
+        # A round at a place where the other one never is.
+        positions = stream.positions + late[:, None] * np.array([0.0, metres])
+        bags.append(
+            replace(drive, name=f'bag_{number}', positions=replace(stream, positions=positions))
+        )
+    ((name, group),) = sort_by_route(bags).items()
+    assert name == 'bag_0'
+    assert {each.line for each in group} == {''}
+    lines = [replace(forked_drives[name], name=name) for name in ('left', 'right')]
+    assert [each.line for each in sort_by_route(lines)['left']] == ['left', 'right']

@@ -36,8 +36,13 @@ after each change of the line until the window has filled again.
 SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
 
-LOOK_S = 0.2
-"""Seconds between positions that are compared to find what recordings share."""
+LOOK_S = 0.1
+"""
+Seconds between positions that are compared to find what recordings share.
+
+Twice as many let roads fall together that are up to 64 m apart at 20 m/s; half of it changes
+nothing but takes three times as long.
+"""
 
 PAUSE_NS = 10 * 10**9
 """Shorter steps of the stamps do not part what is compared: messages are lost on the way."""
@@ -160,9 +165,9 @@ def _names_of(paths: Sequence[str]) -> list[str]:
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
     """Return groups of recordings, of one plane, that share places."""
-    return [
-        [recordings[each] for each in group] for group in _parts(_shared(recordings) >= SHARED)
-    ]
+    visits = _visits_of(recordings)
+    groups = _parts(1.0 - _missing(visits, visits) >= SHARED)
+    return [[recordings[each] for each in group] for group in groups]
 
 
 def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
@@ -171,13 +176,16 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
 
     Where they have no lines, those of a group that are of several routes are named.
     """
-    shared, given = _shared(recordings), [each.line for each in recordings]
+    visits, given = _visits_of(recordings), [each.line for each in recordings]
+    shared = 1.0 - _missing(visits, visits)
+    # Whoever slides or goes around something is on a way of its own once, a line each time.
+    alike = 1.0 - _missing(np.where(visits > 1.0, visits, 0.0), visits)
     same = np.array([[bool(one) and one == other for other in given] for one in given])
     groups = []
     for group in _parts((shared >= SHARED) | same):
         found = [recordings[each] for each in group]
         # What drives on a part of another one alone is no line of its own.
-        lines = _parts(shared[np.ix_(group, group)] >= SAME_ROUTE)
+        lines = _parts(alike[np.ix_(group, group)] >= SAME_ROUTE)
         if not any(given) and len(lines) > 1:
             named = _names_of([found[line[0]].name for line in lines])
             for line, name in zip(lines, named, strict=True):
@@ -187,10 +195,10 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
     return groups
 
 
-def _shared(recordings: Sequence[Recording]) -> Floats:
+def _visits_of(recordings: Sequence[Recording]) -> Floats:
     if len(recordings) == 1:
-        return np.eye(1)
-    return shared_places([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
+        return np.ones((1, 1))
+    return _visits([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
 
 
 def _parts(joined: Bools) -> list[list[int]]:
@@ -217,10 +225,23 @@ def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
 
     ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
     """
+    visits = _visits(tracks, period_s)
+    return 1.0 - _missing(visits, visits)
+
+
+def _visits(tracks: Sequence[Floats], period_s: float) -> Floats:
+    """Return how often each of n tracks visits each of P places (n, P); no place if none moves."""
     places = merge_passes(tracks, period_s)
     if places is None:
+        # Nothing is shared then.
         return np.eye(len(tracks))
     visits = np.zeros((len(tracks), len(places)))
     np.add.at(visits, (places.segments, places.visited), 1.0)
-    shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
-    return shared
+    return visits
+
+
+def _missing(some: Floats, visits: Floats) -> Floats:
+    """Return the share of the ``visits`` (n, P) that are ``some`` (n, P) others have none of."""
+    whole = np.maximum(visits.sum(axis=1), 1.0)[:, None]
+    missing: Floats = some @ (visits == 0.0).T / whole
+    return missing
