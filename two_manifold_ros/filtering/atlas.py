@@ -416,8 +416,11 @@ class AtlasFilter(Filter):
         heard = [each for each in self._awake if self._newest[each] is not None]
         # Once one was known, none takes its place before it has seen a window.
         filled = heard if self._may_be_any else [each for each in heard if self._is_filled(each)]
-        # A filter compares its route with unknown roads, the coarse belief routes with each other.
+        # A filter compares its route with unknown roads, the coarse belief routes with each other;
+        # where all are followed it has nothing to add.
         shares = self._coarse.shares
+        if len(self._awake) == len(self._members):
+            shares = np.ones(len(shares))
         return max(
             filled or heard,
             key=lambda each: (chances[each] * math.sqrt(shares[each]), each == self._chosen),
@@ -441,7 +444,7 @@ class AtlasFilter(Filter):
 
     def _search(self) -> None:
         """Follow the routes that are the likeliest by the coarse belief."""
-        self._searched = True
+        begins, self._searched = not self._searched, True
         shares = self._coarse.shares
         least = UNLIKELY * shares.max()
         for number in np.argsort(-shares, kind='stable')[:MOST_AWAKE].tolist():
@@ -454,6 +457,9 @@ class AtlasFilter(Filter):
                     continue
                 self._let_sleep([weakest])
             self._wake(number)
+            if not begins:
+                # At the start a filter knows more of where drives begin.
+                self._members[number].place(self._coarse.places(number))
 
     def _catch_up(self) -> None:
         """Follow other routes as if they had been followed for the last window already."""
@@ -476,10 +482,9 @@ class AtlasFilter(Filter):
             self._behind.pop(each, None)
 
     def _wake(self, number: int) -> None:
-        """Start the filter of a sleeping route where the coarse belief sees the vehicle on it."""
+        """Start the filter of a sleeping route."""
         member = self._members[number]
         member.reset('another route may be driven')
-        member.place(self._coarse.places(number))
         member.weigh_rivals(0.0)
         self._awake.append(number)
 
