@@ -149,7 +149,7 @@ def test_what_diagnostics_and_status_show(bench):
 )
 def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(bench, known, *, valid):
     estimate = SimpleNamespace(
-        valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1, route=''
+        valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1, name=''
     )
     bench.look(latest=estimate, **known)
     assert bench.numbers['valid'] == valid
@@ -260,6 +260,7 @@ MODEL: Any = SimpleNamespace(
     imu_topic='/imu/data_raw',
     imu_frame_id='',
     frame_id='odom',
+    route_names=(),
 )
 MODEL.routes = {'': MODEL}
 
@@ -293,12 +294,15 @@ def test_topics_rates_frames_and_channels_in_force_are_named():
 
 
 def test_of_several_routes_the_rates_and_channels_of_all_are_named(monkeypatch):
-    fast = SimpleNamespace(rate_hz=80.0, live_channels=('angular_velocity.y',))
+    fast = SimpleNamespace(
+        rate_hz=80.0, live_channels=('angular_velocity.y',), route_names=('north', 'south')
+    )
     monkeypatch.setattr(MODEL, 'routes', {'a': MODEL, 'b': fast})
     text = published('/imu', {}, 'map', 'car')
     assert (
         'at least 20 Hz, and 80 Hz for all routes; uses angular_velocity.y, angular_velocity.z'
     ) in text
+    assert 'b is a network of 2 lines: north, south' in text
 
 
 @pytest.mark.parametrize(
