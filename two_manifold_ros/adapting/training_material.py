@@ -174,7 +174,7 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     same = [name for name, each in routes.items() if of_one_route(each, model)]
     moved = [named] if named is not None and not same else []
     old = routes.get((same or moved or [''])[0])
-    if (same or moved) and isinstance(old, RouteModel):
+    if (same or moved) and isinstance(old, RouteModel) and old.lines is not None:
         # Names are not learned while driving.
         model = replace(model, lines=carry_lines(old, model))
     if '' in routes and (same or moved):
