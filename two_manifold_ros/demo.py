@@ -89,7 +89,11 @@ def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.
 def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """Start the filter node on the model in a folder, see `running_node`."""
     return running_node(
-        'filter_node', folder / 'filter_node.log', f'model:={folder / "model.npz"}'
+        'filter_node',
+        folder / 'filter_node.log',
+        f'model:={folder / "model.npz"}',
+        # With best effort the middleware drops what is sent to a process that stands still.
+        'qos_overrides./imu.subscription.reliability:=reliable',
     )
 
 

@@ -71,6 +71,20 @@ def node(domain: str) -> Iterator[Logging]:
         node.destroy_node()
 
 
+@pytest.mark.parametrize('asked', ['', 'reliable'])
+def test_a_parameter_of_ros_asks_for_samples_without_loss(domain, asked):
+    override = {'qos_overrides./imu.subscription.reliability': asked} if asked else {}
+    with ros(domain, **override):
+        node = GuardedNode('reader')
+        # A second time after a change of the input.
+        for _ in range(2):
+            subscription = node.subscribe(Topics.IMU, lambda _: None)
+            quality = subscription.qos_profile.reliability.name.lower()
+            assert quality == (asked or 'best_effort')
+            node.destroy_subscription(subscription)
+        node.destroy_node()
+
+
 def test_an_exception_is_counted_and_logged_once_per_kind(node):
     def broken(value: int) -> None:
         raise ValueError(value % 2)

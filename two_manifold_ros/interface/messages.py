@@ -119,8 +119,9 @@ class Topics:
     """
     All topics with a fixed type.
 
-    The IMU's depth is four seconds of samples at 8 kHz, the longest stall that loses nothing: on
-    a machine with six times its load, stalls of a second and more were measured. An old image
+    The IMU's depth is four seconds of samples at 8 kHz: on a machine with six times its load,
+    stalls of a second and more were measured. (In longer ones the middleware loses samples that
+    were not asked for reliably.) An old image
     is worth nothing. ``LEARNING`` is the updater's alone. Aggregators of diagnostics listen on
     /diagnostics alone, where diagnostic_updater publishes them from every namespace.
     """

@@ -20,9 +20,11 @@ from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     qos_policy_name_from_kind,
+    QoSPolicyKind,
     QoSProfile,
     ReliabilityPolicy,
 )
+from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
@@ -117,7 +119,7 @@ class GuardedNode(Node):
         take: Callable[[bytes], object],
         events: SubscriptionEventCallbacks | None = None,
     ) -> Subscription:
-        """Subscribe a topic as bytes, which a guarded callback takes."""
+        """Subscribe a topic as bytes; a parameter of ROS may ask for reliable messages."""
         return self.create_subscription(
             message_class(topic.msgtype),
             topic.name,
@@ -125,6 +127,7 @@ class GuardedNode(Node):
             qos(topic),
             raw=True,
             event_callbacks=events,
+            qos_overriding_options=QoSOverridingOptions((QoSPolicyKind.RELIABILITY,)),
         )
 
     @property
