@@ -12,6 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.route.route import OFF
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ Chance of the named line beside that of the likeliest below which the name chang
 
 Where lines share their road all are as likely, and the name of the last one stays.
 """
-
-FAINT = 0.1
-"""Chance from which on a line has a branch: below it a route is left too, see `StateMachine`."""
 
 
 class Branch(NamedTuple):
@@ -127,7 +125,7 @@ class LineFollower:
     ) -> None:
         self._lines, self._belief = lines, belief
         self._ahead_s = tuple(ahead_s)
-        self._recovers = -math.expm1(-period_s / lines.kept_s)
+        self._kept_ticks = lines.kept_s / period_s
         self._passes = np.ascontiguousarray(lines.passes)
         self._shares = np.zeros(len(lines.names))
         self._fits = np.ones(len(lines.names))
@@ -147,7 +145,7 @@ class LineFollower:
     def follow(self, ticks: int = 1) -> None:
         """Take the belief after some more ticks."""
         belief, fits, shares = self._belief, self._fits, self._shares
-        fits += (1.0 - fits) * -math.expm1(ticks * math.log1p(-self._recovers))
+        fits += (1.0 - fits) * -math.expm1(-ticks / self._kept_ticks)
         narrow = _on_lines(belief.chances, belief.support, self._passes, shares)
         best = float(shares.max())
         if best > 0.0:
@@ -161,7 +159,8 @@ class LineFollower:
         names, belief = self._lines.names, self._belief
         chances = self._fits / self._fits.sum()
         state = LineState(names[self._named], dict(zip(names, chances.tolist(), strict=True)))
-        likely = np.flatnonzero(chances >= FAINT)
+        # What is less likely does not make a position unsure either.
+        likely = np.flatnonzero(chances >= StateMachine.leaving)
         if len(likely) < 2 or not self._is_fork[belief.support].any():
             return state
         order = likely[np.argsort(-chances[likely], kind='stable')].tolist()
