@@ -104,6 +104,9 @@ def test_a_ridge_kernel_of_other_windows(spectral_model):
     [
         ('likelihood.gains', 0, 0.0, 'gains holds 0'),
         ('likelihood.noise', 3, 0.0, 'noise holds 0'),
+        ('likelihood.new_whitening', 0, 0.0, 'likelihood.new_whitening is singular'),
+        ('likelihood.new_whitening', (0, 0), 1e-150, 'likelihood.new_whitening is singular'),
+        ('likelihood.rest_alone.root', 1, 0.0, 'likelihood.rest_alone.root is singular'),
         ('readout.factors', 1, 0.0, 'factors holds 0'),
         ('readout.states', (2, 0), 0.5, 'the states of its route do not start with the constant'),
         ('readout.targets', (2, 0, 1), NAN, 'targets holds numbers that are not finite'),

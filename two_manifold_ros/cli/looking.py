@@ -281,7 +281,10 @@ def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, list[str]]:
     replaced: list[str] = []
     for given in models:
         # A path may have an equals sign in it.
-        name, _, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
+        name, named, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
+        if named and not name:
+            msg = f'{given}: no name stands before the equals sign: write NAME={path}, or {path}'
+            raise InputError(msg)
         routes = load_model(path).routes
         if name and len(routes) > 1:
             msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'

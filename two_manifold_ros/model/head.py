@@ -121,6 +121,17 @@ def check_covariances(name: str, matrices: Floats) -> None:
         refuse(f'{name} are no covariances')
 
 
+def check_invertible(name: str, matrix: Floats) -> None:
+    """Refuse a matrix (n, n) that is singular, or whose inverse is out of bounds."""
+    try:
+        # The inverse of what is singular but for rounding may be infinite, or not a number.
+        inverts = bool((np.abs(np.linalg.inv(matrix)) <= BOUNDS.number).all())
+    except np.linalg.LinAlgError:
+        inverts = False
+    if not inverts:
+        refuse(f'{name} is singular: it has no inverse')
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelHead(ABC):
     """

@@ -20,6 +20,7 @@ from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import (
     BOUNDS,
     check_covariances,
+    check_invertible,
     check_range,
     check_shapes,
     check_size,
@@ -433,6 +434,8 @@ def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: s
         # Differences of a few thousand in the logarithm of a density decide everything.
         check_range(f'{inner}level', density.level, -1e6, 1e6)
         check_range(f'{inner}tail', density.tail, BOUNDS.least)
+    check_invertible(f'{where}new_whitening', likelihood.new_whitening)
+    check_invertible(f'{where}rest_alone.root', likelihood.rest_alone.root)
     for name in ('sharpness', 'persistence', 'tail', 'noise'):
         check_range(f'{where}{name}', getattr(likelihood, name), BOUNDS.least)
     check_range(f'{where}new_level', likelihood.new_level, -1e6, 1e6)
