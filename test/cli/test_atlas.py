@@ -186,6 +186,7 @@ def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_p
         (('add', 'a,b=hall.npz', '-o', 'x.npz'), 'is no name of a route'),
         (('add', 'none=hall.npz', '-o', 'x.npz'), 'it stands for none of them'),
         (('add', ' =hall.npz', '-o', 'x.npz'), 'without blanks at the ends'),
+        (('add', '=hall.npz', '-o', 'x.npz'), 'no name stands before the equals sign'),
         (('add', 'gone.npz', '-o', 'x.npz'), 'gone.npz'),
     ],
 )
@@ -263,8 +264,21 @@ def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, t
     assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']
 
 
-def test_names_of_routes_are_checked_before_bags_are_read(command, tmp_path):
-    nowhere = tmp_path / 'no_bag', tmp_path / 'none_either'
-    for names, trouble in (('a', '1 names of routes for 2 bags'), ('a/,b', 'write MAP/LINE')):
-        found = command.refused('train', *nowhere, '-o', tmp_path / 'x.npz', '--routes', names)
-        assert trouble in found
+@pytest.mark.parametrize(
+    ('names', 'trouble'),
+    [
+        ('a', '1 names of routes for 2 bags'),
+        ('a/,b', 'write MAP/LINE'),
+        ('a,', "'' is no name of a route"),
+        (' , a', "'' is no name of a route"),
+        ('', '1 names of routes for 2 bags'),
+    ],
+)
+def test_names_of_routes_are_checked_before_bags_are_read(names, trouble, command, tmp_path):
+    one, other = tmp_path / 'no_bag', tmp_path / 'none_either'
+    for asked in (
+        ('train', one, other, '-o', tmp_path / 'x.npz'),
+        ('compare', one, other),
+        ('compare', one, '--test', other),
+    ):
+        assert trouble in command.refused(*asked, '--routes', names)

@@ -37,6 +37,7 @@ from two_manifold_ros.cli.training_options import (
     add_operator,
     given_settings,
     parse_horizons,
+    route_names,
 )
 from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
 from two_manifold_ros.comparison.protocol import plan_slot_car, SHARE, SLOT_CAR
@@ -471,10 +472,11 @@ def _plans(args: Namespace) -> dict[str, Plan]:
         horizons=_DEFAULTS.horizons if args.horizons is None else parse_horizons(args.horizons),
     )
     followed = args.test or []
+    # Before the bags are read, which takes long.
+    names = route_names(args, len(args.bags) + len(followed))
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
     recordings = in_step(recordings_of(every), args)
-    names = [each.strip() for each in args.routes.split(',')] if args.routes else []
     return plan_routes(recordings, len(followed), names, settings, args.share)
 
 

@@ -24,12 +24,13 @@ from two_manifold_ros.cli.training_options import (
     check_tuning,
     given_settings,
     HELP,
+    route_names,
     settings_of,
     SUFFIX,
 )
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
-from two_manifold_ros.inspection.shared_places import check_names, sort_by_route
+from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
@@ -98,10 +99,8 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
     settings = settings_of(args)
     _check_output(Path(args.output))
     check_report(args)
-    names = [each.strip() for each in args.routes.split(',')] if args.routes else []
-    if names:
-        # Before the bags are read, which takes long.
-        check_names(names, len(args.bags))
+    # Before the bags are read, which takes long.
+    names = route_names(args, len(args.bags))
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):

@@ -16,6 +16,7 @@ from two_manifold_ros.cli.options import (
     seconds,
 )
 from two_manifold_ros.errors import InputError, NO_USE
+from two_manifold_ros.inspection.shared_places import check_names
 from two_manifold_ros.names import (
     CLOCKS,
     COUPLINGS,
@@ -106,7 +107,7 @@ def check_tuning(args: Namespace) -> None:
         option = '--no-resume' if args.trials is None else '--trials'
         msg = f'{option} is about tuning: add --tune, or leave it out'
         raise InputError(msg)
-    if args.routes and (args.method != 'route' or args.marks or args.imu_alone):
+    if args.routes is not None and (args.method != 'route' or args.marks or args.imu_alone):
         msg = '--routes names maps: leave it out, or use --method route with positions'
         raise InputError(msg)
     if args.tune and args.method == 'paper':
@@ -345,6 +346,23 @@ def _check_method(args: Namespace) -> None:
         f'--method {args.method} has no such choice: leave out {options}, or use --method {other}'
     )
     raise InputError(msg)
+
+
+def route_names(args: Namespace, bags: int) -> list[str]:
+    """
+    Return the names in ``args.routes`` of the routes of so many bags; none if it is not given.
+
+    Raises
+    ------
+    InputError
+        If they are unfit, see `check_names`.
+
+    """
+    if args.routes is None:
+        return []
+    names = [each.strip() for each in args.routes.split(',')]
+    check_names(names, bags)
+    return names
 
 
 def parse_horizons(text: str) -> tuple[int, ...]:
