@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laps chosen for a training: the newest."""
 
+from dataclasses import replace
+
 import numpy as np
 from other_recordings import with_imu, without_positions
 import pytest
@@ -73,3 +75,30 @@ def test_the_only_route_of_an_atlas_keeps_its_name(kart_atlas):
     assert isinstance(newer, AtlasModel)
     assert newer.names == ('hall',)
     assert with_route(own, own, '') is own
+
+
+def test_a_route_is_replaced_by_its_newer_map_or_where_it_is_followed_else_there_is_one_more(
+    kart_atlas,
+):
+    hall, ring, paddock = (kart_atlas.routes[name] for name in ('hall', 'ring', 'paddock'))
+    known = atlas_of({'hall': hall, 'ring': ring})
+    newer = with_route(known, replace(ring, kernel='newer'), 'hall')
+    # Of the positions rather than of what is followed by the IMU.
+    assert newer.routes['hall'] is hall
+    assert newer.routes['ring'].kernel == 'newer'
+    few = replace(ring, summary={**ring.summary, 'laps': 0.5})
+    assert with_route(known, few, None) is known
+    moved = with_route(known, paddock, 'hall')
+    assert list(moved.routes) == ['hall', 'ring']
+    assert moved.routes['hall'] is paddock
+    assert list(with_route(known, paddock, None).routes) == ['hall', 'ring', 'route 3']
+    assert list(with_route(hall, paddock, None).routes) == ['route 1', 'route 2']
+    assert with_route(hall, paddock, '') is paddock
+
+
+def test_a_newer_map_of_a_network_keeps_its_lines(forked_model):
+    bare = replace(forked_model, lines=None)
+    newer = with_route(forked_model, bare, '')
+    assert np.array_equal(newer.lines.passes, forked_model.lines.passes)
+    again = with_route(atlas_of({'fork': forked_model}), bare, None)
+    assert again.route_names == ('left', 'right')

@@ -171,21 +171,27 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     routes = dict(known.routes)
     if not isinstance(model, RouteModel) or not isinstance(known, (RouteModel, AtlasModel)):
         return model
-    same = [name for name, each in routes.items() if of_one_route(each, model)]
-    moved = [named] if named is not None and not same else []
-    old = routes.get((same or moved or [''])[0])
-    if (same or moved) and isinstance(old, RouteModel) and old.lines is not None:
+    same = next((name for name, each in routes.items() if of_one_route(each, model)), None)
+    replaced = named if same is None else same
+    if replaced is None:
+        return _with_another(known, model)
+    old = routes[replaced]
+    if isinstance(old, RouteModel) and old.lines is not None:
         # Names are not learned while driving.
         model = replace(model, lines=carry_lines(old, model))
-    if '' in routes and (same or moved):
+    if not replaced:
+        # The only route, without a name.
         return model
-    if same:
-        laps = [each.summary.get('laps', 0.0) for each in (routes[same[0]], model)]
-        return (
-            atlas_of({**routes, same[0]: model}) if laps[1] >= min(laps[0], NEWEST_LAPS) else known
-        )
-    if moved:
-        return atlas_of({**routes, moved[0]: model})
+    if same is not None:
+        before, now = (each.summary.get('laps', 0.0) for each in (old, model))
+        if now < min(before, NEWEST_LAPS):
+            return known
+    return atlas_of({**routes, replaced: model})
+
+
+def _with_another(known: ModelHead, model: RouteModel) -> AtlasModel:
+    """Return the known routes with one more, under a name that none of them has."""
+    routes = dict(known.routes)
     if '' in routes:
         routes = {'route 1': routes['']}
     number = len(routes) + 1
