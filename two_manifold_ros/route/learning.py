@@ -343,9 +343,9 @@ def learn_switching(
 
 
 def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
-    """Return beginnings (2, P) of ``RouteSwitching``."""
+    """Return beginnings (2, P) of ``RouteSwitching``, of the drives whose first visit is kept."""
     places = visits.passes.places
-    first = np.diff(places.segments, prepend=-1) != 0
+    first = (np.diff(places.segments, prepend=-1) != 0) & visits.kept
     stands = visits.passes.starts[first] > 0.0
     chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
     chances = np.empty((2, visits.count))
