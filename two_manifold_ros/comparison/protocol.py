@@ -435,7 +435,7 @@ def _check_laps(
     if not times:
         yield (
             'what is learned from never closes a lap, so no place is known under more than one '
-            'drive; record several laps of one route'
+            'drive; record several laps of each route'
         )
         return
     lap_s, laps = float(np.median(times)), count_all_laps(drives)

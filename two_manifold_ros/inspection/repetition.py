@@ -57,9 +57,9 @@ LAP_SAMPLES = 80
 
 WORDS = {
     'nothing_repeats': 'nothing repeats, only {met:.0%} of the way is driven twice; drive '
-    '{wanted}, of one route',
+    '{wanted}, of each route',
     'laps_apart': 'nothing repeats, laps lie {apart_m:.3g} m apart, as where positions drift or '
-    'routes differ; drive one route, with positions in a frame that stays',
+    'routes differ; drive the same route on each lap, with positions in a frame that stays',
     'positions_late': 'the stamps of the positions are {late}, in which the vehicle drives '
     '{way_m:.3g} m; train with --position-lag auto (position_lag of the trainer node), or set the '
     'clocks',
@@ -72,13 +72,13 @@ WORDS = {
     'in seconds, and check that the IMU is on this vehicle',
     'no_signal': '{seen}, and there is no signal in it; check that this IMU is on the vehicle, '
     'its axes are alive and its range suits',
-    'few_laps': 'there are {count:.1f} laps; drive {wanted}, of one route',
+    'few_laps': 'there are {count:.1f} laps; drive {wanted}, of each route',
     'imu_slow': '{topic} has {samples:.0f} samples in a lap of {lap_s:.3g} s, too few to see its '
     'bends; publish at {least_hz:.0f} Hz or faster, or try another --method',
     'places_alike': 'the route looks the same on several parts of a lap; stop, slow down or add a '
     'ramp at one place of it',
     'unknown': 'no single reason was found; leave out settings that were given, or drive '
-    '{wanted}, of one route, at the speeds of use',
+    '{wanted}, of each route, at the speeds of use',
 }
 """Reasons in words, each with its evidence and its cure."""
 

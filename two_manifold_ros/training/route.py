@@ -188,7 +188,7 @@ def train_route(
     likelihood = {'sharpness': learned.sharpness, 'persistence': learned.persistence}
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
-        'one route'
+        'each route'
     )
     if followed is not None:
         route = replace(route, readout=replace(route.readout, factors=followed.factors))

@@ -99,7 +99,7 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     if any(drive.laps is not None and not drive.laps.resolved for drive in drives):
         return [LAPS_NOT_COUNTED]
     lap_s = median_lap_s(drives)
-    wanted = f'record {WANTED_LAPS}, of one route'
+    wanted = f'record {WANTED_LAPS}, of each route'
     there = 'the positions never close a lap'
     if lap_s is not None:
         laps, held = count_all_laps(drives), held_s / lap_s
