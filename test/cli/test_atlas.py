@@ -161,7 +161,12 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert list(load_model(tmp_path / 'one.npz').routes) == ['oval']
     command('atlas', 'add', f'new={tmp_path / "one.npz"}', '-o', tmp_path / 'two.npz')
     assert list(load_model(tmp_path / 'two.npz').routes) == ['new']
-    assert 'known routes' in command.words('info', path)
+    words = command.words('info', path)
+    assert 'known routes' in words
+    # Errors that are cut otherwise are others.
+    assert 'each error counts as the spread of the track at most' in words
+    chosen = command.words('info', hall)
+    assert 'each error counts as 25% of the spread of the track at most' in chosen
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
     assert '(one)' in command.words('atlas', 'list', hall)

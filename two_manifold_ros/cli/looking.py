@@ -33,6 +33,7 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.training.held_out import LOST_SHARE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -200,7 +201,9 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
             ]
         )
     header = ['route', 'bags', 'laps', 'places', 'rate (Hz)', 'error on parts left out (m)']
-    return 'known routes', [*header, 'frame'], rows
+    # Not the error in the table of what one map was chosen from, which is cut sooner.
+    title = 'known routes; each error counts as the spread of the track at most'
+    return title, [*header, 'frame'], rows
 
 
 ATLAS_HELP = (
@@ -401,7 +404,11 @@ def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
         ]
         for row in compared
     ]
-    title = f'closed loop over {validation["ticks"]} held-out ticks'
+    # Not the error in a list of routes, which is cut at the whole spread.
+    title = (
+        f'closed loop over {validation["ticks"]} held-out ticks; each error counts as '
+        f'{LOST_SHARE:.0%} of the spread of the track at most'
+    )
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
     return title, ['', *titles, 'mean error (m)'], rows
 
