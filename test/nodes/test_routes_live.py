@@ -47,18 +47,26 @@ def lines_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return path
 
 
-def test_lines_of_one_map_are_named_too(talk, start, drive, lines_path):
-    start('filter_node', model=lines_path, input_timeout_s=60.0)
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    kinds = {
-        'routes': Float64MultiArray,
-        'branches': Float64MultiArray,
-        'status': Float64MultiArray,
-    }
-    heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
-    Feed(talk, drive, connect(talk, health)).send(len(drive.stamps_ns) // 2)
-    talk.until(lambda: len(heard['branches']) > 200 and heard['routes'], 'positions')
+@pytest.fixture
+def half_driven(talk, start, drive):
+    """Return a function that runs a model over half a drive: its health, and what it published."""
+
+    def run(path: Path, **further: type) -> tuple[Health, dict[str, list]]:
+        start('filter_node', model=path, input_timeout_s=60.0)
+        health = Health(talk)
+        health.until('waiting for the first IMU message on /imu')
+        numbers = dict.fromkeys(('routes', 'branches', 'status'), Float64MultiArray)
+        kinds = {**numbers, 'position': PoseWithCovarianceStamped, **further}
+        heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
+        Feed(talk, drive, connect(talk, health)).send(len(drive.stamps_ns) // 2)
+        talk.until(lambda: len(heard['position']) > 200 and heard['routes'], 'positions')
+        return health, heard
+
+    return run
+
+
+def test_lines_of_one_map_are_named_too(half_driven, lines_path):
+    health, heard = half_driven(lines_path)
     health.until_value('route', 'loop')
     numbers = numbers_of(heard['routes'][-1])
     assert list(numbers) == ['sec', 'nanosec', 'loop', 'spur', 'none']
@@ -68,23 +76,9 @@ def test_lines_of_one_map_are_named_too(talk, start, drive, lines_path):
     assert numbers_of(heard['status'][-1])['route_number'] == 0.0
 
 
-def test_the_route_is_named_and_positions_are_in_its_frame(talk, start, drive, atlas_path):
-    start('filter_node', model=atlas_path, input_timeout_s=60.0)
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    kinds = {
-        'position': PoseWithCovarianceStamped,
-        'routes': Float64MultiArray,
-        'branches': Float64MultiArray,
-        'status': Float64MultiArray,
-        'markers': MarkerArray,
-        'laps': Float64MultiArray,
-    }
-    heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
-    feed = Feed(talk, drive, connect(talk, health))
-    feed.send(len(drive.stamps_ns) // 2)
+def test_the_route_is_named_and_positions_are_in_its_frame(talk, half_driven, atlas_path):
+    health, heard = half_driven(atlas_path, markers=MarkerArray, laps=Float64MultiArray)
     own = load_model(atlas_path).routes['track']
-    talk.until(lambda: len(heard['position']) > 200 and heard['routes'], 'positions')
     assert {each.header.frame_id for each in heard['position'][-50:]} == {own.frame_id}
     health.until_value('route', 'track')
     # They come with new estimates alone, so that those of the past are not said again and again.
