@@ -9,7 +9,13 @@ import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.shared_places import shared_places, sort_by_route
+from two_manifold_ros.inspection import shared_places as shared_places_module
+from two_manifold_ros.inspection.shared_places import (
+    LOOK_S,
+    SHARED,
+    shared_places,
+    sort_by_route,
+)
 from two_manifold_ros.model.head import trouble_with
 
 
@@ -38,7 +44,9 @@ def test_days_of_one_route_go_together_whatever_their_order(kart_drives):
         assert {each.line for group in found.values() for each in group} == {''}
 
 
-def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks():
+@pytest.mark.parametrize('share', [0.5, 1.0])
+def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, monkeypatch):
+    monkeypatch.setattr(shared_places_module, 'LOOK_S', share * LOOK_S)
     network = tram_network()
     drives = [
         named(travel(network, rounds(network, [line] * 2), seed=seed).recording, line)
@@ -115,6 +123,22 @@ def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
     assert shared[0, 1] > 0.95
     assert shared[0, 2] < 0.1
     assert 0.2 < shared[0, 3] < 0.8
+
+
+def test_roads_beside_each_other_are_apart_from_a_distance_on():
+    random = np.random.default_rng(0)
+
+    def shared(apart_m: float, look_s: float) -> np.ndarray:
+        along = np.arange(0.0, 600.0, 20.0 * look_s)
+        roads = [np.stack([along, np.full(len(along), y)], axis=1) for y in (0.0, apart_m)]
+        return shared_places(
+            [road + random.normal(0.0, 0.1, road.shape) for road in roads], look_s
+        )
+
+    assert shared(24.0, LOOK_S)[0, 1] > SHARED
+    assert shared(40.0, LOOK_S)[0, 1] < SHARED
+    # Fewer positions would let them fall together.
+    assert shared(40.0, 2.0 * LOOK_S)[0, 1] > SHARED
 
 
 @pytest.mark.parametrize('jump_s', [-1000, 3600 * 24 * 365 * 5])
