@@ -4,7 +4,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+import fcntl
+import os
 from pathlib import Path
+import pickle
+from typing import TypeVar
 
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
@@ -37,6 +41,9 @@ hypothesis.settings.load_profile('repeatable')
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
+Made = TypeVar('Made')
+Once = Callable[[str, Callable[[], Made]], Made]
+
 FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
 """What has to start early, or it would be left over at the end, when no other process has work."""
 
@@ -53,6 +60,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             whole = (folder for folder in TOGETHER if item.nodeid.startswith(folder))
             item.add_marker(pytest.mark.xdist_group(next(whole, item.nodeid.split('::')[0])))
+
+
+@pytest.fixture(scope='session')
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Return a function that makes something by a name, once for all processes of this run."""
+    folder = tmp_path_factory.getbasetemp()
+    if 'PYTEST_XDIST_WORKER' in os.environ:
+        folder = folder.parent
+
+    def made_once(name: str, make: Callable[[], Made]) -> Made:
+        file = folder / f'{name}.once'
+        # Whoever comes second waits for the first.
+        with file.with_suffix('.lock').open('w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                content = pickle.dumps(make())
+                file.write_bytes(content)
+        made: Made = pickle.loads(file.read_bytes())  # noqa: S301 - written above
+        return made
+
+    return made_once
 
 
 @pytest.fixture(scope='session')
@@ -132,13 +160,21 @@ def kart_drives() -> dict[str, tuple[Recording, Recording]]:
     return drives
 
 
+def atlas_at(rate_hz: float, drives: dict[str, tuple[Recording, Recording]]) -> AtlasModel:
+    settings = TrainingSettings(rate_hz=rate_hz)
+    return atlas_of({name: train_model([made], settings) for name, (made, _) in drives.items()})
+
+
 @pytest.fixture(scope='session')
-def kart_atlas(kart_drives: dict[str, tuple[Recording, Recording]]) -> AtlasModel:
+def kart_atlas(kart_drives: dict[str, tuple[Recording, Recording]], once: Once) -> AtlasModel:
     """Return a model of the three tracks."""
-    settings = TrainingSettings(rate_hz=20.0)
-    return atlas_of(
-        {name: train_model([made], settings) for name, (made, _) in kart_drives.items()}
-    )
+    return once('kart_atlas', lambda: atlas_at(20.0, kart_drives))
+
+
+@pytest.fixture(scope='session')
+def slow_kart_atlas(kart_drives: dict[str, tuple[Recording, Recording]], once: Once) -> AtlasModel:
+    """Return the same at 10 Hz: a second of it costs a quarter, ticks and places being fewer."""
+    return once('slow_kart_atlas', lambda: atlas_at(10.0, kart_drives))
 
 
 @pytest.fixture(scope='session')
@@ -164,11 +200,11 @@ def forked_drives() -> dict[str, Recording]:
 
 
 @pytest.fixture(scope='session')
-def forked_model(forked_drives: dict[str, Recording]) -> RouteModel:
+def forked_model(forked_drives: dict[str, Recording], once: Once) -> RouteModel:
     """Return a model of both lines on one map."""
     settings = TrainingSettings(rate_hz=20.0, horizons=(0, 20, 60))
     named = [replace(forked_drives[name], line=name) for name in ('left', 'right')]
-    model = train_model(named, settings)
+    model = once('forked_model', lambda: train_model(named, settings))
     assert isinstance(model, RouteModel)
     return model
 

@@ -26,11 +26,11 @@ def bags(kart_drives, write_bag, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def files(kart_atlas, tmp_path_factory):
+def files(slow_kart_atlas, tmp_path_factory):
     folder = tmp_path_factory.mktemp('models')
-    for name, each in kart_atlas.routes.items():
+    for name, each in slow_kart_atlas.routes.items():
         save_model(each, folder / f'{name}.npz')
-    save_model(kart_atlas, folder / 'atlas.npz')
+    save_model(slow_kart_atlas, folder / 'atlas.npz')
     return folder
 
 
@@ -38,7 +38,7 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     path = tmp_path / 'karts.npz'
     first, second = bags['hall_0'], bags['ring_0']
     began = time.monotonic()
-    content = json.loads(command('train', second, first, '-o', path, '--rate', 20, '--json').out)
+    content = json.loads(command('train', second, first, '-o', path, '--rate', 10, '--json').out)
     # Of the training, not of the drives, which last minutes.
     took_s = [each['train_seconds'] for each in content['routes'].values()]
     assert 0.0 < sum(took_s) <= time.monotonic() - began
@@ -49,9 +49,9 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     for each in routes.values():
         assert each['naming']['right'] > 0.95
         assert each['horizons']['0']['published_share'] > 0.8
-    words = command.words('evaluate', path, bags['ring_1'], bags['hall_1'])
+    words = command.words('evaluate', path, bags['ring_1'], bags['hall_1'], '--until', 40)
     assert 'position error by route' in words
-    alone = command.words('evaluate', path, bags['ring_1'])
+    alone = command.words('evaluate', path, bags['ring_1'], '--until', 40)
     assert 'the route ring_0 is named at' in alone
     assert 'is about one route' in command.refused(
         'evaluate', path, bags['ring_1'], bags['hall_1'], '--figure', tmp_path / 'x.png'
@@ -59,19 +59,20 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
 
 
 def test_positions_are_as_late_as_in_the_training_of_their_route(
-    command, kart_atlas, bags, tmp_path
+    command, slow_kart_atlas, bags, tmp_path
 ):
-    ring = kart_atlas.routes['ring']
+    ring = slow_kart_atlas.routes['ring']
     summary = {**ring.summary, 'position_lag': [{'corrected_s': 0.25}]}
     path = tmp_path / 'late.npz'
-    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
-    said = command('evaluate', path, bags['ring_1'])
+    save_model(atlas_of({**slow_kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    said = command('evaluate', path, bags['ring_1'], '--until', 40)
     assert 'positions made 0.250 s earlier, as in the training' in said.err
-    assert 'earlier' not in command('evaluate', path, bags['hall_1']).err
+    assert 'earlier' not in command('evaluate', path, bags['hall_1'], '--until', 40).err
 
 
 def test_of_several_routes_too_doubts_are_said(command, files, bags):
-    said = command('evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_0'])
+    rest = bags['ring_1'], bags['hall_0'], '--until', 40
+    said = command('evaluate', files / 'atlas.npz', *rest)
     assert 'warning: hall: the model was trained on' not in said.err
     model = load_model(files / 'atlas.npz')
     routes = {
@@ -79,7 +80,7 @@ def test_of_several_routes_too_doubts_are_said(command, files, bags):
         for name, each in model.routes.items()
     }
     save_model(atlas_of(routes), files / 'noted.npz')
-    said = command('evaluate', files / 'noted.npz', bags['ring_1'], bags['hall_0'])
+    said = command('evaluate', files / 'noted.npz', *rest)
     assert 'warning: hall: the model was trained on' in said.err
 
 
@@ -95,23 +96,20 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
 
 def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
     arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
-    assert 'is named at' not in command.words(*arguments, '--until', 4)
+    assert 'is named at' not in command.words(*arguments, '--until', 5)
     monkeypatch.setattr('two_manifold_ros.cli.evaluate._naming', lambda _: ['9.0 %', '-'])
-    assert 'windows; none of them are published' in command.words(*arguments)
+    assert 'windows; none of them are published' in command.words(*arguments, '--until', 40)
 
 
 def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     both = bags['hall_0'], bags['ring_0']
-    said = command('train', *both, '--routes', 'B,A', '-o', path, '--rate', 20)
+    said = command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 10)
     assert 'trained 2 routes' in said.out
     assert list(load_model(path).routes) == ['A', 'B']
     assert 'names of routes for 1 bags' in command.refused(
         'train', bags['hall_0'], '--routes', 'A,B', '-o', path
     )
-    both = bags['hall_0'], bags['ring_0']
-    command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 20)
-    assert list(load_model(path).routes) == ['A', 'B']
     assert 'leave it out' in command.refused(
         'train', bags['hall_0'], '--routes', 'A', '-o', path, '--method', 'tpsr'
     )
@@ -128,7 +126,7 @@ def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, m
 def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     said = command(
-        'train', bags['hall_0'], bags['ring_0'], '-o', path, '--rate', 20, '--until', 60,
+        'train', bags['hall_0'], bags['ring_0'], '-o', path, '--rate', 10, '--until', 60,
         status=NO_USE,
     )  # fmt: skip
     assert said.err.startswith('two-manifold: error: ')
@@ -138,7 +136,7 @@ def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_pa
 
 def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
     both = bags['ring_0'], bags['ring_1']
-    rest = ('-o', tmp_path / 'karts.npz', '--rate', 20, '--until', 10)
+    rest = ('-o', tmp_path / 'karts.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
     hint = 'the 2 bags were put onto one map'
     assert hint in command('train', *both, *rest, status=NO_USE).err
     assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
@@ -172,10 +170,10 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert '(one)' in command.words('atlas', 'list', hall)
 
 
-def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
-    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
+def test_a_route_of_no_use_is_noted_beside_the_others(command, slow_kart_atlas, tmp_path):
+    ring, path = slow_kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
     summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
-    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    save_model(atlas_of({**slow_kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
     for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
         assert 'note: ring: the model is of no use' in command.words(*said)
 
@@ -233,7 +231,7 @@ def forked_bags(forked_drives, write_bag, tmp_path_factory):
 
 def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path):
     path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
-    said = command('train', *both, '-o', path, '--rate', 20)
+    said = command('train', *both, '-o', path, '--rate', 10)
     assert 'note: left, right share places and are lines on one map' in said.err
     assert 'left, right' in command.words('info', path)
     assert 'left, right' in command.words('atlas', 'list', path)
@@ -255,15 +253,15 @@ def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path)
 
 def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, tmp_path):
     path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
-    said = command('train', *both, '-o', path, '--rate', 20, '--routes', '7,4')
+    said = command('train', *both, '-o', path, '--rate', 10, '--routes', '7,4')
     # It was said what shares a map, not asked.
     assert 'note: 4, 7 are lines on one map' in said.err
     assert '--routes' not in said.err
     assert load_model(path).route_names == ('4', '7')
-    said = command('train', *both, '-o', path, '--rate', 20, '--routes', 'a/7,b/4')
+    said = command('train', *both, '-o', path, '--rate', 10, '--routes', 'a/7,b/4')
     assert 'lines on one map' not in said.err
     assert list(load_model(path).routes) == ['a/7', 'b/4']
-    command('train', forked_bags['left'], '-o', path, '--rate', 20, '--routes', '4')
+    command('train', forked_bags['left'], '-o', path, '--rate', 10, '--routes', '4')
     assert load_model(path).route_names == ('4',)
     command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
     assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']

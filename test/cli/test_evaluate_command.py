@@ -205,18 +205,13 @@ def test_bad_files_are_named(model_file, slot_car_bag, tmp_path, command):
 
 
 def test_as_a_process(model_file, slot_car_bag):
-    """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
-    good, bad = (
-        subprocess.run(
-            [sys.executable, '-c', RUN, 'evaluate', model, slot_car_bag, '--until=10', '--json'],
-            capture_output=True, text=True, check=False,
-        )
-        for model in (model_file, slot_car_bag)
+    """The entry point itself, with nothing but JSON on standard output."""
+    done = subprocess.run(
+        [sys.executable, '-c', RUN, 'evaluate', model_file, slot_car_bag, '--until=10', '--json'],
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert good.returncode == 0, good.stderr
-    assert json.loads(good.stdout)['samples']['received'] == 100
-    assert (bad.returncode, bad.stdout) == (2, '')
-    assert len(bad.stderr.splitlines()) == 1
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)['samples']['received'] == 100
 
 
 @pytest.fixture

@@ -83,11 +83,14 @@ def test_a_curve_of_learning_has_no_report(command: Command, slot_car_bag: Path,
     assert '--figure' in refusal
 
 
-def test_two_runs_write_the_same_bytes(slot_car_bag: Path, tmp_path: Path):
+def test_another_process_writes_the_same_bytes(
+    command: Command, slot_car_bag: Path, tmp_path: Path
+):
     pages = [tmp_path / name for name in ('a.html', 'b.html')]
-    for page in pages:
-        command = [sys.executable, '-c', RUN, 'inspect', str(slot_car_bag), '--report', str(page)]
-        subprocess.run(command, check=True, capture_output=True)
+    given = ['inspect', str(slot_car_bag), '--report']
+    command(*given, pages[0])
+    program = [sys.executable, '-c', RUN, *given, str(pages[1])]
+    subprocess.run(program, check=True, capture_output=True)
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 

@@ -67,11 +67,13 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(view, browse, model_file, sl
 
 
 def test_a_part_of_a_bag_is_shown_without_a_model(view, browse, slot_car_bag):
+    before = sorted(Path(slot_car_bag).iterdir())
     tab = browse(address(view(slot_car_bag, '--from', '10', '--until', '20')))
     tab.until('model("imu").data.t.length > 10')
     assert tab.value('time', 'end') == pytest.approx(10.0, abs=0.2)
     assert tab.text('.banner b') == 'recording'
     tab.until('model("truth").data.x.length === 1')
+    assert sorted(Path(slot_car_bag).iterdir()) == before, 'the folder of a bag is not touched'
 
 
 def test_what_a_filter_published_into_a_bag_is_shown(
@@ -135,9 +137,3 @@ def test_a_browser_opens_only_where_it_can_be_seen(monkeypatch):
     assert not has_display()
     monkeypatch.setenv('WAYLAND_DISPLAY', 'wayland-0')
     assert has_display()
-
-
-def test_the_folder_of_a_bag_is_not_touched(view, slot_car_bag):
-    before = sorted(Path(slot_car_bag).iterdir())
-    address(view(slot_car_bag))
-    assert sorted(Path(slot_car_bag).iterdir()) == before

@@ -181,15 +181,17 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 
 
 def faster_where_asked_for(slot_car_laps, monkeypatch, given: dict[str, float]) -> list[float]:
-    """Train, and return for which loads rates were to be chosen; the choice itself is left out."""
+    """Train up to where a rate is chosen, and return for which loads that was to be done."""
     loads = []
 
-    def choose(usual: Drives, _: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
+    def choose(_: Drives, __: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
         loads.append(most_load)
-        return choose_by_parts(usual, lambda _: None, 0.0)
+        msg = 'far enough'
+        raise InputError(msg)
 
     monkeypatch.setattr(training_route, 'choose_by_parts', choose)
-    train_model(slot_car_laps[:1], TrainingSettings(**given))
+    with pytest.raises(InputError, match='far enough'):
+        train_model(slot_car_laps[:1], TrainingSettings(**given))
     return loads
 
 
