@@ -8,6 +8,7 @@ import fcntl
 import os
 from pathlib import Path
 import pickle
+import sys
 from typing import TypeVar
 
 from two_manifold_ros.model.head import TrainedModel
@@ -16,6 +17,11 @@ from two_manifold_ros.threads import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
+
+# As in ./run: all sources would be compiled again by every process that a test starts, and all
+# tests by every run.
+sys.dont_write_bytecode = False
+os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 
 import ellipse
 import hypothesis
