@@ -15,7 +15,7 @@ from two_manifold_ros.comparison.routes import compare_routes, nearest_rows, pla
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.settings import TrainingSettings
 
-SETTINGS = TrainingSettings(rate_hz=20.0)
+SETTINGS = TrainingSettings(rate_hz=10.0)
 
 
 def parts(plans):
