@@ -31,10 +31,8 @@ def drive_on(learner, recording, begin_ns):
 
 
 @pytest.mark.parametrize('given', ['hall', 'atlas'])
-def test_a_route_is_added_after_few_laps_and_the_known_ones_stay(
-    given, slow_kart_atlas, kart_drives
-):
-    known = {name: slow_kart_atlas.routes[name] for name in ('hall', 'paddock')}
+def test_a_route_is_added_after_few_laps_and_the_known_ones_stay(given, kart_atlas, kart_drives):
+    known = {name: kart_atlas.routes[name] for name in ('hall', 'paddock')}
     model = known['hall'] if given == 'hall' else atlas_of(known)
     learner = StreamLearner(model, TrainingSettings(method='route', rate_hz=10.0), at_once=True)
     drives = kart_drives['ring'][0].between(None, 200.0), kart_drives['hall'][1]

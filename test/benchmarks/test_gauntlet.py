@@ -141,9 +141,7 @@ def test_trams_leave_their_trunk_and_the_lines_they_know():
     assert (np.diff(away) == 1).all()
 
 
-def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(
-    slow_kart_atlas, kart_drives
-):
+def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atlas, kart_drives):
     def joined(routes: tuple[str, ...]) -> Drive:
         parts = [kart_drives[name][1] for name in ('hall', 'ring')]
         stamps = [
@@ -163,7 +161,7 @@ def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(
 
     case = replace(make_case('slot_car'), routes=('hall', 'ring'))
     right = joined(('hall', 'ring'))
-    following = follow(slow_kart_atlas, right)
+    following = follow(kart_atlas, right)
     found = right_one(case, right, following)
     assert found is not None
     assert found['right'] > 0.95
@@ -175,7 +173,7 @@ def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(
         assert not following.found[start : start + 70].any()
     assert following.found.sum() == found['ticks'] > 0.8 * len(following.stamps)
     wrong = joined(('ring', 'hall'))
-    mistaken = right_one(case, wrong, follow(slow_kart_atlas, wrong))
+    mistaken = right_one(case, wrong, follow(kart_atlas, wrong))
     assert mistaken is not None
     assert mistaken['right'] < 0.05
     assert mistaken['wrong'] > 0.99

@@ -26,11 +26,11 @@ def bags(kart_drives, write_bag, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def files(slow_kart_atlas, tmp_path_factory):
+def files(kart_atlas, tmp_path_factory):
     folder = tmp_path_factory.mktemp('models')
-    for name, each in slow_kart_atlas.routes.items():
+    for name, each in kart_atlas.routes.items():
         save_model(each, folder / f'{name}.npz')
-    save_model(slow_kart_atlas, folder / 'atlas.npz')
+    save_model(kart_atlas, folder / 'atlas.npz')
     return folder
 
 
@@ -59,12 +59,12 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
 
 
 def test_positions_are_as_late_as_in_the_training_of_their_route(
-    command, slow_kart_atlas, bags, tmp_path
+    command, kart_atlas, bags, tmp_path
 ):
-    ring = slow_kart_atlas.routes['ring']
+    ring = kart_atlas.routes['ring']
     summary = {**ring.summary, 'position_lag': [{'corrected_s': 0.25}]}
     path = tmp_path / 'late.npz'
-    save_model(atlas_of({**slow_kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
     said = command('evaluate', path, bags['ring_1'], '--until', 40)
     assert 'positions made 0.250 s earlier, as in the training' in said.err
     assert 'earlier' not in command('evaluate', path, bags['hall_1'], '--until', 40).err
@@ -170,10 +170,10 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert '(one)' in command.words('atlas', 'list', hall)
 
 
-def test_a_route_of_no_use_is_noted_beside_the_others(command, slow_kart_atlas, tmp_path):
-    ring, path = slow_kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
+def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
+    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
     summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
-    save_model(atlas_of({**slow_kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
+    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
     for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
         assert 'note: ring: the model is of no use' in command.words(*said)
 

@@ -18,9 +18,9 @@ def without_frame(recording):
     return replace(recording, positions=replace(recording.positions, frame_id=''))
 
 
-def test_recordings_are_sorted_by_their_positions(slow_kart_atlas, kart_drives):
+def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
     later = [drive for _, drive in kart_drives.values()]
-    found = recordings_by_route(slow_kart_atlas, [*later, later[0]])
+    found = recordings_by_route(kart_atlas, [*later, later[0]])
     assert {name: len(each) for name, each in found.items()} == {
         'hall': 2,
         'paddock': 1,
@@ -28,14 +28,14 @@ def test_recordings_are_sorted_by_their_positions(slow_kart_atlas, kart_drives):
     }
     assert found['ring'][0] is kart_drives['ring'][1]
     # Without a name of the frame the places alone say it.
-    by_places = recordings_by_route(slow_kart_atlas, list(map(without_frame, later)))
+    by_places = recordings_by_route(kart_atlas, list(map(without_frame, later)))
     assert {name: each[0].name for name, each in by_places.items()} == {
         name: drive.name for name, (_, drive) in kart_drives.items()
     }
 
 
-def test_a_route_and_its_reverse_are_told_apart_by_the_direction(slow_kart_atlas, kart_drives):
-    forward = replace(slow_kart_atlas.routes['hall'], frame_id='')
+def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kart_drives):
+    forward = replace(kart_atlas.routes['hall'], frame_id='')
     both = atlas_of({'there': forward, 'back': replace(forward, track=forward.track[::-1])})
     drive = without_frame(kart_drives['hall'][1])
     assert list(recordings_by_route(both, [drive])) == ['there']
@@ -44,24 +44,24 @@ def test_a_route_and_its_reverse_are_told_apart_by_the_direction(slow_kart_atlas
     assert list(recordings_by_route(both, [turned])) == ['back']
 
 
-def test_a_recording_of_no_known_frame_or_road_is_refused(slow_kart_atlas, kart_drives):
+def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drives):
     drive = kart_drives['hall'][1]
     away = replace(drive, positions=replace(drive.positions, frame_id='elsewhere'))
     # Another road, in the same frame.
     moved = replace(drive.positions, positions=drive.positions.positions + 5000.0)
     for each in (away, replace(drive, positions=None), replace(drive, positions=moved)):
         with pytest.raises(InputError, match='no positions along a route that the model knows'):
-            recordings_by_route(slow_kart_atlas, [each])
+            recordings_by_route(kart_atlas, [each])
 
 
 def test_one_route_has_all_recordings_under_no_name(slot_car_model, slot_car_laps):
     assert recordings_by_route(slot_car_model, slot_car_laps) == {'': list(slot_car_laps)}
 
 
-def test_an_atlas_errs_as_the_model_of_the_route(slow_kart_atlas, kart_drives):
+def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
     drive = kart_drives['ring'][1]
-    ours = evaluate(slow_kart_atlas, [drive], route='ring')
-    own = evaluate(slow_kart_atlas.routes['ring'], [drive])
+    ours = evaluate(kart_atlas, [drive], route='ring')
+    own = evaluate(kart_atlas.routes['ring'], [drive])
     assert ours.naming.right > 0.95
     assert ours.naming.wrong_tracking == 0.0
     published, alone = ours.scores[0].model, own.scores[0].model
@@ -103,10 +103,10 @@ def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
 
 
 def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
-    slow_kart_atlas, kart_drives, forked_model, forked_drives
+    kart_atlas, kart_drives, forked_model, forked_drives
 ):
     for model, route, drive in (
-        (slow_kart_atlas, 'hall', kart_drives['hall'][1]),
+        (kart_atlas, 'hall', kart_drives['hall'][1]),
         (forked_model, '', forked_drives['left']),
     ):
         imu, some = drive.imu, drive.between(None, 40.0)

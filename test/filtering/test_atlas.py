@@ -55,12 +55,12 @@ def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives
 
 @pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
 def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
-    name, kart_atlas, kart_drives
+    name, fast_kart_atlas, kart_drives
 ):
-    live = make_filter(kart_atlas)
+    live = make_filter(fast_kart_atlas)
     stream = later(kart_drives, name)
     found = feed(live, stream)
-    window_ns = kart_atlas.routes[name].window * kart_atlas.routes[name].period_ns
+    window_ns = fast_kart_atlas.routes[name].window * fast_kart_atlas.routes[name].period_ns
     # The kart stands for three seconds.
     late = [each for each in found if each.stamp_ns > stream[0][0] + 3e9 + 1.5 * window_ns]
     assert np.mean([each.route == name for each in late]) > 0.95
@@ -69,7 +69,7 @@ def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
     # From some time on the others sleep, and it says what the filter of the route itself says,
     # which started sooner: their ticks end at other stamps.
     assert live.awake == 1
-    own = feed(make_filter(kart_atlas.routes[name]), stream)
+    own = feed(make_filter(fast_kart_atlas.routes[name]), stream)
     stamps = [each.stamp_ns for each in own]
     track = np.array([each.positions[0] for each in own])
     newest = found[-len(found) // 3 : -1]
@@ -96,21 +96,21 @@ def test_a_change_of_the_route_is_followed(kart_atlas, kart_drives):
 
 @pytest.mark.parametrize(('one', 'other'), [('hall', 'ring'), ('ring', 'hall')])
 def test_a_change_without_a_gap_is_followed_within_two_windows(
-    one, other, kart_atlas, kart_drives
+    one, other, fast_kart_atlas, kart_drives
 ):
     first, second = later(kart_drives, one)[:4000], later(kart_drives, other)[2500:6000]
     # The filter that takes over has already seen the samples of the last window.
     stream = joined(first, second, pause_s=0.01)
-    found = feed(make_filter(kart_atlas), stream)
+    found = feed(make_filter(fast_kart_atlas), stream)
     changed_ns = stream[len(first)][0]
     right = [each.stamp_ns for each in found if each.valid and each.route == other]
-    assert right[0] - changed_ns < 1.8 * kart_atlas.window_ns
+    assert right[0] - changed_ns < 1.8 * fast_kart_atlas.window_ns
     stamps = [each.stamp_ns for each in found]
     assert stamps == sorted(set(stamps))
 
 
-def test_a_road_that_is_none_of_them_is_off_all(kart_atlas, kart_drives):
-    known = atlas_of({name: kart_atlas.routes[name] for name in ('hall', 'paddock')})
+def test_a_road_that_is_none_of_them_is_off_all(fast_kart_atlas, kart_drives):
+    known = atlas_of({name: fast_kart_atlas.routes[name] for name in ('hall', 'paddock')})
     found = feed(make_filter(known), later(kart_drives, 'ring'))
     assert np.mean([each.valid for each in found]) < 0.05
     assert np.mean([sum(each.chances.values()) < 0.5 for each in found[200:]]) > 0.9
@@ -197,10 +197,10 @@ def test_a_route_behind_many_others_is_found_from_a_cold_start(kart_atlas, kart_
     assert found[-1].status is Status.TRACKING
 
 
-def test_a_route_of_another_rate_takes_part(kart_atlas, kart_drives):
+def test_a_route_of_another_rate_takes_part(fast_kart_atlas, kart_drives):
     slower = kart_drives['hall'][0]
     model = train_model([slower], TrainingSettings(rate_hz=10.0))
-    mixed = atlas_of({'hall': model, 'ring': kart_atlas.routes['ring']})
+    mixed = atlas_of({'hall': model, 'ring': fast_kart_atlas.routes['ring']})
     for name in ('hall', 'ring'):
         found = feed(make_filter(mixed), later(kart_drives, name))
         assert found[-1].route == name
@@ -233,10 +233,10 @@ def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, ka
     assert found[-1].status is cold[-1].status is Status.TRACKING
 
 
-def test_what_was_before_a_gap_is_no_chance_after_it(kart_atlas, kart_drives):
+def test_what_was_before_a_gap_is_no_chance_after_it(fast_kart_atlas, kart_drives):
     ring = later(kart_drives, 'ring')
     slower = train_model([kart_drives['hall'][0]], TrainingSettings(rate_hz=5.0))
-    live = make_filter(atlas_of({'hall': slower, 'ring': kart_atlas.routes['ring']}))
+    live = make_filter(atlas_of({'hall': slower, 'ring': fast_kart_atlas.routes['ring']}))
     feed(live, later(kart_drives, 'hall')[:6000])
     assert live.chances['hall'] > 0.9
     shift_ns = later(kart_drives, 'hall')[-1][0] + 3600 * 10**9 - ring[0][0]
@@ -297,11 +297,11 @@ def test_samples_of_a_clock_that_stands_still_are_not_all_kept(
 
 
 def test_a_filter_that_catches_up_is_no_rival_by_what_it_said_before(
-    kart_atlas, kart_drives, monkeypatch
+    fast_kart_atlas, kart_drives, monkeypatch
 ):
     # All routes stay awake, and start again together when the one that is driven is left.
     monkeypatch.setattr(atlas, 'FAINT', -1.0)
-    live = make_filter(kart_atlas)
+    live = make_filter(fast_kart_atlas)
     stream = joined(
         later(kart_drives, 'hall')[:5000], later(kart_drives, 'ring')[500:2000], pause_s=0.01
     )
