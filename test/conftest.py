@@ -50,7 +50,7 @@ TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 Made = TypeVar('Made')
 Once = Callable[[str, Callable[[], Made]], Made]
 
-FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
+FIRST = ('test/filtering/test_atlas.py', 'test/test_compilation.py', 'test/benchmarks/')
 """What has to start early, or it would be left over at the end, when no other process has work."""
 
 

@@ -90,8 +90,8 @@ def test_scales_are_tried_on_parts_of_the_training_alone(plan):
 def test_nearest_windows_get_one_that_shows_the_place(plan):
     """Four places look alike for 3 s, and only from 12 s on no longer."""
     (nearest,) = methods_named(['nearest'])
-    assert choose_scale(nearest, plan).window_s >= 12.0
     (chosen,) = compare(plan, [nearest]).results
+    assert chosen.scale.window_s >= 12.0
     (usual,) = compare(replace(plan, scales=()), [nearest]).results
     for mine, its in zip(chosen.scores, usual.scores, strict=True):
         assert mine.all.rmse_m < 0.2 * its.all.rmse_m
