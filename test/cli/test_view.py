@@ -17,7 +17,7 @@ import browsing
 
 from two_manifold_ros.__main__ import main
 
-browse = browsing.browse
+browse, browser = browsing.browse, browsing.browser
 View = Callable[..., subprocess.Popen[str]]
 
 

@@ -23,7 +23,7 @@ from two_manifold_ros.nodes.watching import Watcher
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, SlotCarRun
 
-browse = browsing.browse
+browse, browser = browsing.browse, browsing.browser
 ROBOTS = ('car1', 'car2')
 NAMES = {f'{robot}/filter_node' for robot in ROBOTS}
 

@@ -62,9 +62,9 @@ class Tab:
             self.page.screenshot(path=Path(self._folder) / f'{name}.png', full_page=True)
 
 
-@pytest.fixture
-def browse(request: pytest.FixtureRequest) -> Iterator[Open]:
-    """Return a function that opens a page; errors and requests to elsewhere fail the test."""
+@pytest.fixture(scope='module')
+def browser() -> Iterator[Any]:
+    """Start a browser for the tests of a file, which takes as long as most of them."""
     pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed')
     playing = pytest.importorskip(
         'playwright.sync_api', reason='playwright, which drives a browser, is not installed'
@@ -72,38 +72,48 @@ def browse(request: pytest.FixtureRequest) -> Iterator[Open]:
     program = next(filter(None, map(which, PROGRAMS)), None)
     if program is None:
         pytest.skip('there is no Chromium: apt install chromium')
+    with playing.sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(request: pytest.FixtureRequest, browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be missing
+    """Return a function that opens a page; errors and requests to elsewhere fail the test."""
     complaints: list[str] = []
+    contexts: list[Any] = []
 
     def look(request: Any) -> None:  # noqa: ANN401 - of playwright
         where = urlsplit(request.url)
         if where.scheme in {'http', 'https', 'ws'} and where.hostname != '127.0.0.1':
             complaints.append(f'a request to {request.url}')
 
-    with playing.sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+    def open_tab(
+        url: str,
+        width: int = 1280,
+        height: int = 800,
+        scheme: str = 'light',
+        ready: str = 'map',
+    ) -> Tab:
+        # As another browser: nothing is left of the tests before.
+        context = browser.new_context(
+            viewport={'width': width, 'height': height}, color_scheme=scheme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            'console',
+            lambda said: complaints.append(said.text) if said.type == 'error' else None,
+        )
+        page.on('pageerror', lambda error: complaints.append(str(error)))
+        page.on('request', look)
+        page.goto(url)
+        tab = Tab(page, request.config.getoption('--screenshots'))
+        tab.until(f'window.Bokeh && Bokeh.documents.length && model("{ready}")?.inner_width')
+        return tab
 
-        def open_tab(
-            url: str,
-            width: int = 1280,
-            height: int = 800,
-            scheme: str = 'light',
-            ready: str = 'map',
-        ) -> Tab:
-            context = browser.new_context(
-                viewport={'width': width, 'height': height}, color_scheme=scheme
-            )
-            page = context.new_page()
-            page.on(
-                'console',
-                lambda said: complaints.append(said.text) if said.type == 'error' else None,
-            )
-            page.on('pageerror', lambda error: complaints.append(str(error)))
-            page.on('request', look)
-            page.goto(url)
-            tab = Tab(page, request.config.getoption('--screenshots'))
-            tab.until(f'window.Bokeh && Bokeh.documents.length && model("{ready}")?.inner_width')
-            return tab
-
-        yield open_tab
-        browser.close()
+    yield open_tab
+    for context in contexts:
+        context.close()
     assert not complaints

@@ -4,4 +4,4 @@
 
 import browsing
 
-browse = browsing.browse
+browse, browser = browsing.browse, browsing.browser
