@@ -4,7 +4,8 @@
 
 import numpy as np
 
-from two_manifold_ros.route.merging import merge_passes, Places, split_before_forks
+from two_manifold_ros.route.forks import split_before_forks
+from two_manifold_ros.route.merging import merge_passes, Places
 from two_manifold_ros.route.visits import lay_out
 
 PERIOD_S = 0.1

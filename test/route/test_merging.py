@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import FINENESS, merge_passes, merge_steps, Places
-from two_manifold_ros.route.standing import standing, stretches_of, usual_speed
+from two_manifold_ros.ticks.standing import standing, stretches_of, usual_speed
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0

@@ -22,7 +22,8 @@ from two_manifold_ros.filtering.estimate import (
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
-from two_manifold_ros.ticks.segments import NO_LIMIT
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.ticks.segments import NO_LIMIT, with_squares
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ class Filter:
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        channels = self._own + self._further
+        networks = isinstance(model, RouteModel) and model.network is not None
+        self._squares = self._own if networks else 0
+        channels = self._own + self._further + self._squares
         self._model = model
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
@@ -280,6 +283,8 @@ class Filter:
             own = values[: self._own]
             missing = np.full(self._own + self._further - len(values), np.nan)
             values = np.concatenate([values, missing])
+        if self._squares:
+            values = with_squares(values, self._own)
         fault = _FAULTS[_find_fault(own, channels.mean, channels.limit)]
         if fault:
             counters[fault] += 1
@@ -302,7 +307,9 @@ class Filter:
         if starts:
             self._start_ticks(verdict, stamp_ns, sample)
         if self._watch is not None:
-            self._watch.sample(stamp_ns, sample[: self._own] if self._further else sample)
+            self._watch.sample(
+                stamp_ns, sample[: self._own] if len(sample) > self._own else sample
+            )
         if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)

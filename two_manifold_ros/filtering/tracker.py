@@ -24,10 +24,13 @@ from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import SensedRouteModel
+from two_manifold_ros.network.belief import NetworkBelief
+from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
+from two_manifold_ros.ticks.segments import spreads_of
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
@@ -337,12 +340,16 @@ class RouteTracker:
         self._most_still = model.most_still + model.window
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self._columns: list[slice] = []
+        self._network: NetworkBelief | None = None
         if isinstance(model, SensedRouteModel):
             # Behind the channels of the IMU, sensor by sensor.
             ends = np.cumsum([len(channels.names), *(len(each.names) for each in model.sensors)])
             self._columns = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
             self._sensed = SensedBelief(route, model.sensors, model.period_ns * 1e-9)
             self.belief: RouteBelief = self._sensed
+        elif model.network is not None:
+            self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
+            self.belief = self._network
         else:
             self.belief = RouteBelief(route)
         self._lines = None
@@ -350,6 +357,7 @@ class RouteTracker:
             ahead_s = [each * model.period_ns * 1e-9 for each in model.horizons]
             period_s = model.period_ns * 1e-9
             self._lines = LineFollower(model.lines, self.belief, ahead_s, period_s)
+        self._inverse = 1.0 / scale
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
         self._read = self.belief.read()
         self.seen = 0
@@ -395,6 +403,11 @@ class RouteTracker:
         same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
         self._ticks += 1
         self._still = self._still + 1 if same else 0
+        if self._network is not None:
+            # Behind the means are the mean squares.
+            own = values[self._live]
+            spreads = spreads_of(own, values[len(values) // 2 :][self._live])
+            self._network.take(shakes_of(spreads * self._inverse))
         evidence = self.belief.update(self._now[0])
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])

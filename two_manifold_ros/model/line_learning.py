@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.model.model import NetworkLines
-from two_manifold_ros.route.merging import APART
+from two_manifold_ros.route.forks import APART
 from two_manifold_ros.route.visits import PLACES_ALONG
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
     if not known:
         return None
     places, visited = passes.places, passes.places.visited
-    line_of = np.array([known.index(each) if each else -1 for each in names])[places.segments]
+    lines = [known.index(each) if each else -1 for each in names]
+    # Joined drives are of none.
+    line_of = np.array(lines + passes.joined * [-1])[places.segments]
     count = len(places)
     visits = np.stack(
         [np.bincount(visited[line_of == each], minlength=count) for each in range(len(known))],

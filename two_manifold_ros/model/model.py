@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.model.circuit import Circuit
+    from two_manifold_ros.network.network import Network
     from two_manifold_ros.route.route import Route, RouteLikelihood
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
@@ -279,6 +280,9 @@ class RouteModel(TrainedModel):
         version 18.
     lines
         Of a network, by name; ``None`` where none is named, and in files before version 19.
+    network
+        Headings of the roads, where these are followed by turns; ``None`` else, and in files
+        before version 19.
 
     """
 
@@ -289,6 +293,7 @@ class RouteModel(TrainedModel):
     most_still: int
     circuit: Circuit | None = None
     lines: NetworkLines | None = None
+    network: Network | None = None
 
     @property
     def states(self) -> int:
@@ -317,6 +322,27 @@ class RouteModel(TrainedModel):
             _check_circuit(self.circuit)
         if self.lines is not None:
             _check_lines(self.lines, self.route.places, len(self.horizons))
+        if self.network is not None:
+            _check_network(self.network, self.live, self.route.places)
+
+
+def _check_network(network: Network, channels: int, places: int) -> None:
+    """Check shapes and ranges, and that tables ascend."""
+    turns, speeds = max(network.turns.size, 2), max(network.speeds.size, 1)
+    check_size('network.shakes', turns, speeds, channels)
+    shapes = {
+        'courses': (places,), 'usual_mps': (places,), 'turning': (channels,), 'turns': (turns,),
+        'chances': (turns,), 'speeds': (speeds,), 'shakes': (speeds, channels),
+    }  # fmt: skip
+    check_shapes(network, shapes, 'network.')
+    for name in ('turning_spread', 'chances', 'shakes'):
+        check_range(f'network.{name}', getattr(network, name), BOUNDS.least)
+    for name in ('courses', 'turning', 'turning_offset', 'turns'):
+        check_range(f'network.{name}', getattr(network, name), -FAST, FAST)
+    for name in ('usual_mps', 'speeds'):
+        check_range(f'network.{name}', getattr(network, name), 0.0, FAST)
+    if not (np.diff(network.turns) > 0.0).all() or not (np.diff(network.speeds) > 0.0).all():
+        refuse('the turns or speeds of its network do not ascend')
 
 
 def _check_circuit(circuit: Circuit) -> None:

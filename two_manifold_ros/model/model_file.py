@@ -34,6 +34,7 @@ from two_manifold_ros.model.model import (
     SensedRouteModel,
     TpsrModel,
 )
+from two_manifold_ros.network.network import Network
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import (
     Density,
@@ -85,6 +86,7 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'Circuit': {'': Circuit},
     'Density': {'': Density},
     'Extension': {'': Extension},
+    'Network': {'': Network},
     'NoveltyAnchors': {'': NoveltyAnchors},
     'GeodeticOrigin': {'': GeodeticOrigin},
     'NetworkLines': {'': NetworkLines},
@@ -215,7 +217,7 @@ def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> Mod
             arrays['readout.added'] = np.zeros(targets.shape[1:2])
     if issubclass(kind, RouteModel):
         # What came later is not known of a route.
-        later = {'circuit': 18, 'lines': 19}
+        later = {'circuit': 18, 'lines': 19, 'network': 20}
         numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 
 from std_srvs.srv import Trigger
 
+from two_manifold_ros.adapting.training_job import (
+    check_target,
+    read_bags,
+    training_settings,
+    TrainingJob,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
@@ -31,12 +37,6 @@ from two_manifold_ros.recordings.reading import (
     time_base,
 )
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.training.job import (
-    check_target,
-    read_bags,
-    training_settings,
-    TrainingJob,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,6 @@ from two_manifold_ros.route.route import (
     RouteReadout,
     RouteSwitching,
 )
-from two_manifold_ros.route.standing import STANDS_S
 from two_manifold_ros.route.transitions import (
     chances_to_move,
     Durations,
@@ -32,6 +31,7 @@ from two_manifold_ros.route.transitions import (
     ways_of,
 )
 from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, PLACES_ALONG, RATIO_PLACES, VisitSums
+from two_manifold_ros.ticks.standing import STANDS_S
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
@@ -346,6 +346,7 @@ def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
     """Return beginnings (2, P) of ``RouteSwitching``, of the drives whose first visit is kept."""
     places = visits.passes.places
     first = (np.diff(places.segments, prepend=-1) != 0) & visits.kept
+    first &= places.segments <= places.segments.max() - visits.passes.joined
     stands = visits.passes.starts[first] > 0.0
     chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
     chances = np.empty((2, visits.count))

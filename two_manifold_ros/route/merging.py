@@ -10,7 +10,7 @@ that lie apart stay apart, and ten laps or a thousand give as many places as one
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.compilation import allocating, subroutine
 from two_manifold_ros.recordings.excursions import unexplained_steps
-from two_manifold_ros.route.standing import held_still, standing, usual_speed
+from two_manifold_ros.ticks.standing import held_still, standing, usual_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,15 +34,14 @@ SAME_PASS_STEPS = 20
 SAME_WAY = 0.5
 """Cosine above which two directions are the same: a bend is seen a little earlier or later."""
 
-APART = 2.0
-"""
-Radii of a place, from the place reached on one road to that reached on another, at a fork.
 
-On one road they are one radius apart at most, and a few steps along it.
+SAME_COURSE = 0.9
 """
+Cosine above which two directions are the same: 26 degrees.
 
-LEAST_VISITS = 2
-"""Visits that a road needs: one alone may be an excursion of the receiver."""
+At a crossing whoever turns and whoever goes straight on are at places of their own from there on.
+With .5, as on a route, seven of eight drives in the yard are within 2 m as often, and one is lost.
+"""
 
 
 @dataclass(frozen=True)
@@ -95,12 +94,17 @@ class _Run:
     speeds: Floats
 
 
-def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
+def merge_passes(
+    tracks: Sequence[Floats], period_s: float, *, network: bool = False
+) -> Places | None:
     """
     Merge the laps of drives into places; None where no track moves.
 
     ``tracks`` are the positions of each segment (T, 2), metres at each tick, NaN where unknown.
+    Places are closer together where vehicles are slow. On a ``network`` they are even, since how
+    slow vehicles are there depends on where they go next, and directions are distinguished sooner.
     """
+    same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
     if not usual > 0.0:
         return None
@@ -111,22 +115,25 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     runs = [
         run
         for index, track in enumerate(tracks)
-        for run in _walk(track, index, lambda path: np.full(len(path), step_m), farthest_m)
+        for run in _walk(track, index, _even(step_m), farthest_m)
     ]
     if not runs:
         return None
     runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
     # Some laps are enough to compare radii.
-    radius_m = _radius(_some(runs, 12_000), step_m)
-    positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS)
-    spacing = _local_spacing(runs, positions, visited, step_m)
+    radius_m = _radius(_some(runs, 12_000), step_m, same_way)
+    positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
+    spacing = _even(step_m / FINENESS)
+    if not network:
+        spacing = _local_spacing(runs, positions, visited, step_m)
     fine = [
         run
         for index, track in enumerate(tracks)
         for run in _walk(track, index, spacing, farthest_m)
     ]
     fine = _with_ends(fine, step_m, FINENESS * SAME_PASS_STEPS)
-    positions, headings, visited = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
+    same_pass = FINENESS * SAME_PASS_STEPS
+    positions, headings, visited = _merge(fine, radius_m, same_pass, same_way)
     times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
     ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
@@ -265,7 +272,7 @@ def _some(runs: list[_Run], most: int) -> list[_Run]:
     return chosen
 
 
-def _radius(runs: list[_Run], step_m: float) -> float:
+def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
     """
     Return the smallest radius from which on no double of one merges much more.
 
@@ -281,7 +288,8 @@ def _radius(runs: list[_Run], step_m: float) -> float:
 
     def count(radius: float) -> int:
         if radius not in counts:
-            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS_STEPS)[0])
+            merged = _merge(runs, radius * step_m, SAME_PASS_STEPS, same_way)
+            counts[radius] = len(merged[0])
         return counts[radius]
 
     best: float = radii[-1]
@@ -292,7 +300,9 @@ def _radius(runs: list[_Run], step_m: float) -> float:
     return best * step_m
 
 
-def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> tuple[Floats, Floats, Ints]:
+def _merge(
+    runs: list[_Run], radius_m: float, same_pass: int, same_way: float
+) -> tuple[Floats, Floats, Ints]:
     """Return positions and headings (P, 2) of places, and the place of each node of the runs."""
     nodes = np.concatenate([run.nodes for run in runs])
     headings = np.concatenate([run.headings for run in runs])
@@ -300,13 +310,14 @@ def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> tuple[Floats, F
     lengths = np.concatenate([np.append(each, each[-1]) for each in steps])
     first = np.zeros(len(nodes), dtype=np.bool_)
     first[np.cumsum([0] + [len(run.nodes) for run in runs[:-1]])] = True
-    visited, opened = merge_steps(nodes, headings, lengths, first, radius_m, same_pass)
+    visited, opened = merge_steps(nodes, headings, lengths, first, radius_m, same_pass, same_way)
     return nodes[opened], headings[opened], visited
 
 
 def merge_steps(
-    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, radius: float, same_pass: int
-) -> tuple[Ints, Ints]:
+    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, radius: float, same_pass: int,
+    same_way: float = SAME_WAY,
+) -> tuple[Ints, Ints]:  # fmt: skip
     """
     Merge steps of drives into places.
 
@@ -320,6 +331,8 @@ def merge_steps(
         Farthest that a visit may lie to the side, metres; half as much more along the map.
     same_pass
         Steps back within which a place cannot be visited again.
+    same_way
+        Cosine above which two directions are the same.
 
     Returns
     -------
@@ -329,7 +342,9 @@ def merge_steps(
     """
     reach = max(1.5 * radius, float(lengths.max()))
     near = _nearby_cells(np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64))
-    visited, opened = _merge_loop(nodes, headings, lengths, first, near, radius, same_pass)
+    visited, opened = _merge_loop(
+        nodes, headings, lengths, first, near, radius, same_pass, same_way
+    )
     return visited, opened
 
 
@@ -358,11 +373,11 @@ def _nearby_cells(cells: Ints) -> Ints:
 
 @subroutine
 def _misfit(
-    nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float
+    nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float, same_way: float
 ) -> float:
     """Return how badly step i fits the place that step o opened, negative if not at all."""
     gx, gy = headings[o, 0], headings[o, 1]
-    if not headings[i, 0] * gx + headings[i, 1] * gy > SAME_WAY:
+    if not headings[i, 0] * gx + headings[i, 1] * gy > same_way:
         return -1.0
     ex, ey = nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1]
     along = abs(ex * gx + ey * gy)
@@ -375,7 +390,7 @@ def _misfit(
 @subroutine
 def _find_ahead(
     nodes: Floats, headings: Floats, lengths: Floats, i: int, current: int, ways: Ints,
-    opened: Ints, front: Ints, radius: float,
+    opened: Ints, front: Ints, radius: float, same_way: float,
 ) -> int:  # fmt: skip
     """Return the best place up to five steps along the map for step i, -1 if there is none."""
     best, fit = -1, np.inf
@@ -396,7 +411,7 @@ def _find_ahead(
         k = front[j] if j < end else current
         if j == end and (fit < np.inf or ways[current, 0] < 0):
             break
-        value = _misfit(nodes, headings, lengths, i, opened[k], 1.5 * radius)
+        value = _misfit(nodes, headings, lengths, i, opened[k], 1.5 * radius, same_way)
         if 0.0 <= value < fit:
             best, fit = k, value
     return best
@@ -405,7 +420,7 @@ def _find_ahead(
 @allocating
 def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, near: Ints, radius: float,
-    same_pass: int,
+    same_pass: int, same_way: float,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     count = len(nodes)
     # Places of each cell of a grid as linked lists.
@@ -424,13 +439,15 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
             current = nowhere
         best, fit = -1, np.inf
         if current >= 0:
-            best = _find_ahead(nodes, headings, lengths, i, current, ways, opened, front, radius)
+            best = _find_ahead(
+                nodes, headings, lengths, i, current, ways, opened, front, radius, same_way
+            )
         if best < 0:
             for cell in range(9):
                 k = -1 if near[i, cell] < 0 else heads[near[i, cell]]
                 while k >= 0:
                     if i - opened[k] > same_pass:
-                        value = _misfit(nodes, headings, lengths, i, opened[k], radius)
+                        value = _misfit(nodes, headings, lengths, i, opened[k], radius, same_way)
                         if 0.0 <= value < fit:
                             best, fit = k, value
                     k = after[k]
@@ -451,6 +468,11 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
         visited[i] = best
         current = best
     return visited, opened[:places].copy()
+
+
+def _even(metres: float) -> Callable[[Floats], Floats]:
+    """Return a function from a path (T, 2) to the same spacing all along."""
+    return lambda path: np.full(len(path), metres)
 
 
 def _local_spacing(
@@ -474,87 +496,3 @@ def _local_spacing(
         return local
 
     return spacing
-
-
-def split_before_forks(places: Places, steps: int) -> Places:
-    """
-    Split each place whose visits lead to different roads ``steps`` places on.
-
-    Whoever turns there brakes first, and bends before the roads are a radius apart; whoever goes
-    straight on does neither. In one place for both, what is usual is neither. So visits are of the
-    same place only if they also come to the same place soon after. A part has the position and the
-    heading of the whole. Where no road forks, nothing changes.
-    """
-    leads, known = _leads(places, steps)
-    count = len(places)
-    order = np.argsort(places.visited, kind='stable')
-    begins = np.searchsorted(places.visited[order], np.arange(count + 1))
-    # A place reached may be one early or late on either road.
-    strides = np.linalg.norm(np.diff(places.positions[places.visited], axis=0), axis=1)
-    apart_m = APART * places.radius_m + 2.0 * float(np.median(strides))
-    visited = places.visited.copy()
-    parts: list[int] = []
-    for place in _suspects(places, leads, known, apart_m):
-        visits = order[begins[place] : begins[place + 1]]
-        road = _roads(leads[visits], known[visits], apart_m)
-        for other in range(1, int(road.max()) + 1):
-            visited[visits[road == other]] = count + len(parts)
-            parts.append(place)
-    if not parts:
-        return places
-    return replace(
-        places,
-        positions=np.concatenate([places.positions, places.positions[parts]]),
-        headings=np.concatenate([places.headings, places.headings[parts]]),
-        visited=visited,
-    )
-
-
-def _leads(places: Places, steps: int) -> tuple[Floats, Bools]:
-    """Return where each visit is so many steps later (V, 2), and whether that is known (V,)."""
-    visits = len(places.visited)
-    later = np.arange(visits) + steps
-    known = later < visits
-    later = later.clip(max=visits - 1)
-    known &= places.runs[later] == places.runs
-    return places.positions[places.visited[later]], known
-
-
-def _suspects(places: Places, leads: Floats, known: Bools, apart_m: float) -> list[int]:
-    """Return the places that lead farther apart than one road can."""
-    own, to = places.visited[known], leads[known]
-    low = np.full((len(places), 2), np.inf)
-    high = -low
-    np.minimum.at(low, own, to)
-    np.maximum.at(high, own, to)
-    wide = np.zeros(len(places), dtype=np.bool_)
-    some = np.isfinite(low[:, 0])
-    wide[some] = np.linalg.norm(high[some] - low[some], axis=1) > apart_m
-    found: list[int] = np.flatnonzero(wide).tolist()
-    return found
-
-
-def _roads(to: Floats, known: Bools, apart_m: float) -> Ints:
-    """
-    Return on which road each visit of a place is, from 0: (n,), by where it leads (n, 2).
-
-    The most visited road is the first. Visits of a road that has too few, and those of which it
-    is not known where they lead, count as of the nearest and of the first.
-    """
-    middles: list[Floats] = []
-    road = np.full(len(to), -1, dtype=np.int64)
-    for visit in np.flatnonzero(known).tolist():
-        far = [float(np.linalg.norm(to[visit] - middle)) for middle in middles]
-        best = int(np.argmin(far)) if far else -1
-        if best < 0 or far[best] > apart_m:
-            best = len(middles)
-            middles.append(to[visit])
-        road[visit] = best
-    counts = np.bincount(road[known], minlength=len(middles))
-    order = np.argsort(-counts, kind='stable')
-    enough = order[counts[order] >= LEAST_VISITS]
-    if len(enough) < 2:
-        return np.zeros(len(to), dtype=np.int64)
-    ends = np.array(middles)[enough]
-    apart = np.linalg.norm(to[:, None] - ends[None], axis=2)
-    return np.where(known, apart.argmin(axis=1), 0)

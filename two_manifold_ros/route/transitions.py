@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, RouteGeometry, SETTLED
-from two_manifold_ros.route.standing import SLOW_SHARE
 from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG
+from two_manifold_ros.ticks.standing import SLOW_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

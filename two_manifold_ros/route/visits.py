@@ -14,15 +14,11 @@ from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.route.merging import (
-    FINENESS,
-    merge_passes,
-    SAME_WAY,
-    split_before_forks,
-)
+from two_manifold_ros.route.forks import merge_roads, merge_route
+from two_manifold_ros.route.merging import SAME_WAY
 from two_manifold_ros.route.route import SETTLED
-from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
+from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +41,6 @@ RATIO_PLACES = 2 * PLACES_ALONG
 Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
 
 With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
-"""
-
-LEADS_TO = 0.5
-"""
-Memories of the observations, at the usual speed, from a place to those by which it is split.
-
-Whoever turns brakes before. With one memory the branches of the tram network are known no
-sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
 """
 
 LARGEST_LOG_RATIO = 0.6
@@ -123,6 +111,8 @@ class Passes:
         As in the model.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
+    joined
+        Segments at the end that nobody drove: joined of pieces, they begin anywhere.
 
     """
 
@@ -146,6 +136,7 @@ class Passes:
     exponents: Floats
     halts: Floats
     starts: Floats
+    joined: int = 0
 
     @property
     def persistence(self) -> float:
@@ -254,17 +245,19 @@ def lay_out(
     shifts: Floats,
     memory_s: float,
     exponents: Floats,
+    *,
+    network: bool = False,
 ) -> Passes | None:
     """
     Collect the visits of all places by the training drives; None if no drive moves.
 
     ``observations`` of each segment are (T, d), standardised, ``tracks`` (T, 2), metres, NaN where
-    unknown; the rest is as in `Passes`, see also `motionless` and `memory_of`.
+    unknown; the rest is as in `Passes`, see also `motionless` and `memory_of`. Places are those of
+    a route, or of a ``network`` of roads.
     """
-    places = merge_passes(tracks, period_s)
+    places = (merge_roads if network else merge_route)(tracks, period_s, memory_s)
     if places is None:
         return None
-    places = split_before_forks(places, round(LEADS_TO * memory_s / period_s * FINENESS))
     memories_s = tuple(each * memory_s for each in MEMORIES)
     gains = -np.expm1(-period_s / np.array(memories_s))
     seen = observe(places, observations, gains, max(memories_s), period_s)

@@ -229,6 +229,8 @@ class Segment:
         The same means of further sensors, NaN where unknown; none by default.
     line
         That of the recording.
+    spreads : (T, 6)
+        Standard deviation of each channel within each tick; none by default.
 
     """
 
@@ -237,6 +239,7 @@ class Segment:
     positions: Floats
     further: Floats | None = field(default=None, kw_only=True)
     line: str = field(default='', kw_only=True)
+    spreads: Floats | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -250,6 +253,7 @@ class Segment:
             values=self.values[start:stop],
             positions=self.positions[start:stop],
             further=None if self.further is None else self.further[start:stop],
+            spreads=None if self.spreads is None else self.spreads[start:stop],
         )
 
 
@@ -314,8 +318,23 @@ def holes(steps: Ints) -> Bools:
     return np.asarray(steps > np.maximum(250_000_000, 3 * usual))
 
 
+def with_squares(samples: Floats, own: int) -> Floats:
+    """Return samples (..., c) with the squares of the first ``own`` channels behind them."""
+    return np.concatenate([samples, np.square(samples[..., :own])], axis=-1)
+
+
+def spreads_of(means: Floats, squares: Floats) -> Floats:
+    """Return standard deviations within ticks from means and mean squares, of one shape."""
+    return np.asarray(np.sqrt(np.maximum(squares - means * means, 0.0)))
+
+
 def cut_segments(
-    recording: Recording, period_ns: int, max_gap_ns: int, largest: Floats | None = None
+    recording: Recording,
+    period_ns: int,
+    max_gap_ns: int,
+    largest: Floats | None = None,
+    *,
+    spreads: bool = False,
 ) -> tuple[list[Segment], Counter[str]]:
     """
     Average a recording, in any state, over ticks.
@@ -344,10 +363,13 @@ def cut_segments(
         counts['out_of_range'] = int(np.count_nonzero(absurd))
         usable &= ~absurd
     names = [name for stream in recording.sensors for name in stream.names]
+    own = cleaned.shape[1]
     if names:
         # They are averaged by the same rule, and neither refuse a sample nor are refused.
-        own = cleaned.shape[1]
         cleaned = np.hstack([cleaned, recording.samples_with(names)[:, own:]])
+    whole = cleaned.shape[1]
+    if spreads:
+        cleaned = with_squares(cleaned, own)
     stamps, samples = imu.stamps[usable], cleaned[usable]
     judged = judge_stamps(stamps, max_gap_ns)
     counts.update(judged.counts)
@@ -358,8 +380,15 @@ def cut_segments(
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
             positions = positions_at(recording.positions, ends)
-            further = means[:, own:] if names else None
-            values = np.ascontiguousarray(means[:, :own]) if names else means
-            found = Segment(ends, values, positions, further=further, line=recording.line)
-            segments.append(found)
+            values = np.ascontiguousarray(means[:, :own])
+            segments.append(
+                Segment(
+                    ends,
+                    values,
+                    positions,
+                    further=means[:, own:whole] if names else None,
+                    line=recording.line,
+                    spreads=spreads_of(values, means[:, whole:]) if spreads else None,
+                )
+            )
     return segments, counts

@@ -22,7 +22,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets, velocities
 from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.route.standing import standing, usual_speed
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
     cut_segments,
@@ -32,6 +31,7 @@ from two_manifold_ros.ticks.segments import (
     positions_at,
     unmeasured_axes,
 )
+from two_manifold_ros.ticks.standing import standing, usual_speed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,9 +118,11 @@ class Dataset:
         return list(zip(self.standardise(segments), targets, strict=True))
 
 
-def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -> Dataset:
+def build_dataset(
+    recordings: Sequence[Recording], settings: TrainingSettings, *, spreads: bool = False
+) -> Dataset:
     """
-    Cut recordings into training segments.
+    Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
     Raises
     ------
@@ -154,7 +156,7 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     segments: list[Segment] = []
     counts: Counter[str] = Counter()
     for recording in recordings:
-        found, counted = cut_segments(recording, period_ns, max_gap_ns, largest)
+        found, counted = cut_segments(recording, period_ns, max_gap_ns, largest, spreads=spreads)
         if settings.imputes_positions:
             # The map of the route belief has the first and the last window too.
             margin = window if settings.method == 'route' else 0

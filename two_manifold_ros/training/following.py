@@ -121,9 +121,18 @@ At 1 no parts of a drive would be of equal time, and at the number of folds one 
 
 
 def lay_out_drives(
-    observations: list[Floats], tracks: list[Floats], dataset: Dataset, horizons: Sequence[int]
+    observations: list[Floats],
+    tracks: list[Floats],
+    dataset: Dataset,
+    horizons: Sequence[int],
+    *,
+    network: bool = False,
 ) -> Passes:
-    """Merge the passes of segments into places; ``InputError`` if the vehicle never moves."""
+    """
+    Merge the passes of segments into places; ``InputError`` if the vehicle never moves.
+
+    The places are those of a route or of a ``network`` of roads, see `lay_out`.
+    """
     channels, period_s = dataset.channels, dataset.period_s
     live = channels.live
     still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
@@ -137,6 +146,7 @@ def lay_out_drives(
         (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
         memory_of(observations, period_s),
         EXPONENTS[live] if channels.of_imu else np.zeros(1),
+        network=network,
     )
     if passes is None:
         msg = 'the vehicle never moves where its position is known; record while it drives'
@@ -161,7 +171,6 @@ class Drives(NamedTuple):
         Of the recordings; positions that were missing are estimated where that is asked for.
     notes
         Sentences for the summary.
-
     """
 
     settings: TrainingSettings

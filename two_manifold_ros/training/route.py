@@ -17,6 +17,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
+from two_manifold_ros.network.network import learn_network
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
 from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
@@ -49,6 +50,7 @@ from two_manifold_ros.training.held_out import (
     Stretch,
     Validation,
 )
+from two_manifold_ros.training.networks import choose_network
 from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
@@ -164,10 +166,16 @@ def train_route(
         progress=lambda what, share: progress(what, following + share * (embedding - following)),
     )
     settings, dataset, passes, notes = drives
+    places = passes.places
+    roads = None
+    if followed is not None and not recordings[0].sensors:
+        show = partial(progress, 'following drives on the network of the others')
+        roads = choose_network(drives, followed, recordings, lambda _: show(embedding))
+    if roads is not None:
+        passes, followed = roads.network.passes, roads.followed
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     if drives is not usual:
         low, high = _range_of_means(observations, window)
-    places = passes.places
     neighbours = settings.neighbours or NEIGHBOURS[0]
     progress('embedding windows', embedding)
     lengths = [len(each) for each in observations]
@@ -179,13 +187,11 @@ def train_route(
     states = embeddings.tables(directions).states
     progress('learning the map', learning)
     tuning = usual_tuning(settings) if followed is None else followed.tuning
-    everything = np.ones(len(places.visited), dtype=np.bool_)
-    mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
+    everything = np.ones(len(passes.places.visited), dtype=np.bool_)
+    mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
     sensors, heard = choose_sensors(drives, followed, recordings)
-    likelihood: dict[str, float | None]
     learned = route.likelihood
-    likelihood = {'sharpness': learned.sharpness, 'persistence': learned.persistence}
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
         'each route'
@@ -195,7 +201,8 @@ def train_route(
         middle = np.nanmean(np.concatenate(tracks), axis=0)
         validation = replace(followed.validation(middle), table=tuple(compared))
     chosen = {
-        **likelihood,
+        'sharpness': learned.sharpness,
+        'persistence': learned.persistence,
         'rate_hz': dataset.rate_hz,
         'states': states.shape[1],
         'neighbours': neighbours,
@@ -217,8 +224,7 @@ def train_route(
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
-    if sensors:
-        fields['sensors'] = sensors
+    fields |= {'sensors': sensors} if sensors else {}
     return (SensedRouteModel if sensors else RouteModel)(
         **fields,
         summary=summary | {'places': route.places},
@@ -237,6 +243,7 @@ def train_route(
             at_mark=recordings[0].marked,
         ),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
+        network=None if roads is None else learn_network(roads.network),
     )
 
 

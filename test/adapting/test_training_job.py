@@ -8,10 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from two_manifold_ros.adapting import training_job as job
+from two_manifold_ros.adapting.training_job import (
+    check_target,
+    read_bags,
+    training_settings,
+    TrainingJob,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.training import job
-from two_manifold_ros.training.job import check_target, read_bags, training_settings, TrainingJob
 from two_manifold_ros.training.settings import TrainingSettings
 
 NAN, INFINITE = float('nan'), float('inf')

@@ -1,0 +1,449 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Belief over where on a network of roads a vehicle is: a histogram of places and speed ratios.
+
+In a network of look-alike roads no observation shows the place. What shows it is how far the
+vehicle turned, and how far it drove in between. So the turn in a tick by the IMU is compared with
+the change of heading along each move, and how much the observations shake with the speed. Where
+the vehicle turns as no road does from where it may be, it is elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.compilation import compiled, subroutine
+from two_manifold_ros.network.network import (
+    exchanges_of_ratios,
+    FIRST_USUAL,
+    RATIOS,
+    usual_ratios,
+)
+from two_manifold_ros.route.arrays import plain
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.route import (
+    HYPOTHESES,
+    ON,
+    RouteGeometry,
+    ROWS,
+    SLOW,
+    STANDS,
+)
+from two_manifold_ros.route.updating import mean_state
+
+if TYPE_CHECKING:
+    from two_manifold_ros.network.network import Network
+    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.typing import Bools, Floats, Indices
+
+STEPS_A_MPS = 20.0
+"""Rows of the table of shakes to a metre a second."""
+
+FARTHEST = 20.0
+"""Least log-likelihood of a turn: a jolt is no proof that the vehicle is anywhere else."""
+
+LEAST = 1e-12
+"""Probability that is not followed."""
+
+FAINT = 1e-6
+"""Probability of a place below which it is dropped."""
+
+
+class Roads(NamedTuple):
+    """
+    What is known of a network, laid out for the compiled steps.
+
+    Parameters
+    ----------
+    moves, moves_a_row, rates
+        As in ``RouteMotion``.
+    speeds, courses : (P,)
+        Usual speed, m/s, and heading, rad, at each place.
+    ratios : (R,), exchanges : (R, R)
+        Speed ratios, and the probabilities to change between them.
+    fresh : (R,)
+        Probabilities of the speed ratios of a vehicle that comes from no known place.
+    turning : (d,), turning_offset, precision
+        As in `Network`; half the inverse of the squared ``turning_spread``.
+    turns : (2,), chances : (n,)
+        The first turn of the table and its rows a radian; see `Network`.
+    shakes, scales : (S, d)
+        As in `Network`, at speeds up to the fastest.
+    sharpness, tail
+        Exponent of the likelihood of what shakes, and its degrees of freedom.
+    leave, enter
+        Probabilities per tick to leave the network, and per memory to be back anywhere on it.
+
+    """
+
+    moves: Floats
+    moves_a_row: float
+    rates: Floats
+    speeds: Floats
+    courses: Floats
+    ratios: Floats
+    exchanges: Floats
+    fresh: Floats
+    turning: Floats
+    turning_offset: float
+    precision: float
+    turns: Floats
+    chances: Floats
+    shakes: Floats
+    scales: Floats
+    sharpness: float
+    tail: float
+    leave: float
+    enter: float
+
+
+class Grid(NamedTuple):
+    """
+    Arrays of the belief, all changed by a tick.
+
+    Parameters
+    ----------
+    now, next : (P, R)
+        Probabilities of places and speed ratios, and those after the move.
+    active, order : (P,), reached : (P,) bool
+        Places with any probability now, those reached by the move, and which.
+    logs : (S,), changed : (R,), numbers : (3,)
+        Likelihoods of what shakes at each speed; scratch; how far the vehicle turned, the
+        probability of standing, and the mean likelihood of what shakes.
+    shaken : (d,)
+        How much the samples within the tick shake.
+
+    """
+
+    now: Floats
+    next: Floats
+    active: Indices
+    order: Indices
+    reached: Bools
+    logs: Floats
+    changed: Floats
+    numbers: Floats
+    shaken: Floats
+
+
+@subroutine
+def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
+    """Fill likelihoods of what shakes at each speed, over the largest, and how far it turned."""
+    logs, shaken = grid.logs, grid.shaken
+    grid.numbers[0] = grid.numbers[2] = 0.0
+    highest = -math.inf
+    for s in range(len(logs)):
+        value = 0.0
+        if observed:
+            for k in range(len(observation)):
+                apart = (shaken[k] - roads.shakes[s, k]) / roads.scales[s, k]
+                value -= 0.5 * (roads.tail + 1.0) * math.log1p(apart * apart / roads.tail)
+                value -= math.log(roads.scales[s, k])
+        logs[s] = roads.sharpness * value
+        highest = max(highest, logs[s])
+    for s in range(len(logs)):
+        logs[s] = math.exp(logs[s] - highest)
+    if observed:
+        grid.numbers[0] = roads.turning_offset
+        for k in range(len(observation)):
+            grid.numbers[0] += roads.turning[k] * observation[k]
+
+
+@subroutine
+def _elsewhere(grid: Grid, roads: Roads) -> float:
+    """Return the likelihood of a turn on any road, or standing as likely as on the network."""
+    turned, stands, shaken = grid.numbers
+    place = (turned - roads.turns[0]) * roads.turns[1]
+    place = min(max(place, 0.0), len(roads.chances) - 1.001)
+    low = int(place)
+    chance = roads.chances[low] * (1.0 - place + low) + roads.chances[low + 1] * (place - low)
+    still = math.exp(-min(roads.precision * turned * turned, FARTHEST))
+    return float(shaken * ((1.0 - stands) * chance + stands * still))
+
+
+@subroutine
+def _change_ratios(i: int, grid: Grid, roads: Roads) -> None:
+    """Fill the probabilities of the speed ratios at a place after a change of them."""
+    now, changed, count = grid.now, grid.changed, len(roads.ratios)
+    for r in range(count):
+        changed[r] = 0.0
+        for q in range(count):
+            changed[r] += now[i, q] * roads.exchanges[q, r]
+
+
+@subroutine
+def _leave(
+    i: int, observed: bool, grid: Grid, roads: Roads, geometry: RouteGeometry, met: int
+) -> int:
+    """Move the probability of a place on along the roads; return how many places are reached."""
+    then, reached, order, changed = grid.next, grid.reached, grid.order, grid.changed
+    ratios, moves = roads.ratios, roads.moves
+    count, last = len(ratios), len(moves) - 1
+    begins, targets, steps, shares = geometry
+    _change_ratios(i, grid, roads)
+    for way in range(begins[i], begins[i + 1]):
+        target = targets[way]
+        if not reached[target]:
+            reached[target] = True
+            order[met] = target
+            met += 1
+            for r in range(count):
+                then[target, r] = 0.0
+        likely = 1.0
+        if observed:
+            apart = roads.courses[target] - roads.courses[i] - grid.numbers[0]
+            apart -= 2.0 * math.pi * math.floor(apart / (2.0 * math.pi) + 0.5)
+            likely = math.exp(-min(roads.precision * apart * apart, FARTHEST))
+        for r in range(count):
+            if changed[r] < LEAST:
+                continue
+            row = min(roads.rates[i] * ratios[r] * roads.moves_a_row, last - 1e-9)
+            low = int(row)
+            high = row - low
+            part = moves[low, steps[way]] * (1.0 - high) + moves[low + 1, steps[way]] * high
+            place = min(roads.speeds[i] * ratios[r] * STEPS_A_MPS, len(grid.logs) - 1.001)
+            at = int(place)
+            shaken = grid.logs[at] * (1.0 - place + at) + grid.logs[at + 1] * (place - at)
+            whole = changed[r] * part * shares[way] * shaken
+            grid.numbers[2] += whole
+            then[target, r] += whole * likely
+    return met
+
+
+@compiled
+def follow(
+    observation: Floats, observed: bool, buffers: Any, known: Any, cells: Any,  # noqa: ANN401
+    totals: Floats, count: int, elsewhere: float, returns: bool,
+) -> tuple[float, int]:  # fmt: skip
+    """
+    Predict by a tick and, if it was ``observed``, update with its observation (d,).
+
+    ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
+    ``cells`` as in `arrays.Cells`, which are filled, and so are the ``totals`` (8,) of
+    ``HYPOTHESES``. What is ``elsewhere`` may be back on the network where it ``returns``. Returns
+    the mean likelihood, 0 where nothing is left, and how many places have any probability.
+    """
+    grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
+    _see(observation, observed, grid, roads)
+    met = 0
+    for a in range(count):
+        met = _leave(grid.active[a], observed, grid, roads, geometry, met)
+    on = 0.0
+    # Of all that was on the network; what is elsewhere shakes as likely.
+    grid.numbers[2] /= max(1.0 - elsewhere, LEAST)
+    for a in range(met):
+        for r in range(len(roads.ratios)):
+            on += grid.next[grid.order[a], r]
+    away = elsewhere * (_elsewhere(grid, roads) if observed else 1.0)
+    came, gone = roads.enter * away if returns else 0.0, roads.leave * on
+    total = on + away
+    if not total > 0.0:
+        return 0.0, count
+    away += gone - came
+    # What comes from elsewhere may be anywhere; where it would be dropped at once, it stays away.
+    each = came / len(grid.now)
+    if each > FAINT * total:
+        for i in range(len(grid.now)):
+            if not grid.reached[i]:
+                grid.reached[i] = True
+                grid.order[met] = i
+                met += 1
+                for r in range(len(roads.ratios)):
+                    grid.next[i, r] = 0.0
+            for r in range(len(roads.ratios)):
+                grid.next[i, r] += each * roads.fresh[r] / (1.0 - roads.leave)
+    else:
+        away += came
+    kept = _keep(grid, roads, cells, totals, (1.0 - roads.leave) / total, met)
+    totals[len(totals) - 1] = away / total
+    return total, kept
+
+
+@subroutine
+def _keep(grid: Grid, roads: Roads, cells: Any, totals: Floats, scale: float, met: int) -> int:  # noqa: ANN401
+    """Normalise, drop faint places and fill the cells and totals; return how many are left."""
+    chances, ratios, spreads = cells
+    kept = 0
+    totals[:] = 0.0
+    for a in range(met):
+        i = grid.order[a]
+        grid.reached[i] = False
+        whole = 0.0
+        for h in range(chances.shape[1]):
+            chances[i, h] = 0.0
+        for r in range(len(roads.ratios)):
+            grid.now[i, r] = scale * grid.next[i, r]
+            whole += grid.now[i, r]
+        if whole < FAINT:
+            continue
+        grid.active[kept] = i
+        kept += 1
+        chances[i, STANDS] = grid.now[i, 0]
+        totals[STANDS] += grid.now[i, 0]
+        for h, low, high in ((SLOW, 1, FIRST_USUAL), (ON, FIRST_USUAL, len(roads.ratios))):
+            chance, mean, square = 0.0, 0.0, 0.0
+            for r in range(low, high):
+                chance += grid.now[i, r]
+                mean += grid.now[i, r] * roads.ratios[r]
+                square += grid.now[i, r] * roads.ratios[r] * roads.ratios[r]
+            chances[i, h] = chance
+            totals[h] += chance
+            if chance > 0.0:
+                ratios[i, h] = mean / chance
+                spreads[i, h] = max(square / chance - ratios[i, h] * ratios[i, h], 1e-6)
+    grid.numbers[1] = totals[STANDS] / max(totals[STANDS] + totals[SLOW] + totals[ON], 1e-300)
+    return kept
+
+
+class NetworkBelief(RouteBelief):
+    """
+    Belief about the place on a network, the speed ratio, and whether the vehicle is on it at all.
+
+    It is read as a `RouteBelief` is, whose hypotheses *on*, *slow*, *stands* and *elsewhere* it
+    has: with a usual speed ratio, one of ``STOPPING``, none, and on no road of the network.
+
+    Attributes
+    ----------
+    starts_elsewhere
+        Chance at a start that the vehicle is on no road of the network.
+
+    """
+
+    starts_elsewhere = 0.1
+
+    def __init__(self, route: Route, network: Network, period_s: float) -> None:
+        roads = _laid_out(route, network, period_s)
+        self._memory = max(round(1.0 / route.likelihood.persistence), 1)
+        places, ratios = route.places, len(RATIOS)
+        self._now = np.zeros((places, ratios))
+        self._grid = Grid(
+            now=self._now,
+            next=np.zeros((places, ratios)),
+            active=np.zeros(places, dtype=np.uint32),
+            order=np.zeros(places, dtype=np.uint32),
+            reached=np.zeros(places, dtype=np.bool_),
+            logs=np.zeros(len(roads.shakes)),
+            changed=np.zeros(ratios),
+            numbers=np.zeros(3),
+            shaken=np.zeros(len(network.turning)),
+        )
+        begins, targets, steps, shares = route.geometry
+        geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
+        self._roads, self._fresh = (plain(roads), plain(geometry)), roads.fresh
+        super().__init__(route)
+
+    def start(self) -> None:
+        """Start where drives start or anywhere, rolling or standing."""
+        super().start()
+        rolls, stands = self._route.switching.beginnings
+        grid = self._grid
+        self._now[:] = (1.0 - self.starts_elsewhere) * rolls[:, None] * self._fresh
+        self._now[:, 0] += (1.0 - self.starts_elsewhere) * stands
+        grid.reached[:] = False
+        self.elsewhere = self.starts_elsewhere
+        self._fill()
+
+    def take(self, shaken: Floats) -> None:
+        """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
+        self._grid.shaken[:] = shaken
+
+    def update(self, observation: Floats) -> float:
+        """Predict by a tick and update with its (d,) observation; see `RouteBelief.update`."""
+        evidence = self._follow(np.ascontiguousarray(observation), observed=True)
+        if not evidence > 0.0:
+            self.start()
+            return 0.0
+        self._age += 1
+        self._sum_state()
+        return min(evidence, 1.0)
+
+    def skip(self, ticks: int) -> None:
+        """Predict by some ticks without observations."""
+        for _ in range(ticks):
+            self._follow(self._grid.shaken, observed=False)
+        self._sum_state()
+
+    def _follow(self, observation: Floats, *, observed: bool) -> float:
+        evidence, self._count = follow(
+            observation, observed, plain(self._grid), self._roads,
+            (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
+            self._age % self._memory == self._memory - 1,
+        )  # fmt: skip
+        self._active[: self._count] = self._grid.active[: self._count]
+        self.elsewhere = float(self._totals[ROWS])
+        return float(evidence)
+
+    def _sum_state(self) -> None:
+        mean_state(
+            self.chances,
+            self._active[: self._count],
+            self._route.readout.states,
+            self.state,
+        )
+
+    def _fill(self) -> None:
+        """Lay out the belief at a start as it is read."""
+        grid = self._grid
+        self.chances[:] = 0.0
+        self.ratios[:] = 1.0
+        self.spreads[:] = self._route.motion.ratio_spread**2
+        on, slow, stands = (HYPOTHESES.index(name) for name in ('on', 'slow', 'stands'))
+        for row, part in (
+            (stands, slice(1)),
+            (slow, slice(1, FIRST_USUAL)),
+            (on, slice(FIRST_USUAL, None)),
+        ):
+            self.chances[:, row] = self._now[:, part].sum(axis=1)
+        self.ratios[:, stands] = 0.0
+        kept = np.flatnonzero(self._now.sum(axis=1) > FAINT)
+        self._count = len(kept)
+        for order in (grid.active, self._active):
+            order[: self._count] = kept
+        grid.numbers[:] = 0.0, self.chances[:, stands].sum() / self.chances.sum(), 0.0
+        self._sum_up()
+
+
+def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
+    """Lay out a map and its network for the compiled steps."""
+    motion, likelihood, switching = route.motion, route.likelihood, route.switching
+    memory_s = period_s / likelihood.persistence
+    spread = max(motion.ratio_spread, math.log(RATIOS[-1] / RATIOS[-2]))
+    fastest = float(network.usual_mps.max()) * RATIOS[-1]
+    wanted = np.arange(int(fastest * STEPS_A_MPS) + 3) / STEPS_A_MPS
+    on, elsewhere = HYPOTHESES.index('on'), HYPOTHESES.index('elsewhere')
+    return Roads(
+        moves=motion.moves,
+        moves_a_row=motion.moves_a_row,
+        rates=motion.rates,
+        speeds=network.usual_mps,
+        courses=network.courses,
+        ratios=RATIOS,
+        exchanges=exchanges_of_ratios(spread, period_s, memory_s),
+        fresh=usual_ratios(spread),
+        turning=network.turning,
+        turning_offset=network.turning_offset,
+        precision=0.5 / network.turning_spread**2,
+        turns=np.array([network.turns[0], 1.0 / (network.turns[1] - network.turns[0])]),
+        chances=network.chances,
+        shakes=_along(wanted, network.speeds, network.shakes),
+        scales=_along(wanted, network.speeds, network.scales),
+        sharpness=likelihood.sharpness,
+        tail=likelihood.tail,
+        leave=float(switching.exchanges[on, elsewhere] * 2.0),
+        enter=float(
+            1.0 - switching.exchanges[elsewhere, elsewhere] ** (1.0 / likelihood.persistence)
+        ),
+    )
+
+
+def _small(numbers: Any) -> Any:  # noqa: ANN401 - as the compiled steps take them
+    return numbers.astype(np.uint32)
+
+
+def _along(wanted: Floats, speeds: Floats, rows: Floats) -> Floats:
+    """Return rows (s, d) of some speeds (s,) at others (n,)."""
+    return np.stack([np.interp(wanted, speeds, column) for column in rows.T], axis=1)

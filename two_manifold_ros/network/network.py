@@ -1,0 +1,249 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a belief on a network knows beside the map of its places, and how it is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import itertools
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.network.places import AROUND, courses_of, turning_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.network.places import Courses
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.typing import Bools, Floats
+
+STOPPING = (0.15, 0.3, 0.45, 0.6, 0.75)
+"""Speed ratios between standing and driving as usual: of who brakes, lifts or pulls away."""
+
+USUAL = tuple(0.85 * 1.06**step for step in range(11))
+"""Usual speed ratios: as fine as drivers of one day differ from those of another."""
+
+RATIOS = np.array([0.0, *STOPPING, *STOPPING, *USUAL])
+"""All speed ratios of a cell: of standing, braking, pulling away and driving as usual."""
+
+FIRST_USUAL = 1 + 2 * len(STOPPING)
+"""First of the usual speed ratios."""
+
+RATIO_MEMORIES = 9.0
+"""
+Memories of the observations until a usual speed ratio is forgotten.
+
+With half and twice as much the yard's share within 2 m changes by less than a point.
+"""
+
+BRAKES, CHANGES, STOPS, DRIVES_ON = 23.0, 0.75, 4.5, 1.3
+"""
+Mean times, in memories of the observations: until a driver brakes, at one of ``STOPPING`` until
+the next one either way, at the lowest of them until the vehicle stands, until it drives on.
+
+Observations outweigh all of them: a quarter of the first changes no share by more than a point.
+"""
+
+
+@dataclass(frozen=True)
+class Network:
+    """
+    Headings of the roads, and what shows how fast a vehicle is wherever it is.
+
+    Parameters
+    ----------
+    courses : (P,)
+        Heading of the road at each place, rad.
+    usual_mps : (P,)
+        Usual speed at each place.
+    turning : (d,), turning_offset
+        How far the vehicle turns to the left in a tick, linear in the observation, rad.
+    turning_spread
+        Standard deviation of that from the change of the courses along a move, rad.
+    turns, chances : (n,)
+        Turns in a tick on any road, ascending, rad, and the likelihood of each over that of a
+        turn that is as expected.
+    speeds : (s,), shakes, scales : (s, d)
+        How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
+        standardised spreads, see `shakes_of`, and the scale about them. It grows with the speed,
+        and at rest it is the noise of the sensor.
+
+    """
+
+    courses: Floats
+    usual_mps: Floats
+    turning: Floats
+    turning_offset: float
+    turning_spread: float
+    turns: Floats
+    chances: Floats
+    speeds: Floats
+    shakes: Floats
+    scales: Floats
+
+
+def usual_ratios(spread: float) -> Floats:
+    """Return the probabilities (R,) of ``RATIOS`` of vehicles that drive as usual."""
+    chances = np.zeros(len(RATIOS))
+    chances[FIRST_USUAL:] = np.exp(-0.5 * np.square(np.log(RATIOS[FIRST_USUAL:]) / spread))
+    return np.asarray(chances / chances.sum())
+
+
+def exchanges_of_ratios(spread: float, period_s: float, memory_s: float) -> Floats:
+    """
+    Return the probabilities (R, R) per tick to change from one of ``RATIOS`` to another.
+
+    Usual ones wander about 1 with that standard deviation, each to the next. A driver who brakes
+    goes down step by step, stands or not, and comes up step by step to a usual one.
+    """
+    ticks = memory_s / period_s
+    steps, count = len(STOPPING), len(RATIOS)
+    step = math.log(USUAL[1] / USUAL[0])
+    # An Ornstein-Uhlenbeck process, as a random walk on the grid.
+    diffuses = spread * spread / (RATIO_MEMORIES * ticks) / (step * step)
+    usual = usual_ratios(spread)
+    chances = np.zeros((count, count))
+    changes, brakes, stops, goes = (
+        -math.expm1(-1.0 / (each * ticks)) for each in (CHANGES, BRAKES, STOPS, DRIVES_ON)
+    )
+    for i in range(FIRST_USUAL, count):
+        drawn = -0.5 * math.log(RATIOS[i]) / (RATIO_MEMORIES * ticks * step)
+        if i < count - 1:
+            chances[i, i + 1] = max(diffuses + drawn, 0.0)
+        if i > FIRST_USUAL:
+            chances[i, i - 1] = max(diffuses - drawn, 0.0)
+        chances[i, steps] += brakes
+    for down in range(1, 1 + steps):
+        up = down + steps
+        chances[down, down - 1] = changes if down > 1 else stops
+        chances[down, up] = changes
+        if up < FIRST_USUAL - 1:
+            chances[up, up + 1] = changes
+        else:
+            chances[up] += changes * usual
+        chances[up, down] = brakes
+    chances[0, 1 + steps] = goes
+    # Where ticks are as long as a memory, more than all would change.
+    chances /= np.maximum(chances.sum(axis=1), 1.0)[:, None]
+    return chances + np.diag(1.0 - chances.sum(axis=1))
+
+
+SPEEDS = (0.0, 0.08, 0.16, *(0.27 + 0.11 * step for step in range(8)))
+"""
+Classes of speeds, beside standing, of which it is learned how much ticks shake: shares of the
+fastest.
+
+At low speeds it changes most.
+"""
+
+LEAST_TICKS = 50
+"""Ticks of a speed that show how much observations shake."""
+
+TOLERANCE = 2.0
+"""
+Times the spread of turns in training that counts as usual: errors of ticks beside are alike.
+
+With 1.3 to 3 the yard's share within 2 m changes by less than a point.
+"""
+
+LEAST_TURNING = 0.02
+"""Radians that a turn in a tick may differ by from the road, at least: a degree."""
+
+LEAST_SHAKE = 1e-4
+"""Spread of a channel at least, standard deviations: one that is stuck has none."""
+
+LEAST_SCALE = 0.05
+"""Scale of the logarithm of a spread at least."""
+
+TURNS = 65
+"""Turns in a tick of which it is learned how likely they are on any road."""
+
+
+class NetworkPasses(NamedTuple):
+    """
+    Visits of the places of a network, drives over joins among them, and their headings.
+
+    Parameters
+    ----------
+    passes
+        Of all drives, the last ``passes.joined`` over joins.
+    courses
+        Of all visits.
+    usual_mps : (P,)
+        Usual speeds of the places.
+    tracks, observations
+        Of each segment: (T, 2), metres, and (T, d).
+    shakes
+        How much the samples within a tick shake, (T, d), of each segment that was driven.
+
+    """
+
+    passes: Passes
+    courses: Courses
+    usual_mps: Floats
+    tracks: list[Floats]
+    observations: list[Floats]
+    shakes: list[Floats]
+
+
+def learn_network(drives: NetworkPasses) -> Network:
+    """Learn the headings of places, how well turns show them, and what shakes at some speeds."""
+    places, period_s, courses = drives.passes.places, drives.passes.period_s, drives.courses
+    along = courses_of(places, courses)
+    apart = turning_apart(places, courses, along)
+    # A live tick is up to half a place from where it is taken to be.
+    grid = 0.5 * turning_apart(places, courses, np.zeros(len(along)))
+    spread = TOLERANCE * float(np.sqrt(np.mean(apart**2) + np.mean(grid**2)))
+    spread = max(spread, LEAST_TURNING)
+    turned = np.concatenate(drives.observations) @ courses.turning + courses.offset
+    turns, chances = _any_road(turned, spread)
+    count = len(drives.shakes)
+    shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
+    return Network(
+        along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking
+    )
+
+
+def _any_road(turned: Floats, spread: float) -> tuple[Floats, Floats]:
+    """Return turns in a tick and their likelihood on any road, over that where it is expected."""
+    low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
+    turns = np.linspace(low, high, TURNS)
+    apart = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
+    chances = np.exp(-0.5 * apart**2).mean(axis=1)
+    return turns, np.maximum(chances, 1e-9)
+
+
+def shakes_of(spreads: Floats) -> Floats:
+    """Return what shows how much ticks shake: logarithms of standardised spreads."""
+    return np.log(spreads + LEAST_SHAKE)
+
+
+def _shaking(
+    tracks: Sequence[Floats],
+    shakes: Sequence[Floats],
+    standing: Sequence[Bools],
+    period_s: float,
+) -> tuple[Floats, Floats, Floats]:
+    """Return speeds, shakes and scales of a `Network`."""
+    speeds = []
+    for track, still in zip(tracks, standing, strict=True):
+        moved = np.full(len(track), np.nan)
+        ahead = np.linalg.norm(track[2 * AROUND :] - track[: -2 * AROUND], axis=1)
+        moved[AROUND : len(track) - AROUND] = ahead / (2.0 * AROUND * period_s)
+        moved[still] = 0.0
+        speeds.append(moved)
+    speed, shaken = np.concatenate(speeds), np.concatenate(shakes)
+    # Up to what a hundredth of the driving exceeds.
+    edges = np.array(SPEEDS) * float(np.nanquantile(speed[speed > 0.0], 0.99))
+    found = []
+    for low, high in [(-1.0, 0.0), *itertools.pairwise(edges.tolist())]:
+        chosen = (speed > low) & (speed <= high)
+        if chosen.sum() >= LEAST_TICKS:
+            middle = np.median(shaken[chosen], axis=0)
+            scale = 1.4826 * np.median(np.abs(shaken[chosen] - middle), axis=0)
+            found.append((float(speed[chosen].mean()), middle, np.maximum(scale, LEAST_SCALE)))
+    speed_of, middles, scales = zip(*found, strict=True)
+    return np.array(speed_of), np.array(middles), np.array(scales)

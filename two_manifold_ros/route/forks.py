@@ -1,0 +1,162 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Maps with forks: places of a route split before them, places of a network behind them too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.route.merging import FINENESS, merge_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+APART = 2.0
+"""
+Radii of a place, from the place reached on one road to that reached on another, at a fork.
+
+On one road they are one radius apart at most, and a few steps along it.
+"""
+
+LEAST_VISITS = 2
+"""Visits that a road needs: one alone may be an excursion of the receiver."""
+
+LEADS_TO = 0.5
+"""
+Memories of the observations, at the usual speed, from a place to those by which it is split.
+
+Whoever turns brakes before. With one memory the branches of the tram network are known no
+sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
+"""
+
+SPLIT_AT = 1.0
+"""
+Memories of the observations, at the usual speed, to the places by which a place is split.
+
+It is split by where its visits lead, and by where they come from. With .75 the yard's share within
+2 m falls from 92 to 86 %.
+"""
+
+
+def merge_route(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
+    """Merge the passes of drives into places, which are split before forks."""
+    places = merge_passes(tracks, period_s)
+    if places is None:
+        return None
+    return split_before_forks(places, round(LEADS_TO * memory_s / period_s * FINENESS))
+
+
+def merge_roads(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
+    """
+    Merge the passes of roads into places, which are split before forks and behind them.
+
+    A way through a crossing that was driven once is a way: it takes one visit.
+    """
+    places = merge_passes(tracks, period_s, network=True)
+    if places is None:
+        return None
+    steps = round(SPLIT_AT * memory_s / period_s * FINENESS)
+    ahead = split_before_forks(places, steps, 1)
+    # Backwards in time, where visits lead to is where they came from.
+    back = split_before_forks(_backwards(ahead), steps, 1)
+    return _backwards(back)
+
+
+def _backwards(places: Places) -> Places:
+    return replace(
+        places,
+        visited=places.visited[::-1].copy(),
+        segments=places.segments[::-1].copy(),
+        runs=places.runs[::-1].copy(),
+        times=places.times[::-1].copy(),
+    )
+
+
+def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) -> Places:
+    """
+    Split each place whose visits lead to different roads ``steps`` places on.
+
+    Whoever turns there brakes first, and bends before the roads are a radius apart; whoever goes
+    straight on does neither. In one place for both, what is usual is neither. So visits are of the
+    same place only if they also come to the same place soon after. A part has the position and the
+    heading of the whole. Where no road forks, nothing changes. A road needs ``least`` visits.
+    """
+    leads, known = _leads(places, steps)
+    count = len(places)
+    order = np.argsort(places.visited, kind='stable')
+    begins = np.searchsorted(places.visited[order], np.arange(count + 1))
+    # A place reached may be one early or late on either road.
+    strides = np.linalg.norm(np.diff(places.positions[places.visited], axis=0), axis=1)
+    apart_m = APART * places.radius_m + 2.0 * float(np.median(strides))
+    visited = places.visited.copy()
+    parts: list[int] = []
+    for place in _suspects(places, leads, known, apart_m):
+        visits = order[begins[place] : begins[place + 1]]
+        road = _roads(leads[visits], known[visits], apart_m, least)
+        for other in range(1, int(road.max()) + 1):
+            visited[visits[road == other]] = count + len(parts)
+            parts.append(place)
+    if not parts:
+        return places
+    return replace(
+        places,
+        positions=np.concatenate([places.positions, places.positions[parts]]),
+        headings=np.concatenate([places.headings, places.headings[parts]]),
+        visited=visited,
+    )
+
+
+def _leads(places: Places, steps: int) -> tuple[Floats, Bools]:
+    """Return where each visit is so many steps later (V, 2), and whether that is known (V,)."""
+    visits = len(places.visited)
+    later = np.arange(visits) + steps
+    known = later < visits
+    later = later.clip(max=visits - 1)
+    known &= places.runs[later] == places.runs
+    return places.positions[places.visited[later]], known
+
+
+def _suspects(places: Places, leads: Floats, known: Bools, apart_m: float) -> list[int]:
+    """Return the places that lead farther apart than one road can."""
+    own, to = places.visited[known], leads[known]
+    low = np.full((len(places), 2), np.inf)
+    high = -low
+    np.minimum.at(low, own, to)
+    np.maximum.at(high, own, to)
+    wide = np.zeros(len(places), dtype=np.bool_)
+    some = np.isfinite(low[:, 0])
+    wide[some] = np.linalg.norm(high[some] - low[some], axis=1) > apart_m
+    found: list[int] = np.flatnonzero(wide).tolist()
+    return found
+
+
+def _roads(to: Floats, known: Bools, apart_m: float, least: int) -> Ints:
+    """
+    Return on which road each visit of a place is, from 0: (n,), by where it leads (n, 2).
+
+    The most visited road is the first. Visits of a road of fewer than ``least`` count as of the
+    nearest, and those of which it is not known where they lead as of the first.
+    """
+    middles: list[Floats] = []
+    road = np.full(len(to), -1, dtype=np.int64)
+    for visit in np.flatnonzero(known).tolist():
+        far = [float(np.linalg.norm(to[visit] - middle)) for middle in middles]
+        best = int(np.argmin(far)) if far else -1
+        if best < 0 or far[best] > apart_m:
+            best = len(middles)
+            middles.append(to[visit])
+        road[visit] = best
+    counts = np.bincount(road[known], minlength=len(middles))
+    order = np.argsort(-counts, kind='stable')
+    enough = order[counts[order] >= least]
+    if len(enough) < 2:
+        return np.zeros(len(to), dtype=np.int64)
+    ends = np.array(middles)[enough]
+    apart = np.linalg.norm(to[:, None] - ends[None], axis=2)
+    return np.where(known, apart.argmin(axis=1), 0)

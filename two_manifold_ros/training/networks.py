@@ -1,0 +1,160 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Choose whether drives are followed as those of a network of roads that look alike.
+
+Each drive is followed from its beginning on the network of the others, as a robot does that
+starts where drives start.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.network.belief import NetworkBelief
+from two_manifold_ros.network.joins import lay_out_network
+from two_manifold_ros.network.network import learn_network, shakes_of
+from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.route.transitions import ways_of
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.following import (
+    Followed,
+    lay_out_drives,
+    MOST_FOLLOWED,
+    Run,
+)
+from two_manifold_ros.training.held_out import FOLDS, follow_held_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.network.network import Network, NetworkPasses
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.following import Drives
+    from two_manifold_ros.typing import Bools, Floats
+
+LOST = 0.5
+"""
+Share of the error of a lost vehicle from which on a route map is taken not to follow.
+
+Only then the drives are tried as those of a network, which is as much work again. On all
+recordings that a route map follows it errs by a tenth of it, in the yard as if it were lost.
+"""
+
+
+class Roads(NamedTuple):
+    """
+    Drives as those of a network of roads, and how they were followed.
+
+    Parameters
+    ----------
+    network
+        Visits and headings.
+    followed
+        Each drive on the network of the others.
+
+    """
+
+    network: NetworkPasses
+    followed: Followed
+
+
+def choose_network(
+    drives: Drives,
+    followed: Followed,
+    recordings: Sequence[Recording],
+    done: Callable[[float], None],
+) -> Roads | None:
+    """
+    Return the drives as those of a network of roads; None where a route follows them better.
+
+    They are tried as such where a route map is lost on its parts though it has forks, and where
+    at least three drives show where drives begin. ``done`` gets the share that is done.
+    """
+    most_m = LOST * followed.lost_m
+    if len(drives.dataset.segments) < 3 or followed.score_m < most_m or not _forks(drives.passes):
+        return None
+    dataset = build_dataset(recordings, drives.settings, spreads=True)
+    live, scale = dataset.channels.live, dataset.channels.scale
+    if not dataset.channels.of_imu:
+        return None
+    shakes = [
+        shakes_of(each.spreads[:, live] / scale[live])
+        for each in dataset.segments
+        if each.spreads is not None
+    ]
+    lay_out = partial(_lay_out, drives, dataset.observations, dataset.tracks, shakes)
+    # Evenly over all of them, if there are many.
+    count = len(dataset.segments)
+    held = np.unique(np.linspace(0, count - 1, min(FOLDS, count)).round().astype(np.int64))
+    runs: list[tuple[Run, ...]] = []
+    for number, out in enumerate(held.tolist()):
+        done(number / (len(held) + 1))
+        network = lay_out([each for each in range(count) if each != out])
+        if network is None:
+            return None
+        seen = np.hstack([dataset.observations[out], shakes[out]])[: MOST_FOLLOWED // FOLDS]
+        truth = segment_targets(dataset.tracks[out], drives.settings.horizons, dataset.period_s)
+        every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
+        route = learn_route(network.passes, every, followed.tuning)
+        see = partial(follow_roads, route, learn_network(network), dataset.period_s)
+        lead = dataset.window
+        found = follow_held_out(see, [(seen, truth[: len(seen)])], lead)
+        runs.append(tuple(Run._make((*each, truth[lead : len(seen)])) for each in found))
+    done(len(held) / (len(held) + 1))
+    whole = lay_out(list(range(count)))
+    if whole is None:
+        return None
+    positions = whole.passes.places.positions
+    result = Followed(tuple(runs), followed.tuning, positions, dataset.velocity_noise)
+    return Roads(whole, result) if result.score_m < most_m else None
+
+
+def follow_roads(
+    route: Route, network: Network, period_s: float, seen: Floats
+) -> tuple[Floats, Floats, Bools, Floats]:
+    """
+    Follow a stretch (T, 2 d) on a network; return what `following.follow` does.
+
+    What shakes within the ticks is behind the observations.
+    """
+    belief = NetworkBelief(route, network, period_s)
+    own = route.likelihood.channels
+    read = []
+    for row in seen:
+        belief.take(row[own:])
+        belief.update(row[:own])
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
+    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
+    return means, covariances, driving, active
+
+
+def _lay_out(
+    drives: Drives,
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    shakes: Sequence[Floats],
+    chosen: Sequence[int],
+) -> NetworkPasses | None:
+    """Return the network of the drives of ``chosen`` segments."""
+    dataset: Dataset = drives.dataset
+
+    def lay_out(seen: list[Floats], driven: list[Floats]) -> Passes:
+        return lay_out_drives(seen, driven, dataset, drives.settings.horizons, network=True)
+
+    return lay_out_network(
+        lay_out, *([rows[each] for each in chosen] for rows in (observations, tracks, shakes))
+    )
+
+
+def _forks(passes: Passes) -> bool:
+    """Return whether roads lead apart anywhere."""
+    ways = ways_of(passes.places, np.ones(len(passes.places.visited), dtype=np.bool_))
+    return any(len(to) > 1 for to in ways.values())
