@@ -3,14 +3,14 @@
 """
 Many routes in two ways: one map of all of them, and an atlas with a map of each.
 
-Run `./run bench atlas`, or name some of `tracks`, `rooms`, `reverse`, `many`, `tram` and `yard`
-after it. Tracks are twelve of one kart; rooms are the two tracks of one car in `shared/recordings`
-beside the checkout, skipped where absent; reverse is one track, driven both ways. Each is followed
-from a cold start on a drive that was not trained on: whether the route that is named is the right
-one after one and a half windows of driving, while positions are published and while tracking, and
-the error, beside a model of this route alone. Many are fifty tracks, for the cost of a tick. Tram
-lines and the aisles of a yard are networks, which one map holds; drives over them take lines and
-errands in another order than any in training.
+Run `./run bench atlas`, or name some of `tracks`, `rooms`, `reverse`, `many` and `tram` after it.
+Tracks are twelve of one kart; rooms are the two tracks of one car in `shared/recordings` beside
+the checkout, skipped where absent; reverse is one track, driven both ways. Each is followed from a
+cold start on a drive that was not trained on: whether the route that is named is the right one
+after one and a half windows of driving, while positions are published and while tracking, and the
+error, beside a model of this route alone. Many are fifty tracks, for the cost of a tick. Tram
+lines are a network, which one map holds; drives over it take lines in another order than any in
+training.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gauntlet_drives import RECORDINGS
 import numpy as np
 from scipy.spatial import KDTree
 from worlds.drive import drive
-from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
+from worlds.network import rounds, tracks, tram_network, travel
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
@@ -397,31 +397,12 @@ def _truth(route: Route, run: Run) -> tuple[Floats, Floats]:
     return true, np.linalg.norm(run.positions - true, axis=1)
 
 
-def yards() -> None:
-    """Print how one map of the aisles is followed on errands that were never driven as a whole."""
-    yard, go = Yard(), partial(travel, yard_network())
-    training = [go(yard.errands(40, seed), seed=seed).recording for seed in range(4)]
-    model = train_model(training, TrainingSettings())
-    print(f'\nyard: one map, {model.summary["places"]} places, {model.rate_hz:g} Hz')
-    print('drive     median     95 %   within 2 m %  publ.%')
-    for number in range(3):
-        made = go(yard.errands(20, 100 + number), day=1, seed=50 + number)
-        route = _simulated('yard', training, made)
-        run = follow(model, route.followed)
-        after = run.seconds > STARTS_S + model.window / model.rate_hz
-        errors = _truth(route, run)[1][after]
-        print(
-            f'{number:5d} {np.median(errors):10.2f} {np.quantile(errors, 0.95):8.2f} '
-            f'{100.0 * np.mean(errors < 2.0):14.1f} {100.0 * np.mean(run.published[after]):7.0f}'
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='parts (default: all)')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes that train')
     args = parser.parse_args()
-    chosen = args.names or ['tracks', 'rooms', 'reverse', 'many', 'tram', 'yard']
+    chosen = args.names or ['tracks', 'rooms', 'reverse', 'many', 'tram']
     if 'tracks' in chosen:
         compare('twelve kart tracks', kart_tracks(), args.jobs)
     if 'rooms' in chosen and (RECORDINGS / 'f1tenth_ipz8').exists():
@@ -432,12 +413,10 @@ def main() -> None:
         many(args.jobs)
     if 'tram' in chosen:
         trams()
-    if 'yard' in chosen:
-        yards()
     print(
         '\nto reach: right route 95 % after 1.5 windows, wrong 1 % at most of what is published, '
         'error 1.1 times that of its own model; a tick three times that of one route at most; '
-        'right branch 95 %; yard within 2 m on 95 %'
+        'right branch 95 %'
     )
 
 

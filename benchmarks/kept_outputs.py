@@ -54,6 +54,7 @@ VARIES = {
     'online': ALL,
     'robots': ALL,
     'soak': ALL,
+    'yard': r' [\d.]+$',  # the cost of a tick is the last column
 }
 """Benchmarks whose output can be kept, and which part of each line varies from run to run."""
 

@@ -11,6 +11,9 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.model.container import refuse
+from two_manifold_ros.model.head import BOUNDS, check_range, check_shapes, check_size
+
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
@@ -237,3 +240,29 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     slower = np.clip(slower, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
     lap: Floats | float = elapsed + (course[-1] - passed) * slower
     return lap
+
+
+def check_circuit(circuit: Circuit) -> None:
+    """Check the shapes of one lap, and that its ways and times increase."""
+    count = max(len(circuit.points), 1)
+    check_size('circuit.points', 2 * count)
+    check_shapes(
+        circuit,
+        {
+            'points': (count, 2), 'headings': (count, 2), 'seconds': (count + 1,),
+            'deviations': (count,), 'spreads': (count + 1,),
+        },
+        'circuit.',
+    )  # fmt: skip
+    for name, least in (('seconds', 0.0), ('deviations', 0.0), ('spreads', 0.0)):
+        check_range(f'circuit.{name}', getattr(circuit, name), least)
+    check_range('circuit.repeated', circuit.repeated, 0.0, 1.0)
+    for name, number in (
+        ('length_m', circuit.length_m),
+        ('reach_m', circuit.reach_m),
+        ('sureness', circuit.sureness),
+    ):
+        check_range(f'circuit.{name}', number, BOUNDS.least)
+    if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
+        refuse('the times along its circuit do not increase from 0')
+    check_range('the time of a lap', circuit.lap_s, BOUNDS.least)

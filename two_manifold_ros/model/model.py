@@ -16,6 +16,7 @@ import numpy as np
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
 from two_manifold_ros.manifold.selection import check_extension
+from two_manifold_ros.model.circuit import check_circuit
 from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import (
     BOUNDS,
@@ -282,7 +283,7 @@ class RouteModel(TrainedModel):
         Of a network, by name; ``None`` where none is named, and in files before version 19.
     network
         Headings of the roads, where these are followed by turns; ``None`` else, and in files
-        before version 19.
+        before version 20.
 
     """
 
@@ -319,7 +320,7 @@ class RouteModel(TrainedModel):
         _check_chances(self.route)
         check_covariances('route.readout.covariances', self.route.readout.covariances)
         if self.circuit is not None:
-            _check_circuit(self.circuit)
+            check_circuit(self.circuit)
         if self.lines is not None:
             _check_lines(self.lines, self.route.places, len(self.horizons))
         if self.network is not None:
@@ -333,42 +334,17 @@ def _check_network(network: Network, channels: int, places: int) -> None:
     shapes = {
         'courses': (places,), 'usual_mps': (places,), 'turning': (channels,), 'turns': (turns,),
         'chances': (turns,), 'speeds': (speeds,), 'shakes': (speeds, channels),
+        'scales': (speeds, channels),
     }  # fmt: skip
     check_shapes(network, shapes, 'network.')
-    for name in ('turning_spread', 'chances', 'shakes'):
+    for name in ('turning_spread', 'chances', 'scales'):
         check_range(f'network.{name}', getattr(network, name), BOUNDS.least)
-    for name in ('courses', 'turning', 'turning_offset', 'turns'):
+    for name in ('courses', 'turning', 'turning_offset', 'turns', 'shakes'):
         check_range(f'network.{name}', getattr(network, name), -FAST, FAST)
     for name in ('usual_mps', 'speeds'):
         check_range(f'network.{name}', getattr(network, name), 0.0, FAST)
     if not (np.diff(network.turns) > 0.0).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
-
-
-def _check_circuit(circuit: Circuit) -> None:
-    """Check shapes, and that ways and times increase along a lap."""
-    count = max(len(circuit.points), 1)
-    check_size('circuit.points', 2 * count)
-    check_shapes(
-        circuit,
-        {
-            'points': (count, 2), 'headings': (count, 2), 'seconds': (count + 1,),
-            'deviations': (count,), 'spreads': (count + 1,),
-        },
-        'circuit.',
-    )  # fmt: skip
-    for name, least in (('seconds', 0.0), ('deviations', 0.0), ('spreads', 0.0)):
-        check_range(f'circuit.{name}', getattr(circuit, name), least)
-    check_range('circuit.repeated', circuit.repeated, 0.0, 1.0)
-    for name, number in (
-        ('length_m', circuit.length_m),
-        ('reach_m', circuit.reach_m),
-        ('sureness', circuit.sureness),
-    ):
-        check_range(f'circuit.{name}', number, BOUNDS.least)
-    if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
-        refuse('the times along its circuit do not increase from 0')
-    check_range('the time of a lap', circuit.lap_s, BOUNDS.least)
 
 
 def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 19
+OLDEST, VERSION = 13, 20
 """Of the file; one outside of these is refused."""
 
 OLDEST_ROUTE = 17

@@ -529,11 +529,10 @@ class EstimatePublishers:
         """Publish how likely each known route is by the newest estimate, once for each."""
         own = self._publishers.get(Topics.ROUTES)
         # During silence the newest estimate is not about the present.
-        if own is None or estimate is None or estimate is self._weighed:
-            return
-        self._weighed = estimate
-        fill(self._messages[Topics.ROUTES], Topics.ROUTES.msgtype, routes_message(estimate))
-        own.publish(self._messages[Topics.ROUTES])
+        if own is not None and estimate is not None and estimate is not self._weighed:
+            self._weighed = estimate
+            fill(self._messages[Topics.ROUTES], Topics.ROUTES.msgtype, routes_message(estimate))
+            own.publish(self._messages[Topics.ROUTES])
 
     def go_on_with(self, scene: Scene, laps: Mapping[str, LiveLaps]) -> None:
         """Publish for another model from now on, and go on counting laps."""

@@ -1,0 +1,88 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Drives of a network of look-alike roads are followed by turns and distances, others are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from worlds.network import travel, Yard, yard_network
+
+from two_manifold_ros.evaluation.evaluate import estimates_along
+from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.network.network import shakes_of
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.ticks.segments import cut_segments
+from two_manifold_ros.training.networks import follow_roads
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+YARD = Yard(columns=3, rows=3)
+SETTINGS = TrainingSettings(max_step_load=0.0)
+STANDS_S = 3.0
+
+
+@pytest.fixture(scope='module')
+def yard_model(tmp_path_factory) -> RouteModel:
+    network = yard_network()
+    drives = [travel(network, YARD.errands(14, seed), seed=seed).recording for seed in range(4)]
+    model = train_model(drives, SETTINGS)
+    path = tmp_path_factory.mktemp('yard') / 'model.npz'
+    save_model(model, path)
+    loaded = load_model(path)
+    assert isinstance(loaded, RouteModel)
+    return loaded
+
+
+@pytest.fixture(scope='module')
+def errands() -> tuple[Recording, np.ndarray]:
+    made = travel(yard_network(), YARD.errands(10, 100), day=1, seed=50)
+    return replace(made.recording, positions=None), made.truth
+
+
+def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, errands):
+    assert yard_model.network is not None
+    recording, truth = errands
+    rows = [
+        (each.stamp_ns, *each.positions[0], each.valid, each.off_route)
+        for each, _ in estimates_along(make_filter(yard_model), recording, lambda *_: None)
+    ]
+    stamps, x, y, valid, off = np.array(rows).T
+    seconds = (stamps - recording.imu.first_stamp) * 1e-9
+    sampled = (recording.imu.stamps - recording.imu.first_stamp) * 1e-9
+    true = [np.interp(seconds, sampled, column) for column in truth.T]
+    after = seconds > STANDS_S + yard_model.window / yard_model.rate_hz
+    errors = np.hypot(x - true[0], y - true[1])[after]
+    assert np.mean(errors < 2.0) > 0.9
+    assert np.mean(valid[after]) > 0.5
+    assert np.mean(off[after]) < 0.1
+
+
+def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
+    recording, _ = errands
+    live = [
+        each.positions[0] for each, _ in estimates_along(make_filter(yard_model), recording, print)
+    ]
+    channels, period_ns = yard_model.channels, yard_model.period_ns
+    (segment, *_), _ = cut_segments(recording, period_ns, yard_model.max_gap_ns, spreads=True)
+    shakes = shakes_of(segment.spreads[:, channels.live] / channels.scale[channels.live])
+    seen = np.hstack([channels.standardise(segment.values), shakes])
+    network = yard_model.network
+    means, *_ = follow_roads(yard_model.route, network, period_ns * 1e-9, seen)
+    count = len(segment) - 1
+    assert np.allclose(np.array(live)[: count - 1], means[: count - 1, 0], atol=1e-6)
+
+
+def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):
+    assert forked_model.network is None
+
+
+def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
+    recording, _ = errands
+    both = atlas_of({'yard': yard_model, 'fork': forked_model})
+    found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
+    names = [each.name for each in found[len(found) // 2 :]]
+    assert names.count('yard') > 0.9 * len(names)
