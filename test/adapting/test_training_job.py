@@ -6,6 +6,7 @@ from threading import Event, Thread
 from time import monotonic, sleep
 from types import SimpleNamespace
 
+import ellipse
 import pytest
 
 from two_manifold_ros.adapting import training_job as job
@@ -97,8 +98,8 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path):
             check_target(path)
 
 
-def test_the_positions_of_bags_are_put_in_step(write_bag, drive, tmp_path):
-    bag = write_bag(tmp_path / 'late', drive().with_positions_earlier(-0.2))
+def test_the_positions_of_bags_are_put_in_step(write_bag, tmp_path):
+    bag = write_bag(tmp_path / 'late', ellipse.drive().with_positions_earlier(-0.2))
     for wanted, earlier_s in (('auto', 0.2), ('', 0.0)):
         (recording,) = read_bags({**DEFAULTS, 'bags': [str(bag)], 'position_lag': wanted})
         assert recording.positions.earlier_s == pytest.approx(earlier_s, abs=0.01)
