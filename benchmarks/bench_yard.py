@@ -97,11 +97,11 @@ def drives_of(seed: int) -> list[WorldDrive]:
 
 
 def trained(seed: int) -> ModelHead:
-    """Return a model of a yard."""
+    """Return a model of a yard, at the usual rate."""
     yard, network = Yard(), yard_network()
     seeds = range(seed, seed + TRAINING)
     made = [travel(network, yard.errands(ERRANDS, each), seed=each) for each in seeds]
-    return train_model([each.recording for each in made], TrainingSettings())
+    return train_model([each.recording for each in made], TrainingSettings(max_step_load=0.0))
 
 
 def follow(model: ModelHead, made: WorldDrive) -> Followed:

@@ -49,8 +49,14 @@ FARTHEST = 20.0
 LEAST = 1e-12
 """Probability that is not followed."""
 
-FAINT = 1e-6
-"""Probability of a place below which it is dropped."""
+FAINT = 1e-5
+"""
+Probability of a place below which it is dropped.
+
+Look-alike ways that are as faint are not followed for ever. With a tenth of it one of eight drives
+in the yard on which numbers were chosen is followed one aisle beside its own, with ten times as
+much all are within 2 m as often.
+"""
 
 
 class Roads(NamedTuple):
