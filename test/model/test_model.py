@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_network import network_of
 
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
@@ -160,3 +161,35 @@ def test_no_array_of_a_map_may_have_another_shape(contents, refusal):
 
 def test_a_channel_that_is_left_out_may_have_any_limit(changed):
     model_from('m.npz', *changed('route', 'channels.limit', 1e300))
+
+
+@pytest.mark.parametrize(
+    ('name', 'change', 'words'),
+    [
+        ('courses', lambda a: a[1:], 'network.courses has the shape'),
+        ('usual_mps', lambda a: a[1:], 'network.usual_mps has the shape'),
+        ('usual_mps', lambda a: -a, 'network.usual_mps holds -'),
+        ('turning', lambda a: a[1:], 'network.turning has the shape'),
+        ('turns', lambda a: a[:1], 'network.turns has the shape'),
+        ('turns', lambda a: a[::-1], 'the turns or speeds of its network do not ascend'),
+        ('turns', lambda a: a**3, 'the turns of its network are no even steps'),
+        ('chances', lambda a: a[1:], 'network.chances has the shape'),
+        ('chances', np.zeros_like, 'network.chances holds 0'),
+        ('speeds', lambda a: a[:0], 'network.speeds has the shape'),
+        ('speeds', lambda a: a[[0, 2, 1]], 'the turns or speeds of its network do not ascend'),
+        ('shakes', lambda a: a[1:], 'network.shakes has the shape'),
+        ('shakes', lambda a: 1e4 * a, 'network.shakes holds'),
+        ('scales', lambda a: a[1:], 'network.scales has the shape'),
+        ('scales', np.zeros_like, 'network.scales holds 0'),
+        ('turning_spread', lambda _: 0.0, 'network.turning_spread holds 0'),
+    ],
+)
+def test_a_model_with_a_network_that_would_stop_a_filter_is_refused(
+    name, change, words, slot_car_model
+):
+    places = slot_car_model.route.places
+    network = network_of(slot_car_model.live, places, np.linspace(-3.0, 3.0, places))
+    replace(slot_car_model, network=network).validate()
+    wrong = replace(network, **{name: change(getattr(network, name))})
+    with pytest.raises(UnfitError, match=words):
+        replace(slot_car_model, network=wrong).validate()

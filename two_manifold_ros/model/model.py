@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
-
 FAST = 1e3
 """Of speeds and accelerations: far beyond those of any vehicle."""
 
@@ -343,8 +342,11 @@ def _check_network(network: Network, channels: int, places: int) -> None:
         check_range(f'network.{name}', getattr(network, name), -FAST, FAST)
     for name in ('usual_mps', 'speeds'):
         check_range(f'network.{name}', getattr(network, name), 0.0, FAST)
-    if not (np.diff(network.turns) > 0.0).all() or not (np.diff(network.speeds) > 0.0).all():
+    steps = np.diff(network.turns)
+    if not (steps > 0.0).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
+    if not np.allclose(steps, steps[0], rtol=1e-6, atol=0.0):
+        refuse('the turns of its network are no even steps')
 
 
 def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
@@ -357,9 +359,7 @@ def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
             refuse(trouble)
     check_size('lines.passes', places, count)
     check_size('lines.ahead', places, count, 2 * horizons)
-    shapes = {
-        'passes': (places, count), 'forks': (forks,), 'ahead': (forks, count, horizons, 2)
-    }  # fmt: skip
+    shapes = {'passes': (places, count), 'forks': (forks,), 'ahead': (forks, count, horizons, 2)}
     check_shapes(lines, shapes, 'lines.')
     check_range('lines.kept_s', lines.kept_s, BOUNDS.least)
     check_range('lines.apart_m', lines.apart_m, BOUNDS.least)
