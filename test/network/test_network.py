@@ -1,14 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Speed ratios on a network and how they change, what is learned of drives, and what is refused."""
+"""Speed ratios on a network and how they change, and what is learned of drives."""
 
+from grid_drives import driven, line_of, passes_of, PERIOD_S
 import numpy as np
 import pytest
 
+from two_manifold_ros.network.joins import lay_out_network
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
+    learn_network,
+    Network,
+    NetworkPasses,
     RATIOS,
+    shakes_of,
     STOPPING,
     USUAL,
     usual_ratios,
@@ -63,3 +69,55 @@ def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
     mean = last @ logs
     assert abs(mean) < 0.4 * spread
     assert np.sqrt(last @ (logs - mean) ** 2) == pytest.approx(spread, rel=0.25)
+
+
+def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
+    """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
+    rng = np.random.default_rng(3)
+    line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
+    tracks, seen, shakes, speeds = [], [], [], []
+    for number, stride in enumerate((0.3, 0.6, 1.0)):
+        strides = np.full(1000, stride)
+        strides[: round(stands_s / PERIOD_S)] = 0.0
+        drive = driven(line, strides, seed=number, noise_m=0.0)
+        speed = strides[: len(drive.track)] / PERIOD_S
+        spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
+        tracks.append(drive.track)
+        seen.append(drive.seen)
+        shakes.append(shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
+        speeds.append(speed)
+    passes = lay_out_network(passes_of, seen, tracks, shakes)
+    assert passes is not None
+    return learn_network(passes), passes, speeds
+
+
+def test_how_much_ticks_shake_is_learned_of_each_speed():
+    network, passes, speeds = learned(stands_s=10.0)
+    assert (np.diff(network.speeds) > 0.0).all()
+    # Standing is the first, and the others are those driven.
+    assert network.speeds[0] == 0.0
+    assert np.allclose(network.speeds[1:], [3.0, 6.0, 10.0], rtol=0.05)
+    speed, shakes = np.concatenate(speeds), np.concatenate(passes.shakes)
+    for row, here in enumerate((0.0, 3.0, 6.0, 10.0)):
+        mine = shakes[np.abs(speed - here) < 0.1]
+        assert np.allclose(network.shakes[row], np.median(mine, axis=0), atol=0.05)
+        assert np.allclose(network.scales[row], 0.2, rtol=0.3)
+
+
+def test_no_row_is_learned_of_a_speed_that_nobody_drove():
+    network, _, _ = learned(stands_s=0.0)
+    assert len(network.speeds) == 3
+    assert network.speeds[0] > 2.5
+
+
+def test_turns_are_as_likely_on_any_road_as_they_were_driven():
+    network, passes, _ = learned(stands_s=10.0)
+    turned = np.concatenate(passes.observations) @ network.turning + network.turning_offset
+    assert 0.02 <= network.turning_spread < 0.2
+    for turn, chance in zip(network.turns, network.chances, strict=True):
+        apart = (turned - turn) / network.turning_spread
+        assert chance == pytest.approx(np.exp(-0.5 * apart**2).mean(), rel=0.1, abs=1e-3)
+    # Nobody turned farther than the table goes, nor is anything impossible.
+    assert network.turns[0] < turned.min()
+    assert network.turns[-1] > turned.max()
+    assert (network.chances > 0.0).all()

@@ -1,0 +1,141 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Headings along drives are those of positions, and between them of the rate of turning."""
+
+from dataclasses import replace
+
+from grid_drives import BLOCK_M, Drive, driven, line_of, passes_of, Sensor
+import numpy as np
+import pytest
+
+from two_manifold_ros.network.places import (
+    Courses,
+    courses_along,
+    courses_of,
+    filled,
+    turning_apart,
+    wrapped,
+)
+from two_manifold_ros.route.merging import FINENESS, Places
+
+NODES = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 1), (3, 0), (2, 0)]
+DEGREE = np.pi / 180.0
+
+
+def both_ways(sensor: Sensor | None = None, noise_m: float = 0.02) -> list[Drive]:
+    lines = [line_of(NODES), line_of(NODES[::-1])]
+    return [
+        driven(line, seed=seed, sensor=sensor, noise_m=noise_m) for seed, line in enumerate(lines)
+    ]
+
+
+def courses_for(drives: list[Drive]) -> tuple[Places, Courses]:
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    places = passes_of(seen, tracks).places
+    courses = courses_along(places, tracks, seen)
+    assert courses is not None
+    return places, courses
+
+
+def apart(places: Places, courses: Courses, drives: list[Drive]) -> np.ndarray:
+    """Return by how far the headings of the visits differ from those driven, rad."""
+    true = np.empty(len(places.visited))
+    for number, each in enumerate(drives):
+        mine = places.segments == number
+        ticks = np.arange(len(each.headings))
+        true[mine] = np.interp(places.times[mine], ticks, each.headings)
+    return np.abs(wrapped(courses.headings - true))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_headings_and_what_shows_turning_are_learned(seed):
+    rng = np.random.default_rng(seed)
+    sensor = Sensor(gain=rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 5.0), bias=rng.normal())
+    drives = both_ways(sensor)
+    places, courses = courses_for(drives)
+    assert courses.known.all()
+    errors = apart(places, courses, drives)
+    assert np.median(errors) < 2.0 * DEGREE
+    assert errors.max() < 10.0 * DEGREE
+    # Only the channel that measures it counts, by the inverse of its gain; the bias is left out.
+    assert courses.turning[1] == pytest.approx(1.0 / sensor.gain, rel=0.03)
+    others = np.abs(courses.turning[[0, 2]]) * sensor.noise
+    assert (others < 0.01).all()
+    straight = courses.turning[1] * sensor.bias + courses.offset
+    assert straight == pytest.approx(0.0, abs=0.005)
+
+
+def test_noisy_positions_do_not_turn_the_headings():
+    """A fifth of a tick's travel turns a chord of three ticks by a tenth of a radian."""
+    drives = both_ways(noise_m=0.2)
+    places, courses = courses_for(drives)
+    errors = apart(places, courses, drives)
+    assert np.median(errors) < 3.0 * DEGREE
+    assert np.quantile(errors, 0.99) < 15.0 * DEGREE
+    assert courses.turning[1] == pytest.approx(0.5, rel=0.05)
+
+
+def test_the_turn_between_visits_is_that_of_the_observations_there():
+    drives = both_ways(Sensor(noise=0.0), noise_m=0.0)
+    places, courses = courses_for(drives)
+    mine = np.flatnonzero(places.segments == 0)
+    first, last = mine[20:-20:7], mine[40::7][: len(mine[20:-20:7])]
+    ticks = np.arange(len(drives[0].headings))
+    true = np.interp(places.times[last], ticks, drives[0].headings)
+    true -= np.interp(places.times[first], ticks, drives[0].headings)
+    assert np.allclose(courses.turned(first, last, places.times), true, atol=2.0 * DEGREE)
+
+
+def test_a_rotated_drive_has_rotated_headings():
+    drives, angle = both_ways(), 1.3
+    cosine, sine = np.cos(angle), np.sin(angle)
+    turn = np.array([[cosine, sine], [-sine, cosine]])
+    places, courses = courses_for(drives)
+    # The same places, which a grid of cells might merge in another way.
+    rotated = replace(places, positions=places.positions @ turn, headings=places.headings @ turn)
+    tracks = [each.track @ turn for each in drives]
+    found = courses_along(rotated, tracks, [each.seen for each in drives])
+    assert found is not None
+    assert np.allclose(wrapped(found.headings - courses.headings - angle), 0.0, atol=1e-9)
+    assert np.allclose(found.turning, courses.turning, atol=1e-9)
+    along, turned = courses_of(places, courses), courses_of(rotated, found)
+    assert np.allclose(wrapped(turned - along - angle), 0.0, atol=1e-9)
+    first, other = turning_apart(places, courses, along), turning_apart(rotated, found, turned)
+    assert np.allclose(first, other, atol=1e-9)
+
+
+def test_places_have_the_mean_heading_of_their_visits():
+    places, courses = courses_for(both_ways())
+    along = courses_of(places, courses)
+    for place in range(0, len(places), 17):
+        headings = courses.headings[places.visited == place]
+        mean = np.angle(np.exp(1j * headings).mean())
+        assert along[place] == pytest.approx(mean, abs=1e-9)
+    # One that no heading is known of has that of its positions.
+    none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
+    assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
+
+
+def test_turns_of_ticks_are_those_of_the_places():
+    places, courses = courses_for(both_ways())
+    differences = turning_apart(places, courses, courses_of(places, courses))
+    ends = np.arange(len(places.visited) - FINENESS)
+    whole = places.runs[ends] == places.runs[ends + FINENESS]
+    assert len(differences) == whole.sum()
+    # In a bend a tick turns by a quarter of a radian.
+    assert np.sqrt(np.mean(differences**2)) < 0.05
+    straight = turning_apart(places, courses, np.zeros(len(places)))
+    assert np.abs(straight).max() > 0.2
+
+
+def test_too_short_a_drive_shows_no_headings():
+    line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
+    drives = [driven(line[:280])]
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    places = passes_of(seen, tracks).places
+    assert courses_along(places, tracks, seen) is None
+
+
+def test_unknown_positions_are_on_straight_lines():
+    track = np.array([[0.0, 0.0], [np.nan, np.nan], [2.0, 4.0], [np.nan, 1.0]])
+    assert filled(track).tolist() == [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [2.0, 4.0]]
