@@ -70,8 +70,8 @@ def test_noisy_positions_do_not_turn_the_headings():
     drives = both_ways(noise_m=0.2)
     places, courses = courses_for(drives)
     errors = apart(places, courses, drives)
-    assert np.median(errors) < 3.0 * DEGREE
-    assert np.quantile(errors, 0.99) < 15.0 * DEGREE
+    assert np.median(errors) < 1.5 * DEGREE
+    assert np.quantile(errors, 0.99) < 8.0 * DEGREE
     assert courses.turning[1] == pytest.approx(0.5, rel=0.05)
 
 
