@@ -70,11 +70,13 @@ def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
     positions = places.positions[places.visited]
     metres = np.linalg.norm(positions[high] - positions[low], axis=1)
     speeds = metres / (period_s * (places.times[high] - places.times[low]).clip(min=1.0))
-    around = np.ones(2 * round(STANDS_S[-1] / period_s) + 1)
+    near = round(STANDS_S[-1] / period_s)
     moves = np.zeros(len(speeds), dtype=np.bool_)
     for segment, standing in enumerate(places.standing):
         here = np.flatnonzero(places.segments == segment)
-        slowed = np.cumsum(np.append(0, np.convolve(standing, around, 'same') > 0.5))
+        # As many as there are ticks: of a shorter drive 'same' gives as many as are around.
+        around = np.convolve(standing, np.ones(2 * near + 1))[near : near + len(standing)]
+        slowed = np.cumsum(np.append(0, around > 0.5))
         begin, end = (
             slowed[np.rint(places.times[each[here]]).astype(np.int64).clip(0, len(standing))]
             for each in (low, high)
