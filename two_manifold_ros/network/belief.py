@@ -230,8 +230,9 @@ def follow(
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
     ``cells`` as in `arrays.Cells`, which are filled, and so are the ``totals`` (8,) of
-    ``HYPOTHESES``. What is ``elsewhere`` may be back on the network where it ``returns``. Returns
-    the mean likelihood, 0 where nothing is left, and how many places have any probability.
+    ``HYPOTHESES``, which are those before. What is ``elsewhere`` may be back on the network where
+    it ``returns``. Returns the mean likelihood, 0 where nothing is left, and how many places have
+    any probability.
     """
     grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
     _see(observation, observed, grid, roads)
@@ -239,8 +240,9 @@ def follow(
     for a in range(count):
         met = _leave(grid.active[a], observed, grid, roads, geometry, met)
     on = 0.0
-    # Of all that was on the network; what is elsewhere shakes as likely.
-    grid.numbers[2] /= max(1.0 - elsewhere, LEAST)
+    # What is elsewhere shakes as likely as all that was on the network, if anything still was.
+    before = totals[STANDS] + totals[SLOW] + totals[ON]
+    grid.numbers[2] = grid.numbers[2] / before if before > 0.0 else 1.0
     for a in range(met):
         for r in range(len(roads.ratios)):
             on += grid.next[grid.order[a], r]
