@@ -348,12 +348,13 @@ class NetworkBelief(RouteBelief):
         """Start where drives start or anywhere, rolling or standing."""
         super().start()
         rolls, stands = self._route.switching.beginnings
-        grid = self._grid
-        self._now[:] = (1.0 - self.starts_elsewhere) * rolls[:, None] * self._fresh
-        self._now[:, 0] += (1.0 - self.starts_elsewhere) * stands
-        grid.reached[:] = False
-        self.elsewhere = self.starts_elsewhere
-        self._fill()
+        on = 1.0 - self.starts_elsewhere
+        self._begin(on * rolls, on * stands)
+
+    def place(self, chances: Floats) -> None:
+        """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
+        on = (1.0 - self.starts_elsewhere) / (self.placed_on + self.placed_stands) * chances
+        self._begin(self.placed_on * on, self.placed_stands * on)
 
     def take(self, shaken: Floats) -> None:
         """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
@@ -365,7 +366,6 @@ class NetworkBelief(RouteBelief):
         if not evidence > 0.0:
             self.start()
             return 0.0
-        self._age += 1
         self._sum_state()
         return min(evidence, 1.0)
 
@@ -381,6 +381,7 @@ class NetworkBelief(RouteBelief):
             (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
             self._age % self._memory == self._memory - 1,
         )  # fmt: skip
+        self._age += 1
         self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
         return float(evidence)
@@ -393,25 +394,25 @@ class NetworkBelief(RouteBelief):
             self.state,
         )
 
-    def _fill(self) -> None:
-        """Lay out the belief at a start as it is read."""
+    def _begin(self, rolls: Floats, stands: Floats) -> None:
+        """Roll and stand at the places with these probabilities (P,), and else be elsewhere."""
         grid = self._grid
+        self._now[:] = rolls[:, None] * self._fresh
+        self._now[:, 0] += stands
+        self.elsewhere = 1.0 - float(self._now.sum())
+        grid.reached[:] = False
+        self._now[self._now.sum(axis=1) <= FAINT] = 0.0
         self.chances[:] = 0.0
+        self.chances[:, STANDS] = self._now[:, 0]
+        self.chances[:, ON] = self._now[:, FIRST_USUAL:].sum(axis=1)
         self.ratios[:] = 1.0
+        self.ratios[:, STANDS] = 0.0
         self.spreads[:] = self._route.motion.ratio_spread**2
-        on, slow, stands = (HYPOTHESES.index(name) for name in ('on', 'slow', 'stands'))
-        for row, part in (
-            (stands, slice(1)),
-            (slow, slice(1, FIRST_USUAL)),
-            (on, slice(FIRST_USUAL, None)),
-        ):
-            self.chances[:, row] = self._now[:, part].sum(axis=1)
-        self.ratios[:, stands] = 0.0
-        kept = np.flatnonzero(self._now.sum(axis=1) > FAINT)
+        kept = np.flatnonzero(self._now.any(axis=1))
         self._count = len(kept)
         for order in (grid.active, self._active):
             order[: self._count] = kept
-        grid.numbers[:] = 0.0, self.chances[:, stands].sum() / self.chances.sum(), 0.0
+        grid.numbers[:] = 0.0, self.chances[:, STANDS].sum() / self.chances.sum(), 0.0
         self._sum_up()
 
 
