@@ -1,0 +1,131 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter on a network, one place and speed ratio after another."""
+
+import numpy as np
+
+from two_manifold_ros.network.network import (
+    exchanges_of_ratios,
+    FIRST_USUAL,
+    Network,
+    RATIOS,
+    usual_ratios,
+)
+from two_manifold_ros.route.route import Route
+
+STEPS_A_MPS, FARTHEST, LEAST, FAINT = 20.0, 20.0, 1e-12, 1e-6
+STARTS_ELSEWHERE = 0.1
+RATIO_STEP = float(np.log(1.06))
+
+
+def wrapped(angle: float) -> float:
+    return float(np.angle(np.exp(1j * angle)))
+
+
+def between(rows: np.ndarray, place: float) -> np.ndarray:
+    """Return a row between those of a table, or its last."""
+    low = min(int(place), len(rows) - 2)
+    return np.asarray(rows[low] + (place - low) * (rows[low + 1] - rows[low]))
+
+
+class NaiveNetworkBelief:
+    """Bayes over places and speed ratios, and elsewhere; drops what the other does."""
+
+    def __init__(
+        self, route: Route, network: Network, leads_to: np.ndarray, period_s: float
+    ) -> None:
+        self.route, self.network = route, network
+        steps = route.motion.moves.shape[1]
+        self.powers = [np.linalg.matrix_power(leads_to, step) for step in range(steps)]
+        self.memory = round(1.0 / route.likelihood.persistence)
+        spread = max(route.motion.ratio_spread, RATIO_STEP)
+        memory_s = period_s / route.likelihood.persistence
+        self.exchanges = exchanges_of_ratios(spread, period_s, memory_s)
+        self.usual = usual_ratios(spread)
+        # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
+        exchanges = route.switching.exchanges
+        self.leave = 2.0 * exchanges[0, -1]
+        self.enter = 1.0 - exchanges[-1, -1] ** (1.0 / route.likelihood.persistence)
+        self.start()
+
+    def start(self) -> None:
+        on = 1.0 - STARTS_ELSEWHERE
+        rolls, stands = self.route.switching.beginnings
+        self.now = on * np.outer(rolls, self.usual)
+        self.now[:, 0] += on * stands
+        self.elsewhere = STARTS_ELSEWHERE
+        self.ticks = 0
+        self._drop()
+
+    def _drop(self) -> None:
+        self.now[self.now.sum(axis=1) < FAINT] = 0.0
+
+    def shakes_like(self, shaken: np.ndarray) -> np.ndarray:
+        """Return the likelihoods at speeds in even steps, over the largest."""
+        likelihood, network = self.route.likelihood, self.network
+        fastest = network.usual_mps.max() * RATIOS[-1]
+        logs = []
+        for step in range(int(fastest * STEPS_A_MPS) + 3):
+            total = 0.0
+            for k, found in enumerate(shaken):
+                middle = np.interp(step / STEPS_A_MPS, network.speeds, network.shakes[:, k])
+                scale = np.interp(step / STEPS_A_MPS, network.speeds, network.scales[:, k])
+                squared = ((found - middle) / scale) ** 2
+                total -= np.log(scale)
+                total -= 0.5 * (likelihood.tail + 1.0) * np.log(1.0 + squared / likelihood.tail)
+            logs.append(likelihood.sharpness * total)
+        return np.exp(np.array(logs) - max(logs))
+
+    def turn_like(self, apart: float) -> float:
+        """Return the likelihood of a turn so far from what is expected."""
+        squared = (apart / self.network.turning_spread) ** 2
+        return float(np.exp(-min(0.5 * squared, FARTHEST)))
+
+    def tick(self, seen: np.ndarray | None, shaken: np.ndarray) -> float:
+        """Predict, and update with an observation if there is one; return the evidence."""
+        network, motion = self.network, self.route.motion
+        turned, shakes = 0.0, None
+        if seen is not None:
+            turned = float(network.turning @ seen) + network.turning_offset
+            shakes = self.shakes_like(shaken)
+        before = self.now.sum()
+        stands = self.now[:, 0].sum() / before if before > 0.0 else 0.0
+        then, whole = np.zeros_like(self.now), 0.0
+        for i in np.flatnonzero(self.now.any(axis=1)):
+            ratios = self.now[i] @ self.exchanges
+            for r in np.flatnonzero(ratios >= LEAST):
+                moves = between(motion.moves, motion.rates[i] * RATIOS[r] * motion.moves_a_row)
+                like = 1.0
+                if shakes is not None:
+                    place = network.usual_mps[i] * RATIOS[r] * STEPS_A_MPS
+                    like = float(between(shakes, place))
+                for step, power in enumerate(self.powers):
+                    for target in np.flatnonzero(power[i]):
+                        part = ratios[r] * moves[step] * power[i, target] * like
+                        whole += part
+                        if seen is not None:
+                            bend = network.courses[target] - network.courses[i]
+                            part *= self.turn_like(wrapped(bend - turned))
+                        then[target, r] += part
+        away = self.elsewhere
+        if seen is not None:
+            chance = np.interp(turned, network.turns, network.chances)
+            mean = whole / before if before > 0.0 else 1.0
+            away *= mean * ((1.0 - stands) * chance + stands * self.turn_like(turned))
+        total = then.sum() + away
+        then *= 1.0 - self.leave
+        came = self.enter * away if self.ticks % self.memory == self.memory - 1 else 0.0
+        each = came / len(then)
+        if each > FAINT * total:
+            then += each * self.usual
+        # All else is elsewhere.
+        self.now = then / total
+        self.elsewhere = 1.0 - self.now.sum()
+        self.ticks += 1
+        self._drop()
+        return float(min(total, 1.0))
+
+    def chances(self) -> np.ndarray:
+        """Return the probabilities (P, 3) of driving as usual, slowly, and standing."""
+        usual, slow = self.now[:, FIRST_USUAL:], self.now[:, 1:FIRST_USUAL]
+        return np.stack([usual.sum(axis=1), slow.sum(axis=1), self.now[:, 0]], axis=1)
