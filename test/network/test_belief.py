@@ -149,7 +149,7 @@ def test_a_vehicle_that_no_place_is_left_of_is_still_elsewhere_in_the_next_tick(
     follow(belief, drive(network, TRUNK_AND_LEFT))
     # A turn of any road, but of none nearby: nothing but elsewhere is left at once.
     turn, shaken = turning_by(network, -1.5), drive(network, [3, 4])[0][1]
-    assert min(follow(belief, [(turn, shaken)] * 2)) > 0.0
+    assert min(follow(belief, [(turn, shaken)] * 4)) > 0.0
     assert belief.active == 0
     assert belief.elsewhere == pytest.approx(1.0)
     # Once in a memory it may be back; there it is found by how it drives.
