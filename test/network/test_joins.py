@@ -1,0 +1,138 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A turn at a crossing that nobody took is joined of those that were taken at others."""
+
+import itertools
+
+from grid_drives import BLOCK_M, driven, line_of, Node, passes_of
+import numpy as np
+import pytest
+
+from two_manifold_ros.network.joins import lay_out_network
+from two_manifold_ros.network.network import NetworkPasses
+
+SIZE = 3
+Way = tuple[Node, Node, Node]
+"""From a crossing over another to a third one."""
+
+BANNED: Way = ((0, 1), (1, 1), (1, 2))
+"""A turn to the left in the middle of the grid."""
+
+
+def beside(node: Node) -> list[Node]:
+    around = [(node[0] + x, node[1] + y) for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    return [each for each in around if min(each) >= 0 and max(each) < SIZE]
+
+
+def walk(banned: Way | None, seed: int = 0) -> list[Node]:
+    """Return a way over all crossings, which takes each turn there at least once."""
+    rng = np.random.default_rng(seed)
+    nodes = list(itertools.product(range(SIZE), repeat=2))
+    left = {
+        (a, b, c) for b in nodes for a in beside(b) for c in beside(b) if a != c
+    } - {banned}  # fmt: skip
+    path: list[Node] = [(0, 0), (0, 1)]
+    while left:
+        before, here = path[-2:]
+        options = [each for each in beside(here) if each != before]
+        options = [each for each in options if (before, here, each) != banned]
+        new = [each for each in options if (before, here, each) in left] or options
+        path.append(new[rng.integers(len(new))])
+        left.discard((before, here, path[-1]))
+    return path
+
+
+def laid(*ways: list[Node]) -> NetworkPasses:
+    """Lay out drives that take some ways."""
+    drives = [driven(line_of(way), seed=seed) for seed, way in enumerate(ways)]
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    shakes = [np.zeros_like(each) for each in seen]
+    found = lay_out_network(passes_of, seen, tracks, shakes)
+    assert found is not None
+    assert len(found.tracks) == len(found.observations) == len(drives) + found.passes.joined
+    assert found.shakes is shakes
+    return found
+
+
+def takes(track: np.ndarray, way: Way) -> bool:
+    """Return whether a track leads from the middle of a street over a crossing to that behind."""
+    before, here, behind = BLOCK_M * np.array(way, dtype=np.float64)
+    ticks = []
+    for share, node in ((0.35, before), (0.0, here), (0.35, behind)):
+        apart = np.linalg.norm(track - here - share * (node - here), axis=1)
+        if apart.min() > 3.0:
+            return False
+        ticks.append(int(apart.argmin()))
+    return ticks == sorted(ticks)
+
+
+@pytest.fixture(scope='module')
+def joined() -> NetworkPasses:
+    """Return the network of a drive that takes all turns but one."""
+    return laid(walk(BANNED))
+
+
+def test_a_turn_that_nobody_took_is_joined(joined):
+    drives = joined.tracks[len(joined.tracks) - joined.passes.joined :]
+    assert 1 <= len(drives) <= 2
+    assert any(takes(each, BANNED) for each in drives)
+
+
+def test_joined_drives_lead_on_from_known_positions_to_others(joined):
+    for track in joined.tracks[1:]:
+        steps = np.linalg.norm(np.diff(track, axis=0), axis=1)
+        # A metre a tick, but for where it goes over from one drive to another.
+        assert np.median(steps) == pytest.approx(1.0, abs=0.1)
+        assert steps.max() < 3.0
+        apart = np.linalg.norm(track[:, None] - joined.tracks[0][None], axis=2).min(axis=1)
+        assert apart.max() < 3.0
+
+
+def test_joined_drives_see_what_was_seen_where_they_are_taken_from(joined):
+    rows = {row.tobytes() for row in joined.observations[0]}
+    for track, seen in zip(joined.tracks[1:], joined.observations[1:], strict=True):
+        assert len(track) == len(seen)
+        assert all(row.tobytes() in rows for row in seen)
+        # What the IMU reads of turning is how far the track turns.
+        turned = seen @ joined.courses.turning + joined.courses.offset
+        way = np.diff(track[[0, 3, -4, -1]], axis=0)[[0, 2]]
+        heading = np.arctan2(way[:, 1], way[:, 0])
+        apart = turned.sum() - (heading[1] - heading[0])
+        assert abs((apart + np.pi) % (2.0 * np.pi) - np.pi) < 0.3
+
+
+def test_places_on_a_joined_turn_lead_where_the_turn_does(joined):
+    """The visits of a join are among those that the map is learned of."""
+    places = joined.passes.places
+    last = places.segments == places.segments.max()
+    assert (places.segments[last] > 0).all()
+    assert len(joined.usual_mps) == len(places)
+    assert len(joined.courses.headings) == len(places.visited)
+    assert np.unique(places.segments).tolist() == list(range(len(joined.tracks)))
+
+
+@pytest.mark.parametrize('seed', [0, 1])
+def test_nothing_is_joined_where_all_turns_were_taken(seed):
+    found = laid(walk(None, seed))
+    assert found.passes.joined == 0
+
+
+def test_nothing_is_joined_on_a_lap():
+    """It bends nine times to the left and five to the right, and crosses itself nowhere."""
+    lap = [
+        (0, 0), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0), (4, 0), (5, 0), (5, 1), (5, 2), (4, 2),
+        (4, 3), (3, 3), (3, 2), (2, 2), (1, 2), (1, 3), (0, 3), (0, 2), (0, 1),
+    ]  # fmt: skip
+    assert laid(3 * lap + lap[:2]).passes.joined == 0
+
+
+def test_nothing_is_joined_of_a_turn_that_few_took():
+    """One turn to the left, and all other ways over crossings are straight on."""
+    ways = [[(0, y), (1, y), (2, y), (3, y)] for y in range(3)]
+    ways += [[(x, 0), (x, 1), (x, 2), (x, 3)] for x in range(1, 3)]
+    assert laid(*ways, [(0, 1), (1, 1), (1, 2), (1, 3)]).passes.joined == 0
+
+
+def test_too_little_is_driven_to_join_anything():
+    drive = driven(line_of([(0, 0), (1, 0)])[:300])
+    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen]) is None
