@@ -126,11 +126,18 @@ def test_nothing_is_joined_on_a_lap():
     assert laid(3 * lap + lap[:2]).passes.joined == 0
 
 
-def test_nothing_is_joined_of_a_turn_that_few_took():
-    """One turn to the left, and all other ways over crossings are straight on."""
-    ways = [[(0, y), (1, y), (2, y), (3, y)] for y in range(3)]
-    ways += [[(x, 0), (x, 1), (x, 2), (x, 3)] for x in range(1, 3)]
-    assert laid(*ways, [(0, 1), (1, 1), (1, 2), (1, 3)]).passes.joined == 0
+@pytest.mark.parametrize(
+    ('crossings', 'joins'), [([2] * 6, False), ([1, 2, 3, 4], False), ([1, 2, 3, 4, 4], True)]
+)
+def test_a_turn_is_joined_that_was_taken_often_and_at_several_crossings(crossings, joins):
+    """All other ways over crossings are straight on."""
+    ways = [[(x, y) for x in range(4)] for y in range(7)]
+    ways += [[(x, y) for y in range(7)] for x in (1, 2)]
+    turns = [[(0, y), (1, y), (1, y + 1), (1, y + 2)] for y in crossings]
+    found = laid(*ways, *turns)
+    assert (found.passes.joined > 0) == joins
+    drives = found.tracks[len(ways) + len(turns) :]
+    assert any(takes(each, ((1, 2), (2, 2), (2, 3))) for each in drives) == joins
 
 
 def test_too_little_is_driven_to_join_anything():
