@@ -55,9 +55,6 @@ ELSEWHERE = 3
 LEAD = 2.3
 """Memories of the observations that a drive over a join begins before it, and ends behind it."""
 
-SURE_VISITS = 1
-"""Visits from which on a place is on a road that needs no joining."""
-
 
 @dataclass(frozen=True)
 class _Piece:
@@ -90,11 +87,9 @@ class _Roads:
         ways = ways_of(places, every)
         after = main_ways(ways, count)
         strides = np.linalg.norm(places.positions[after] - places.positions, axis=1)
-        self.stride_m = float(np.median(strides[strides > 0.0]))
-        sure = np.bincount(places.visited, minlength=count) >= SURE_VISITS
-        self._next = {a: [b for b, _ in to if sure[b]] for a, to in ways.items()}
+        self._next = {a: [b for b, _ in to] for a, to in ways.items()}
         # A join may miss a place by about its radius and stride, and the heading by so much.
-        self.near_m = places.radius_m + self.stride_m
+        self.near_m = places.radius_m + float(np.median(strides[strides > 0.0]))
         self.near_rad = 0.2
         self._tree = cKDTree(self._pose(places.positions, along))
         self._reached: dict[tuple[int, int], Ints] = {}

@@ -41,8 +41,8 @@ class Courses:
 
     Parameters
     ----------
-    positions : (V, 2), headings : (V,)
-        Of each visit, metres and rad.
+    headings : (V,)
+        Of each visit, rad.
     known : (V,) bool
         Whether the heading is.
     turning : (d,), offset
@@ -52,7 +52,6 @@ class Courses:
 
     """
 
-    positions: Floats
     headings: Floats
     known: Bools
     turning: Floats
@@ -111,7 +110,7 @@ def courses_along(
     if len(design) <= 2 * design.shape[1]:
         return None
     line = np.linalg.lstsq(design, apart, rcond=None)[0]
-    found = Courses(positions, headings, known, line[:-1].copy(), float(line[-1]), sums)
+    found = Courses(headings, known, line[:-1].copy(), float(line[-1]), sums)
     _smooth(found, places)
     return found
 
