@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.merging import FINENESS
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -145,6 +143,9 @@ def courses_of(places: Places, courses: Courses) -> Floats:
 
 def turning_apart(places: Places, courses: Courses, along: Floats) -> Floats:
     """Return by how much turns in a tick differ from the change of the courses ``along`` (P,)."""
+    # Of a tree of neighbours it takes a while to load, and nodes load this module.
+    from two_manifold_ros.route.merging import FINENESS  # noqa: PLC0415
+
     first = np.arange(len(places.visited) - FINENESS)
     last = first + FINENESS
     chosen = places.runs[first] == places.runs[last]
