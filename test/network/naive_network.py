@@ -13,7 +13,7 @@ from two_manifold_ros.network.network import (
 )
 from two_manifold_ros.route.route import Route
 
-STEPS_A_MPS, FARTHEST, LEAST, FAINT = 20.0, 20.0, 1e-12, 1e-6
+STEPS_A_MPS, FARTHEST, LEAST, FAINT = 20.0, 20.0, 1e-12, 1e-5
 STARTS_ELSEWHERE = 0.1
 RATIO_STEP = float(np.log(1.06))
 
@@ -45,7 +45,6 @@ class NaiveNetworkBelief:
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         exchanges = route.switching.exchanges
         self.leave = 2.0 * exchanges[0, -1]
-        self.enter = 1.0 - exchanges[-1, -1] ** (1.0 / route.likelihood.persistence)
         self.start()
 
     def start(self) -> None:
@@ -53,9 +52,9 @@ class NaiveNetworkBelief:
         rolls, stands = self.route.switching.beginnings
         self.now = on * np.outer(rolls, self.usual)
         self.now[:, 0] += on * stands
-        self.elsewhere = STARTS_ELSEWHERE
         self.ticks = 0
         self._drop()
+        self.elsewhere = 1.0 - self.now.sum()
 
     def _drop(self) -> None:
         self.now[self.now.sum(axis=1) < FAINT] = 0.0
@@ -113,11 +112,10 @@ class NaiveNetworkBelief:
             mean = whole / before if before > 0.0 else 1.0
             away *= mean * ((1.0 - stands) * chance + stands * self.turn_like(turned))
         total = then.sum() + away
+        returns = self.ticks % self.memory == self.memory - 1 and away > then.sum()
         then *= 1.0 - self.leave
-        came = self.enter * away if self.ticks % self.memory == self.memory - 1 else 0.0
-        each = came / len(then)
-        if each > FAINT * total:
-            then += each * self.usual
+        if returns:
+            then += 0.5 * away / len(then) * self.usual
         # All else is elsewhere.
         self.now = then / total
         self.elsewhere = 1.0 - self.now.sum()

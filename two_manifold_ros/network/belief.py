@@ -49,14 +49,18 @@ FARTHEST = 20.0
 LEAST = 1e-12
 """Probability that is not followed."""
 
-FAINT = 1e-5
+FAINT, EVEN = 1e-5, 0.1
 """
-Probability of a place below which it is dropped.
+Probability of a place below which it is dropped, and the share of an even one that it is at most.
 
 Look-alike ways that are as faint are not followed for ever. With a tenth of it one of eight drives
 in the yard on which numbers were chosen is followed one aisle beside its own, with ten times as
-much all are within 2 m as often.
+much all are within 2 m as often. So a start is taken to be where drives start, until the vehicle
+is more likely elsewhere.
 """
+
+RETURNS = 0.5
+"""Share of a vehicle that is more likely elsewhere which may be anywhere on the network."""
 
 
 class Roads(NamedTuple):
@@ -81,8 +85,8 @@ class Roads(NamedTuple):
         As in `Network`, at speeds up to the fastest.
     sharpness, tail
         Exponent of the likelihood of what shakes, and its degrees of freedom.
-    leave, enter
-        Probabilities per tick to leave the network, and per memory to be back anywhere on it.
+    leave, faint
+        Probability per tick to leave the network, and that of a place that is dropped.
 
     """
 
@@ -104,7 +108,7 @@ class Roads(NamedTuple):
     sharpness: float
     tail: float
     leave: float
-    enter: float
+    faint: float
 
 
 class Grid(NamedTuple):
@@ -247,14 +251,15 @@ def follow(
         for r in range(len(roads.ratios)):
             on += grid.next[grid.order[a], r]
     away = elsewhere * (_elsewhere(grid, roads) if observed else 1.0)
-    came, gone = roads.enter * away if returns else 0.0, roads.leave * on
+    # Before, it would be dropped at once: a place that may be any one of all is no place.
+    came = RETURNS * away if returns and away > on else 0.0
+    gone = roads.leave * on
     total = on + away
     if not total > 0.0:
         return 0.0, count
     away += gone - came
-    # What comes from elsewhere may be anywhere; where it would be dropped at once, it stays away.
     each = came / len(grid.now)
-    if each > FAINT * total:
+    if came > 0.0:
         for i in range(len(grid.now)):
             if not grid.reached[i]:
                 grid.reached[i] = True
@@ -264,8 +269,6 @@ def follow(
                     grid.next[i, r] = 0.0
             for r in range(len(roads.ratios)):
                 grid.next[i, r] += each * roads.fresh[r] / (1.0 - roads.leave)
-    else:
-        away += came
     kept = _keep(grid, roads, cells, totals, (1.0 - roads.leave) / total, met)
     totals[len(totals) - 1] = away / total
     return total, kept
@@ -286,7 +289,7 @@ def _keep(grid: Grid, roads: Roads, cells: Any, totals: Floats, scale: float, me
         for r in range(len(roads.ratios)):
             grid.now[i, r] = scale * grid.next[i, r]
             whole += grid.now[i, r]
-        if whole < FAINT:
+        if whole < roads.faint:
             continue
         grid.active[kept] = i
         kept += 1
@@ -342,6 +345,7 @@ class NetworkBelief(RouteBelief):
         begins, targets, steps, shares = route.geometry
         geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
         self._roads, self._fresh = (plain(roads), plain(geometry)), roads.fresh
+        self._faint = roads.faint
         super().__init__(route)
 
     def start(self) -> None:
@@ -399,9 +403,9 @@ class NetworkBelief(RouteBelief):
         grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
+        self._now[self._now.sum(axis=1) <= self._faint] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
         grid.reached[:] = False
-        self._now[self._now.sum(axis=1) <= FAINT] = 0.0
         self.chances[:] = 0.0
         self.chances[:, STANDS] = self._now[:, 0]
         self.chances[:, ON] = self._now[:, FIRST_USUAL:].sum(axis=1)
@@ -443,9 +447,7 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         sharpness=likelihood.sharpness,
         tail=likelihood.tail,
         leave=float(switching.exchanges[on, elsewhere] * 2.0),
-        enter=float(
-            1.0 - switching.exchanges[elsewhere, elsewhere] ** (1.0 / likelihood.persistence)
-        ),
+        faint=min(FAINT, EVEN / route.places),
     )
 
 
