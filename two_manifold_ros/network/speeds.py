@@ -27,7 +27,8 @@ FAST = 0.9
 """
 Share of the visits of a place that are slower than its usual speed.
 
-TODO
+A median is of those who brake where most turn: whoever goes straight on there is faster than any
+usual speed ratio, and is lost.
 """
 
 BENDS = 20

@@ -40,7 +40,6 @@ SAME_COURSE = 0.9
 Cosine above which two directions are the same: 26 degrees.
 
 At a crossing whoever turns and whoever goes straight on are at places of their own from there on.
-With .5, as on a route, seven of eight drives in the yard are within 2 m as often, and one is lost.
 """
 
 
