@@ -191,3 +191,13 @@ def test_a_map_that_is_turned_changes_nothing(angle):
     ticks = [*zip(*random_input(network, 3), strict=True)]
     assert np.allclose(follow(one, ticks), follow(other, ticks), rtol=1e-9)
     assert np.allclose(one.chances, other.chances, rtol=1e-8, atol=1e-15)
+
+
+def test_a_vehicle_that_was_nowhere_is_found_by_how_it_drives():
+    belief, network = steady(branching_network())
+    belief.place(np.zeros(COUNT))
+    assert belief.elsewhere == 1.0
+    lap = [*range(LEFT + 10)]
+    follow(belief, drive(network, [*(3 * lap), *lap[:6]]))
+    assert belief.on_route > 0.9
+    assert np.argmax(belief.weights) in {4, 5}

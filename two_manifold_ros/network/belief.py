@@ -416,7 +416,7 @@ class NetworkBelief(RouteBelief):
         self._count = len(kept)
         for order in (grid.active, self._active):
             order[: self._count] = kept
-        grid.numbers[:] = 0.0, self.chances[:, STANDS].sum() / self.chances.sum(), 0.0
+        grid.numbers[:] = 0.0, self.chances[:, STANDS].sum() / max(self.chances.sum(), 1e-300), 0.0
         self._sum_up()
 
 
