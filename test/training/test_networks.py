@@ -45,6 +45,7 @@ def errands() -> tuple[Recording, np.ndarray]:
 
 def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, errands):
     assert yard_model.network is not None
+    assert any('network' in each for each in yard_model.summary['notes'])
     recording, truth = errands
     rows = [
         (each.stamp_ns, *each.positions[0], each.valid, each.off_route)

@@ -172,7 +172,7 @@ def train_route(
         show = partial(progress, 'following drives on the network of the others')
         roads = choose_network(drives, followed, recordings, lambda _: show(embedding))
     if roads is not None:
-        passes, followed = roads.network.passes, roads.followed
+        passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     if drives is not usual:
         low, high = _range_of_means(observations, window)
