@@ -90,21 +90,6 @@ def test_where_the_drives_began():
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
-def test_where_a_drive_began_is_not_learned_from_a_part_left_out():
-    still = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
-    passes = laid(Circuit().drive(still, seed=1, begin=0.25), Circuit().laps(3))
-    places = passes.places
-    early = (places.segments == 0) & (places.times < 0.5 * places.times[places.segments == 0][-1])
-    kept = learn_route(passes, ~early, TUNING)
-    rolling, standing = kept.switching.beginnings
-    # Of the one drive that is left, which rolled.
-    assert standing.sum() == pytest.approx(0.5 / 2.0)
-    assert np.ptp(standing) == pytest.approx(0.0, abs=1e-12)
-    assert rolling.max() > 0.3
-    none = learn_route(passes, places.times > 20.0, TUNING).switching.beginnings
-    assert none == pytest.approx(0.5 / none.shape[1])
-
-
 def test_where_vehicles_stood_when_drives_began():
     ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
     passes = laid(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))

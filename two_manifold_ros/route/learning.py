@@ -343,9 +343,10 @@ def learn_switching(
 
 
 def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
-    """Return beginnings (2, P) of ``RouteSwitching``, of the drives whose first visit is kept."""
+    """Return beginnings (2, P) of ``RouteSwitching``."""
     places = visits.passes.places
-    first = (np.diff(places.segments, prepend=-1) != 0) & visits.kept
+    # Of parts left out too: where drives begin is known, whichever part is followed.
+    first = np.diff(places.segments, prepend=-1) != 0
     first &= places.segments <= places.segments.max() - visits.passes.joined
     stands = visits.passes.starts[first] > 0.0
     chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
