@@ -92,7 +92,7 @@ def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]
         'filter_node',
         folder / 'filter_node.log',
         f'model:={folder / "model.npz"}',
-        # With best effort the middleware drops what is sent to a process that stands still.
+        # With best effort the middleware drops what is sent to a process that is paused.
         'qos_overrides./imu.subscription.reliability:=reliable',
     )
 

@@ -283,8 +283,6 @@ class Filter:
             own = values[: self._own]
             missing = np.full(self._own + self._further - len(values), np.nan)
             values = np.concatenate([values, missing])
-        if self._squares:
-            values = with_squares(values, self._own)
         fault = _FAULTS[_find_fault(own, channels.mean, channels.limit)]
         if fault:
             counters[fault] += 1
@@ -292,6 +290,8 @@ class Filter:
                 # It cannot be filtered, but may show what is wrong with all of them.
                 self._watch.sample_out_of_range(stamp_ns, own)
             return []
+        if self._squares:
+            values = with_squares(values, self._own)
         estimates: list[Estimate] = []
         for judged in self._gate.push(stamp_ns, values):
             estimates += self._use(*judged)
