@@ -4,8 +4,9 @@
 A yard with a grid of aisles that look alike, followed on errands never driven as a whole.
 
 Run `./run bench yard`. Four times a model is trained on four drives of forty errands each, and
-eight drives of twenty other errands on later days are followed from a cold start. The numbers of
-the network were chosen on the training of the first yard and on other drives there. `on the way`
+eight drives of twenty other errands on later days are followed from a cold start. The aisles and
+the vehicle of all four yards are the same; the drives are not. The numbers of the network were
+chosen on the training of the first yard and on other drives there. `on the way`
 are the same drives, of which the filter misses the first 100 seconds, two minutes after it
 started. With `--constants` the numbers are changed one by one in the first yard.
 """

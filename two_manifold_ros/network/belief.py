@@ -44,7 +44,7 @@ STEPS_A_MPS = 20.0
 """Rows of the table of shakes to a metre a second."""
 
 FARTHEST = 20.0
-"""Least log-likelihood of a turn: a jolt is no proof that the vehicle is anywhere else."""
+"""Largest negative log-likelihood of a turn: a jolt is no proof that the vehicle is elsewhere."""
 
 LEAST = 1e-12
 """Probability that is not followed."""
@@ -53,14 +53,18 @@ FAINT, EVEN = 1e-5, 0.1
 """
 Probability of a place below which it is dropped, and the share of an even one that it is at most.
 
-Look-alike ways that are as faint are not followed for ever. With a tenth of it one of eight drives
-in the yard on which numbers were chosen is followed one aisle beside its own, with ten times as
-much all are within 2 m as often. So a start is taken to be where drives start, until the vehicle
-is more likely elsewhere.
+Look-alike ways that are as faint are not followed for ever. The share that may start anywhere is
+dropped as well, so a start is taken to be where drives start, until the vehicle is more likely
+elsewhere. With a tenth of ``FAINT`` one of eight drives in the yard on which numbers were chosen
+is followed one aisle beside its own, with ten times as much all are within 2 m as often.
 """
 
 RETURNS = 0.5
-"""Share of a vehicle that is more likely elsewhere which may be anywhere on the network."""
+"""
+Share of the probability elsewhere that comes back to anywhere on the network.
+
+It does once in a memory of the observations, and only where the vehicle is more likely elsewhere.
+"""
 
 
 class Roads(NamedTuple):
@@ -121,7 +125,7 @@ class Grid(NamedTuple):
         Probabilities of places and speed ratios, and those after the move.
     active, order : (P,), reached : (P,) bool
         Places with any probability now, those reached by the move, and which.
-    logs : (S,), changed : (R,), numbers : (3,)
+    likelihoods : (S,), changed : (R,), numbers : (3,)
         Likelihoods of what shakes at each speed; scratch; how far the vehicle turned, the
         probability of standing, and the mean likelihood of what shakes.
     shaken : (d,)
@@ -134,7 +138,7 @@ class Grid(NamedTuple):
     active: Indices
     order: Indices
     reached: Bools
-    logs: Floats
+    likelihoods: Floats
     changed: Floats
     numbers: Floats
     shaken: Floats
@@ -143,20 +147,20 @@ class Grid(NamedTuple):
 @subroutine
 def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
     """Fill likelihoods of what shakes at each speed, over the largest, and how far it turned."""
-    logs, shaken = grid.logs, grid.shaken
+    likelihoods, shaken = grid.likelihoods, grid.shaken
     grid.numbers[0] = grid.numbers[2] = 0.0
     highest = -math.inf
-    for s in range(len(logs)):
+    for s in range(len(likelihoods)):
         value = 0.0
         if observed:
             for k in range(len(observation)):
                 apart = (shaken[k] - roads.shakes[s, k]) / roads.scales[s, k]
                 value -= 0.5 * (roads.tail + 1.0) * math.log1p(apart * apart / roads.tail)
                 value -= math.log(roads.scales[s, k])
-        logs[s] = roads.sharpness * value
-        highest = max(highest, logs[s])
-    for s in range(len(logs)):
-        logs[s] = math.exp(logs[s] - highest)
+        likelihoods[s] = roads.sharpness * value
+        highest = max(highest, likelihoods[s])
+    for s in range(len(likelihoods)):
+        likelihoods[s] = math.exp(likelihoods[s] - highest)
     if observed:
         grid.numbers[0] = roads.turning_offset
         for k in range(len(observation)):
@@ -186,12 +190,12 @@ def _change_ratios(i: int, grid: Grid, roads: Roads) -> None:
 
 
 @subroutine
-def _leave(
+def _move_on(
     i: int, observed: bool, grid: Grid, roads: Roads, geometry: RouteGeometry, met: int
 ) -> int:
-    """Move the probability of a place on along the roads; return how many places are reached."""
+    """Move the probability of a place along the roads; return how many places are reached."""
     then, reached, order, changed = grid.next, grid.reached, grid.order, grid.changed
-    ratios, moves = roads.ratios, roads.moves
+    ratios, moves, likelihoods = roads.ratios, roads.moves, grid.likelihoods
     count, last = len(ratios), len(moves) - 1
     begins, targets, steps, shares = geometry
     _change_ratios(i, grid, roads)
@@ -215,9 +219,9 @@ def _leave(
             low = int(row)
             high = row - low
             part = moves[low, steps[way]] * (1.0 - high) + moves[low + 1, steps[way]] * high
-            place = min(roads.speeds[i] * ratios[r] * STEPS_A_MPS, len(grid.logs) - 1.001)
+            place = min(roads.speeds[i] * ratios[r] * STEPS_A_MPS, len(likelihoods) - 1.001)
             at = int(place)
-            shaken = grid.logs[at] * (1.0 - place + at) + grid.logs[at + 1] * (place - at)
+            shaken = likelihoods[at] * (1.0 - place + at) + likelihoods[at + 1] * (place - at)
             whole = changed[r] * part * shares[way] * shaken
             grid.numbers[2] += whole
             then[target, r] += whole * likely
@@ -242,7 +246,7 @@ def follow(
     _see(observation, observed, grid, roads)
     met = 0
     for a in range(count):
-        met = _leave(grid.active[a], observed, grid, roads, geometry, met)
+        met = _move_on(grid.active[a], observed, grid, roads, geometry, met)
     on = 0.0
     # What is elsewhere shakes as likely as all that was on the network, if anything still was.
     before = totals[STANDS] + totals[SLOW] + totals[ON]
@@ -251,7 +255,7 @@ def follow(
         for r in range(len(roads.ratios)):
             on += grid.next[grid.order[a], r]
     away = elsewhere * (_elsewhere(grid, roads) if observed else 1.0)
-    # Before, it would be dropped at once: a place that may be any one of all is no place.
+    # Only where it is given up: look-alike places anywhere would compete with those known.
     came = RETURNS * away if returns and away > on else 0.0
     gone = roads.leave * on
     total = on + away
@@ -328,7 +332,7 @@ class NetworkBelief(RouteBelief):
 
     def __init__(self, route: Route, network: Network, period_s: float) -> None:
         roads = _laid_out(route, network, period_s)
-        self._memory = max(round(1.0 / route.likelihood.persistence), 1)
+        self._returns_after = max(round(1.0 / route.likelihood.persistence), 1)
         places, ratios = route.places, len(RATIOS)
         self._now = np.zeros((places, ratios))
         self._grid = Grid(
@@ -337,7 +341,7 @@ class NetworkBelief(RouteBelief):
             active=np.zeros(places, dtype=np.uint32),
             order=np.zeros(places, dtype=np.uint32),
             reached=np.zeros(places, dtype=np.bool_),
-            logs=np.zeros(len(roads.shakes)),
+            likelihoods=np.zeros(len(roads.shakes)),
             changed=np.zeros(ratios),
             numbers=np.zeros(3),
             shaken=np.zeros(len(network.turning)),
@@ -349,7 +353,7 @@ class NetworkBelief(RouteBelief):
         super().__init__(route)
 
     def start(self) -> None:
-        """Start where drives start or anywhere, rolling or standing."""
+        """Start where drives start, rolling or standing, or elsewhere; see ``FAINT``."""
         super().start()
         rolls, stands = self._route.switching.beginnings
         on = 1.0 - self.starts_elsewhere
@@ -383,7 +387,7 @@ class NetworkBelief(RouteBelief):
         evidence, self._count = follow(
             observation, observed, plain(self._grid), self._roads,
             (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
-            self._age % self._memory == self._memory - 1,
+            self._age % self._returns_after == self._returns_after - 1,
         )  # fmt: skip
         self._age += 1
         self._active[: self._count] = self._grid.active[: self._count]
@@ -399,7 +403,7 @@ class NetworkBelief(RouteBelief):
         )
 
     def _begin(self, rolls: Floats, stands: Floats) -> None:
-        """Roll and stand at the places with these probabilities (P,), and else be elsewhere."""
+        """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
         grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
@@ -446,6 +450,7 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         scales=_along(wanted, network.speeds, network.scales),
         sharpness=likelihood.sharpness,
         tail=likelihood.tail,
+        # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         leave=float(switching.exchanges[on, elsewhere] * 2.0),
         faint=min(FAINT, EVEN / route.places),
     )

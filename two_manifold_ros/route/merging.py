@@ -37,7 +37,7 @@ SAME_WAY = 0.5
 
 SAME_COURSE = 0.9
 """
-Cosine above which two directions are the same: 26 degrees.
+Cosine above which two directions are the same on a network: 26 degrees.
 
 At a crossing whoever turns and whoever goes straight on are at places of their own from there on.
 """
