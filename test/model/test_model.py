@@ -172,6 +172,11 @@ def test_a_channel_that_is_left_out_may_have_any_limit(changed):
         ('turning', lambda a: a[1:], 'network.turning has the shape'),
         ('turns', lambda a: a[:1], 'network.turns has the shape'),
         ('turns', lambda a: a[::-1], 'the turns or speeds of its network do not ascend'),
+        (
+            'turns',
+            lambda a: 1e-310 * (a - a[0]),
+            'the turns or speeds of its network do not ascend',
+        ),
         ('turns', lambda a: a**3, 'the turns of its network are no even steps'),
         ('chances', lambda a: a[1:], 'network.chances has the shape'),
         ('chances', np.zeros_like, 'network.chances holds 0'),
@@ -193,3 +198,10 @@ def test_a_model_with_a_network_that_would_stop_a_filter_is_refused(
     wrong = replace(network, **{name: change(getattr(network, name))})
     with pytest.raises(UnfitError, match=words):
         replace(slot_car_model, network=wrong).validate()
+
+
+def test_a_model_with_sensors_and_a_network_is_refused(sensed_model):
+    places = sensed_model.route.places
+    network = network_of(sensed_model.live, places, np.linspace(-3.0, 3.0, places))
+    with pytest.raises(UnfitError, match='it has sensors and a network'):
+        replace(sensed_model, network=network).validate()

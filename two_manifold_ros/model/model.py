@@ -343,7 +343,7 @@ def _check_network(network: Network, channels: int, places: int) -> None:
     for name in ('usual_mps', 'speeds'):
         check_range(f'network.{name}', getattr(network, name), 0.0, FAST)
     steps = np.diff(network.turns)
-    if not (steps > 0.0).all() or not (np.diff(network.speeds) > 0.0).all():
+    if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
     if not np.allclose(steps, steps[0], rtol=1e-6, atol=0.0):
         refuse('the turns of its network are no even steps')
@@ -398,6 +398,8 @@ class SensedRouteModel(RouteModel):
         super().validate()
         if not self.sensors or len(set(self.further_names)) != len(self.further_names):
             refuse('it has no sensors, or two of the same name')
+        if self.network is not None:
+            refuse('it has sensors and a network, which are not followed together')
         for number, sensor in enumerate(self.sensors):
             where = f'sensors.{number}.'
             channels, count = sensor.channels, len(sensor.channels.names)
