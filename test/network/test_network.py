@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed ratios on a network and how they change, and what is learned of drives."""
 
+from dataclasses import replace
+
 from grid_drives import driven, line_of, passes_of, PERIOD_S
 import numpy as np
 import pytest
@@ -102,6 +104,28 @@ def test_how_much_ticks_shake_is_learned_of_each_speed():
         mine = shakes[np.abs(speed - here) < 0.1]
         assert np.allclose(network.shakes[row], np.median(mine, axis=0), atol=0.05)
         assert np.allclose(network.scales[row], 0.2, rtol=0.3)
+
+
+def test_where_no_speed_was_driven_for_long_all_ticks_are_alike():
+    """As in short drives, or where positions are known now and then alone."""
+    _, passes, _ = learned(stands_s=10.0)
+    track = passes.tracks[0].copy()
+    track[40:] = np.nan
+    few = passes._replace(
+        tracks=[track, *(np.full_like(each, np.nan) for each in passes.tracks[1:])],
+        passes=replace(
+            passes.passes,
+            places=replace(
+                passes.passes.places,
+                standing=tuple(np.zeros(len(each), dtype=bool) for each in passes.tracks),
+            ),
+        ),
+    )
+    network = learn_network(few)
+    assert len(network.speeds) == 1
+    shakes = np.concatenate(passes.shakes)
+    assert np.allclose(network.shakes[0], np.median(shakes, axis=0))
+    assert np.isfinite(network.scales).all()
 
 
 def test_no_row_is_learned_of_a_speed_that_nobody_drove():

@@ -40,8 +40,9 @@ BRAKES, CHANGES, STOPS, DRIVES_ON = 23.0, 0.75, 4.5, 1.3
 Mean times, in memories of the observations: until a driver brakes, at one of ``STOPPING`` until
 the next one either way, at the lowest of them until the vehicle stands, until it drives on.
 
-Chosen on the first yard of ``./run bench yard``, as other numbers of networks: what holds there
-holds in yards on which nothing was chosen. ``--constants`` changes each.
+Chosen on the first training of ``./run bench yard``, as other numbers of networks. It is followed
+as well with three others in the same yard, on which nothing was chosen. ``--constants`` changes
+each.
 """
 
 
@@ -214,6 +215,14 @@ def shakes_of(spreads: Floats) -> Floats:
     return np.log(spreads + LEAST_SHAKE)
 
 
+def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:
+    """Return the median (d,) of how much ticks (T, d) shake, and the scale about it."""
+    middle = np.median(shaken, axis=0)
+    # As wide as the standard deviation of a normal distribution.
+    scale = 1.4826 * np.median(np.abs(shaken - middle), axis=0)
+    return np.asarray(middle), np.maximum(scale, LEAST_SCALE)
+
+
 def _shaking(
     tracks: Sequence[Floats],
     shakes: Sequence[Floats],
@@ -229,14 +238,18 @@ def _shaking(
         moved[still] = 0.0
         speeds.append(moved)
     speed, shaken = np.concatenate(speeds), np.concatenate(shakes)
+    moving = speed[speed > 0.0]
     # Up to what a hundredth of the driving exceeds.
-    edges = np.array(SPEEDS) * float(np.nanquantile(speed[speed > 0.0], 0.99))
-    found = []
-    for low, high in [(-1.0, 0.0), *itertools.pairwise(edges.tolist())]:
-        chosen = (speed > low) & (speed <= high)
-        if chosen.sum() >= LEAST_TICKS:
-            middle = np.median(shaken[chosen], axis=0)
-            scale = 1.4826 * np.median(np.abs(shaken[chosen] - middle), axis=0)
-            found.append((float(speed[chosen].mean()), middle, np.maximum(scale, LEAST_SCALE)))
-    speed_of, middles, scales = zip(*found, strict=True)
+    edges = np.array(SPEEDS) * (float(np.quantile(moving, 0.99)) if len(moving) else 0.0)
+    classes = [
+        (speed > low) & (speed <= high)
+        for low, high in [(-1.0, 0.0), *itertools.pairwise(edges.tolist())]
+    ]
+    found = [
+        (float(speed[chosen].mean()), *_spread_about(shaken[chosen]))
+        for chosen in classes
+        if chosen.sum() >= LEAST_TICKS
+    ]
+    # In one class for all of them nothing shows how fast a vehicle is.
+    speed_of, middles, scales = zip(*(found or [(0.0, *_spread_about(shaken))]), strict=True)
     return np.array(speed_of), np.array(middles), np.array(scales)
