@@ -90,6 +90,18 @@ def test_where_the_drives_began():
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
+def test_where_a_joined_drive_begins_is_not_learned():
+    drives = [Circuit().drive(np.zeros(2 * LAP_TICKS), i, begin=0.25 * i) for i in range(3)]
+    begins = learned(laid(*drives[:2])).switching.beginnings
+    passes = laid(*drives)
+    found = learned(replace(passes, joined=1)).switching.beginnings
+    assert found.sum(axis=1) == pytest.approx(begins.sum(axis=1))
+    shares, rolling = shares_at(passes), found[0]
+    for begin in (0.0, 0.25, 0.5):
+        away = np.abs((shares - begin + 0.5) % 1.0 - 0.5)
+        assert (rolling[away < 0.02].max() > 0.1) == (begin < 0.5)
+
+
 def test_where_vehicles_stood_when_drives_began():
     ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
     passes = laid(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
