@@ -3,6 +3,7 @@
 """Drives of a network of look-alike roads are followed by turns and distances, others are not."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.networks import follow_roads
+from two_manifold_ros.training.networks import choose_network, follow_roads, Roads
+from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -35,6 +38,49 @@ def yard_model(tmp_path_factory) -> RouteModel:
     loaded = load_model(path)
     assert isinstance(loaded, RouteModel)
     return loaded
+
+
+@pytest.fixture(scope='module')
+def short_drives() -> list[Recording]:
+    network = yard_network()
+    return [travel(network, YARD.errands(6, seed), seed=seed).recording for seed in range(3)]
+
+
+def chosen(recordings: list[Recording]) -> Roads | None:
+    """Choose whether drives that a route map does not follow are those of a network."""
+    drives = lay_out_recordings(recordings, SETTINGS)
+    # A network is taken however it is followed, if only it can be.
+    lost = SimpleNamespace(score_m=1e9, lost_m=2e9, tuning=Tuning())
+    return choose_network(drives, lost, recordings, lambda _: None)
+
+
+def in_one(recordings: list[Recording], pause_s: float = 20.0) -> Recording:
+    """Return drives in one recording, with a pause between them."""
+    stamps, fixes, begins = [], [], 0
+    for each in recordings:
+        shift = begins - each.imu.first_stamp
+        stamps.append(each.imu.stamps + shift)
+        fixes.append(each.positions.stamps + shift)
+        begins = stamps[-1][-1] + round(1e9 * pause_s)
+    first = recordings[0]
+    imu = replace(
+        first.imu,
+        stamps=np.concatenate(stamps),
+        samples=np.concatenate([each.imu.samples for each in recordings]),
+        receive_stamps=np.concatenate(stamps),
+    )
+    positions = replace(
+        first.positions,
+        stamps=np.concatenate(fixes),
+        positions=np.concatenate([each.positions.positions for each in recordings]),
+    )
+    return replace(first, imu=imu, positions=positions)
+
+
+def standing(recording: Recording) -> Recording:
+    """Return a drive of which the positions stay where it began."""
+    positions = recording.positions
+    return replace(recording, positions=replace(positions, positions=0.0 * positions.positions))
 
 
 @pytest.fixture(scope='module')
@@ -87,3 +133,16 @@ def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_mod
     found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
     names = [each.name for each in found[len(found) // 2 :]]
     assert names.count('yard') > 0.9 * len(names)
+
+
+def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):
+    assert chosen(short_drives) is not None
+    # Behind a gap in a recording no drive begins.
+    assert chosen([in_one(short_drives)]) is None
+    assert chosen(short_drives[:2]) is None
+
+
+def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):
+    first, *others = short_drives
+    assert chosen([first, *(replace(each, positions=None) for each in others)]) is None
+    assert chosen([first, *map(standing, others)]) is None

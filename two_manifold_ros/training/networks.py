@@ -3,8 +3,8 @@
 """
 Choose whether drives are followed as those of a network of roads that look alike.
 
-Each drive is followed from its beginning on the network of the others, as a robot does that
-starts where drives start.
+Up to ``FOLDS`` drives are each followed from their beginning on the network of the others, as a
+robot does that starts where drives start.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.joins import lay_out_network
@@ -49,6 +50,14 @@ then err less than that they are. Below it a route map follows most of its parts
 """
 
 
+LEAST_DRIVES = 3
+"""
+Recordings that show where drives begin, at least: two others where one is left out.
+
+Behind a gap in a recording no drive begins.
+"""
+
+
 class Roads(NamedTuple):
     """
     Drives as those of a network of roads, and how they were followed.
@@ -58,7 +67,7 @@ class Roads(NamedTuple):
     network
         Visits and headings.
     followed
-        Each drive on the network of the others.
+        Drives that were left out, each on the network of the others.
     notes
         One sentence for the summary.
 
@@ -79,26 +88,25 @@ def choose_network(
     Return the drives as those of a network of roads; None where a route follows them better.
 
     They are tried as such where a route map is lost on its parts though it has forks, and where
-    at least three drives show where drives begin. ``done`` gets the share that is done.
+    ``LEAST_DRIVES`` show where drives begin. ``done`` gets the share that is done.
     """
     most_m = LOST * followed.lost_m
-    if len(drives.dataset.segments) < 3 or followed.score_m < most_m or not _forks(drives.passes):
+    held = _held_out(drives.dataset.tracks)
+    if min(len(recordings), len(held)) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
+        return None
+    if not followed.score_m >= most_m or not _forks(drives.passes):
         return None
     dataset = build_dataset(recordings, drives.settings, spreads=True)
     live, scale = dataset.channels.live, dataset.channels.scale
-    if not dataset.channels.of_imu:
-        return None
     shakes = [
         shakes_of(each.spreads[:, live] / scale[live])
         for each in dataset.segments
         if each.spreads is not None
     ]
     lay_out = partial(_lay_out, drives, dataset.observations, dataset.tracks, shakes)
-    # Evenly over all of them, if there are many.
     count = len(dataset.segments)
-    held = np.unique(np.linspace(0, count - 1, min(FOLDS, count)).round().astype(np.int64))
     runs: list[tuple[Run, ...]] = []
-    for number, out in enumerate(held.tolist()):
+    for number, out in enumerate(held):
         done(number / (len(held) + 1))
         network = lay_out([each for each in range(count) if each != out])
         if network is None:
@@ -117,7 +125,7 @@ def choose_network(
         return None
     positions = whole.passes.places.positions
     result = Followed(tuple(runs), followed.tuning, positions, dataset.velocity_noise)
-    if result.score_m >= most_m:
+    if not result.score_m < most_m:
         return None
     note = (
         f'followed as a network of roads that look alike: drives left out err by '
@@ -153,15 +161,26 @@ def _lay_out(
     shakes: Sequence[Floats],
     chosen: Sequence[int],
 ) -> NetworkPasses | None:
-    """Return the network of the drives of ``chosen`` segments."""
+    """Return the network of ``chosen`` segments; None where too little of them is driven."""
     dataset: Dataset = drives.dataset
 
     def lay_out(seen: list[Floats], driven: list[Floats]) -> Passes:
         return lay_out_drives(seen, driven, dataset, drives.settings.horizons, network=True)
 
-    return lay_out_network(
-        lay_out, *([rows[each] for each in chosen] for rows in (observations, tracks, shakes))
-    )
+    rows = ([each[number] for number in chosen] for each in (observations, tracks, shakes))
+    try:
+        return lay_out_network(lay_out, *rows)
+    except InputError:
+        # All that moves may be what is left out.
+        return None
+
+
+def _held_out(tracks: Sequence[Floats]) -> list[int]:
+    """Return the segments that are left out in turn, evenly over those with positions."""
+    known = np.flatnonzero([np.isfinite(track).all(axis=1).any() for track in tracks])
+    chosen = np.linspace(0, len(known) - 1, min(FOLDS, len(known))).round().astype(np.int64)
+    held: list[int] = known[chosen].tolist()
+    return held
 
 
 def _forks(passes: Passes) -> bool:
