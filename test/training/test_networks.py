@@ -92,6 +92,10 @@ def errands() -> tuple[Recording, np.ndarray]:
 def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, errands):
     assert yard_model.network is not None
     assert any('network' in each for each in yard_model.summary['notes'])
+    *routes, network = yard_model.summary['validation']['compared']
+    assert network['network']
+    assert not any(each['network'] for each in routes)
+    assert network['score_m'] < 0.5 * min(each['score_m'] for each in routes)
     recording, truth = errands
     rows = [
         (each.stamp_ns, *each.positions[0], each.valid, each.off_route)

@@ -411,7 +411,7 @@ def choose_by_parts(
     best = found[0]
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
     # What is compared is compared on the same parts.
-    compared = [_compared(usual, known if most_load > 0.0 else best)]
+    compared = [compared_row(usual, known if most_load > 0.0 else best)]
     least_m = known.score_m
     for trial in range(1, doublings + 1):
         if WORK_GROWS * known.work > MOST_WORK:
@@ -429,7 +429,7 @@ def choose_by_parts(
             break
         if drives is None or not tried:
             break
-        compared += [_compared(drives, each) for each in tried]
+        compared += [compared_row(drives, each) for each in tried]
         if tried[1].log_score < tried[0].log_score + SHARPER:
             del tried[1]
         fitting = [
@@ -453,7 +453,7 @@ def choose_by_parts(
     return chosen, best, compared
 
 
-def _compared(drives: Drives, followed: Followed) -> dict[str, float | None]:
+def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
     """Return a row of the table of choices."""
     persistence = drives.passes.persistence
     return {

@@ -23,6 +23,7 @@ from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.following import (
+    compared_row,
     Followed,
     lay_out_drives,
     MOST_FOLLOWED,
@@ -76,6 +77,14 @@ class Roads(NamedTuple):
     network: NetworkPasses
     followed: Followed
     notes: tuple[str, ...]
+
+    def beside(
+        self, drives: Drives, compared: Sequence[dict[str, float | None]]
+    ) -> list[dict[str, float | None]]:
+        """Return a table of choices, those of the route, with a row of the network behind."""
+        own = drives._replace(passes=self.network.passes)
+        rows = [each | {'network': False} for each in compared]
+        return [*rows, compared_row(own, self.followed) | {'network': True}]
 
 
 def choose_network(

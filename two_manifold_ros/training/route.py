@@ -173,6 +173,7 @@ def train_route(
         roads = choose_network(drives, followed, recordings, lambda _: show(embedding))
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
+        compared = roads.beside(drives, compared)
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     if drives is not usual:
         low, high = _range_of_means(observations, window)
@@ -191,7 +192,6 @@ def train_route(
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
     sensors, heard = choose_sensors(drives, followed, recordings)
-    learned = route.likelihood
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
         'each route'
@@ -201,12 +201,12 @@ def train_route(
         middle = np.nanmean(np.concatenate(tracks), axis=0)
         validation = replace(followed.validation(middle), table=tuple(compared))
     chosen = {
-        'sharpness': learned.sharpness,
-        'persistence': learned.persistence,
+        'sharpness': route.likelihood.sharpness,
+        'persistence': route.likelihood.persistence,
         'rate_hz': dataset.rate_hz,
         'states': states.shape[1],
         'neighbours': neighbours,
-    }
+    } | ({} if roads is None else {'network': True})
     summary = summarise(
         recordings,
         dataset,
