@@ -125,10 +125,9 @@ class Grid(NamedTuple):
         Probabilities of places and speed ratios, and those after the move.
     active, order : (P,), reached : (P,) bool
         Places with any probability now, those reached by the move, and which.
-    likelihoods : (S,), changed : (R,), numbers : (4,)
+    likelihoods : (S,), changed : (R,), numbers : (3,)
         Likelihoods of what shakes at each speed; scratch; how far the vehicle turned, the
-        probability of standing, the mean likelihood of what shakes, and 1 once the vehicle may
-        have been anywhere.
+        probability of standing, and the mean likelihood of what shakes.
     shaken : (d,)
         How much the samples within the tick shake.
 
@@ -171,7 +170,7 @@ def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
 @subroutine
 def _elsewhere(grid: Grid, roads: Roads) -> float:
     """Return the likelihood of a turn on any road, or standing as likely as on the network."""
-    turned, stands, shaken = grid.numbers[0], grid.numbers[1], grid.numbers[2]
+    turned, stands, shaken = grid.numbers
     place = (turned - roads.turns[0]) * roads.turns[1]
     place = min(max(place, 0.0), len(roads.chances) - 1.001)
     low = int(place)
@@ -265,7 +264,6 @@ def follow(
     away += gone - came
     each = came / len(grid.now)
     if came > 0.0:
-        grid.numbers[3] = 1.0
         for i in range(len(grid.now)):
             if not grid.reached[i]:
                 grid.reached[i] = True
@@ -345,14 +343,13 @@ class NetworkBelief(RouteBelief):
             reached=np.zeros(places, dtype=np.bool_),
             likelihoods=np.zeros(len(roads.shakes)),
             changed=np.zeros(ratios),
-            numbers=np.zeros(4),
+            numbers=np.zeros(3),
             shaken=np.zeros(len(network.turning)),
         )
         begins, targets, steps, shares = route.geometry
         geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
         self._roads, self._fresh = (plain(roads), plain(geometry)), roads.fresh
         self._faint = roads.faint
-        self._spread = np.cov(route.readout.targets[:, 0].T)
         super().__init__(route)
 
     def start(self) -> None:
@@ -366,19 +363,6 @@ class NetworkBelief(RouteBelief):
         """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
         on = (1.0 - self.starts_elsewhere) / (self.placed_on + self.placed_stands) * chances
         self._begin(self.placed_on * on, self.placed_stands * on)
-        self._grid.numbers[3] = 1.0
-
-    def read(self) -> tuple[Floats, Floats]:
-        """
-        Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity.
-
-        Once the vehicle may have been anywhere, so may be its positions: of look-alike roads the
-        likeliest is often the wrong one, however sure the belief is of it.
-        """
-        means, covariances = super().read()
-        if self._grid.numbers[3]:
-            covariances[:-1] += self._spread
-        return means, covariances
 
     def take(self, shaken: Floats) -> None:
         """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
@@ -436,8 +420,7 @@ class NetworkBelief(RouteBelief):
         self._count = len(kept)
         for order in (grid.active, self._active):
             order[: self._count] = kept
-        standing = self.chances[:, STANDS].sum() / max(self.chances.sum(), 1e-300)
-        grid.numbers[:] = 0.0, standing, 0.0, 0.0
+        grid.numbers[:] = 0.0, self.chances[:, STANDS].sum() / max(self.chances.sum(), 1e-300), 0.0
         self._sum_up()
 
 
