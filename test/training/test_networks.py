@@ -51,7 +51,7 @@ def chosen(recordings: list[Recording]) -> Roads | None:
     drives = lay_out_recordings(recordings, SETTINGS)
     # A network is taken however it is followed, if only it can be.
     lost = SimpleNamespace(score_m=1e9, lost_m=2e9, tuning=Tuning())
-    return choose_network(drives, lost, recordings, lambda _: None)
+    return choose_network(drives, lost, recordings, lambda: None)
 
 
 def in_one(recordings: list[Recording], pause_s: float = 20.0) -> Recording:

@@ -50,7 +50,6 @@ Only then the drives are tried as those of a network, which is as much work agai
 then err less than that they are. Below it a route map follows most of its parts.
 """
 
-
 LEAST_DRIVES = 3
 """
 Recordings that show where drives begin, at least: two others where one is left out.
@@ -91,13 +90,13 @@ def choose_network(
     drives: Drives,
     followed: Followed,
     recordings: Sequence[Recording],
-    done: Callable[[float], None],
+    report: Callable[[], None],
 ) -> Roads | None:
     """
     Return the drives as those of a network of roads; None where a route follows them better.
 
     They are tried as such where a route map is lost on its parts though it has forks, and where
-    ``LEAST_DRIVES`` show where drives begin. ``done`` gets the share that is done.
+    ``LEAST_DRIVES`` show where drives begin; then there is a ``report`` first.
     """
     most_m = LOST * followed.lost_m
     held = _held_out(drives.dataset.tracks)
@@ -105,6 +104,7 @@ def choose_network(
         return None
     if not followed.score_m >= most_m or not _forks(drives.passes):
         return None
+    report()
     dataset = build_dataset(recordings, drives.settings, spreads=True)
     live, scale = dataset.channels.live, dataset.channels.scale
     shakes = [
@@ -115,8 +115,7 @@ def choose_network(
     lay_out = partial(_lay_out, drives, dataset.observations, dataset.tracks, shakes)
     count = len(dataset.segments)
     runs: list[tuple[Run, ...]] = []
-    for number, out in enumerate(held):
-        done(number / (len(held) + 1))
+    for out in held:
         network = lay_out([each for each in range(count) if each != out])
         if network is None:
             return None
@@ -128,7 +127,6 @@ def choose_network(
         lead = dataset.window
         found = follow_held_out(see, [(seen, truth[: len(seen)])], lead)
         runs.append(tuple(Run._make((*each, truth[lead : len(seen)])) for each in found))
-    done(len(held) / (len(held) + 1))
     whole = lay_out(list(range(count)))
     if whole is None:
         return None

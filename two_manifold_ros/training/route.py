@@ -169,8 +169,8 @@ def train_route(
     places = passes.places
     roads = None
     if followed is not None and not recordings[0].sensors:
-        show = partial(progress, 'following drives on the network of the others')
-        roads = choose_network(drives, followed, recordings, lambda _: show(embedding))
+        trying = partial(progress, 'following drives on the network of the others', embedding)
+        roads = choose_network(drives, followed, recordings, trying)
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
         compared = roads.beside(drives, compared)
