@@ -29,7 +29,7 @@ from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.network import joins, speeds
+from two_manifold_ros.network import belief, joins, speeds
 from two_manifold_ros.network import network as numbers
 from two_manifold_ros.route import forks, merging
 from two_manifold_ros.training.settings import TrainingSettings
@@ -73,6 +73,7 @@ CHANGES: dict[str, tuple[Any, str, Any]] = {
     'CHANGES 1.5': (numbers, 'CHANGES', 1.5),
     'TOLERANCE 1.3': (numbers, 'TOLERANCE', 1.3),
     'TOLERANCE 3': (numbers, 'TOLERANCE', 3.0),
+    'FAINT 1e-6': (belief, 'FAINT', 1e-6),
     'LEAD 1.5': (joins, 'LEAD', 1.5),
     'no joins': (joins, 'ALIKE', 10**9),
 }

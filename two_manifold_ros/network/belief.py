@@ -55,8 +55,8 @@ Probability of a place below which it is dropped, and the share of an even one t
 
 Look-alike ways that are as faint are not followed for ever. The share that may start anywhere is
 dropped as well, so a start is taken to be where drives start, until the vehicle is more likely
-elsewhere. With a tenth of ``FAINT`` one of eight drives in the yard on which numbers were chosen
-is followed one aisle beside its own, with ten times as much all are within 2 m as often.
+elsewhere. With a tenth of ``FAINT`` one of eight drives is followed one aisle beside its own, on
+the training on which numbers were chosen (``./run bench yard --constants``).
 """
 
 RETURNS = 0.5
