@@ -181,6 +181,11 @@ CASES = {
     'innovation': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 observations in a row'),
     'off_route_warn': ([GOOD._replace(off_route=0.2)], Status.UNSURE, 'probability of 20%'),
     'off_route': ([GOOD._replace(off_route=0.7)], Status.LOST, 'probability of 70%'),
+    'off_network': (
+        [GOOD._replace(off_route=0.7, stays_off=True)],
+        Status.LOST,
+        'probability of 70%',
+    ),
     'unmodelled_motion': ([GOOD._replace(unlike=0.7)], Status.UNSURE, 'probability of 70%'),
     'reversed': ([GOOD._replace(finding=REFUSING)], Status.REFUSED, 'turn it back'),
     'biased': ([GOOD._replace(finding=DOUBTFUL)], Status.UNSURE, 'calibrate it'),

@@ -37,7 +37,6 @@ class NaiveNetworkBelief:
         self.route, self.network = route, network
         steps = route.motion.moves.shape[1]
         self.powers = [np.linalg.matrix_power(leads_to, step) for step in range(steps)]
-        self.memory = round(1.0 / route.likelihood.persistence)
         spread = max(route.motion.ratio_spread, RATIO_STEP)
         memory_s = period_s / route.likelihood.persistence
         self.exchanges = exchanges_of_ratios(spread, period_s, memory_s)
@@ -45,14 +44,18 @@ class NaiveNetworkBelief:
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         exchanges = route.switching.exchanges
         self.leave = 2.0 * exchanges[0, -1]
+        # The shares of time at each ratio that any vehicle comes to.
+        lasting = self.usual
+        for _ in range(10000):
+            lasting = lasting @ self.exchanges
+        self.lasting = lasting / lasting.sum()
         self.start()
 
     def start(self) -> None:
         on = 1.0 - STARTS_ELSEWHERE
-        rolls, stands = self.route.switching.beginnings
+        rolls, stands = (each - each.min() for each in self.route.switching.beginnings)
         self.now = on * np.outer(rolls, self.usual)
         self.now[:, 0] += on * stands
-        self.ticks = 0
         self._drop()
         self.elsewhere = 1.0 - self.now.sum()
 
@@ -87,9 +90,7 @@ class NaiveNetworkBelief:
         if seen is not None:
             turned = float(network.turning @ seen) + network.turning_offset
             shakes = self.shakes_like(shaken)
-        before = self.now.sum()
-        stands = self.now[:, 0].sum() / before if before > 0.0 else 0.0
-        then, whole = np.zeros_like(self.now), 0.0
+        then = np.zeros_like(self.now)
         for i in np.flatnonzero(self.now.any(axis=1)):
             ratios = self.now[i] @ self.exchanges
             for r in np.flatnonzero(ratios >= LEAST):
@@ -101,25 +102,24 @@ class NaiveNetworkBelief:
                 for step, power in enumerate(self.powers):
                     for target in np.flatnonzero(power[i]):
                         part = ratios[r] * moves[step] * power[i, target] * like
-                        whole += part
                         if seen is not None:
                             bend = network.courses[target] - network.courses[i]
                             part *= self.turn_like(wrapped(bend - turned))
                         then[target, r] += part
         away = self.elsewhere
-        if seen is not None:
-            chance = np.interp(turned, network.turns, network.chances)
-            mean = whole / before if before > 0.0 else 1.0
-            away *= mean * ((1.0 - stands) * chance + stands * self.turn_like(turned))
+        if shakes is not None:
+            chance = float(np.interp(turned, network.turns, network.chances))
+            like = self.lasting[0] * shakes[0] * self.turn_like(turned)
+            for lasts, ratio in zip(self.lasting[1:], RATIOS[1:], strict=True):
+                for usual in network.usual_mps:
+                    shaken_so = shakes[round(usual * ratio * STEPS_A_MPS)]
+                    like += lasts * chance * shaken_so / len(network.usual_mps)
+            away *= like
         total = then.sum() + away
-        returns = self.ticks % self.memory == self.memory - 1 and away > then.sum()
         then *= 1.0 - self.leave
-        if returns:
-            then += 0.5 * away / len(then) * self.usual
         # All else is elsewhere.
         self.now = then / total
         self.elsewhere = 1.0 - self.now.sum()
-        self.ticks += 1
         self._drop()
         return float(min(total, 1.0))
 

@@ -11,6 +11,7 @@ from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -110,6 +111,24 @@ def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, erra
     assert np.mean(errors < 2.0) > 0.9
     assert np.mean(valid[after]) > 0.5
     assert np.mean(off[after]) < 0.1
+
+
+def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(yard_model, errands):
+    recording, _ = errands
+    live = make_filter(yard_model)
+    later = [each for each, _ in estimates_along(live, recording.between(60.0, None), print)]
+    after = later[4 * yard_model.window :]
+    assert not any(each.valid for each in after)
+    assert {each.cause for each in after} == {'off_network'}
+    live.reset('back at the depot')
+    begun = [each for each, _ in estimates_along(live, recording.between(0.0, 60.0), print)]
+    assert all(each.valid for each in begun[2 * yard_model.window :])
+
+
+def test_limits_of_the_ellipse_are_those_of_the_whole_network(yard_model):
+    track = yard_model.track[np.isfinite(yard_model.track).all(axis=1)]
+    widest_m = np.ptp(track, axis=0).max()
+    assert 0.3 * widest_m < limits_of(yard_model).error_m < 1.2 * widest_m
 
 
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):

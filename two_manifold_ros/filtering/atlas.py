@@ -457,8 +457,8 @@ class AtlasFilter(Filter):
                     continue
                 self._let_sleep([weakest])
             self._wake(number)
-            if not begins:
-                # At the start a filter knows more of where drives begin.
+            if not begins and self._atlas.members[number].network is None:
+                # At the start a filter knows more of where drives begin, and of a network always.
                 self._members[number].place(self._coarse.places(number))
 
     def _catch_up(self) -> None:

@@ -276,7 +276,10 @@ def _prior_ellipse_m(model: ModelHead) -> float:
         isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
     ):
         # The calibration may give less than the spread: a belief may err often but rarely by much.
-        calibrated = half_axis(make_tick_filter(model).read()[1][0])
+        tick_filter = make_tick_filter(model)
+        if isinstance(tick_filter, RouteTracker):
+            tick_filter.place_anywhere()
+        calibrated = half_axis(tick_filter.read()[1][0])
     return min((each for each in (whole, calibrated) if each > 0.0), default=math.inf)
 
 
@@ -402,6 +405,7 @@ class TickEstimator:
                 off_route=off_route,
                 unlike=result.unlike,
                 standing=result.standing,
+                stays_off=result.stays_off,
             )
         )
         self._tick += 1

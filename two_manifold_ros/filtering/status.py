@@ -91,6 +91,10 @@ CAUSES = {
         'the vehicle is off the trained route, or was moved along it, with a probability of '
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
+    'off_network': (
+        'the vehicle is not where the trained roads lead from where drives begin, with a '
+        'probability of {off_route:.0%}: reset the filter when it stands there'
+    ),
     'unmodelled_motion': (
         'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '
         'on, as on the trained route'
@@ -138,7 +142,7 @@ class TickDiagnostics(NamedTuple):
     window_full, recovering, seen
         Whether a whole window was seen, whether the window is filling again after a gap, and how
         many ticks are in it.
-    accepted, restarted, novelty, off_route, unlike, standing
+    accepted, restarted, novelty, off_route, unlike, standing, stays_off
         See ``UpdateResult``.
     ellipse_m
         See ``Estimate``.
@@ -158,6 +162,7 @@ class TickDiagnostics(NamedTuple):
     off_route: float = math.nan
     unlike: float = math.nan
     standing: bool = False
+    stays_off: bool = False
 
     @property
     def novel(self) -> bool:
@@ -325,7 +330,8 @@ class StateMachine:
         lost = {
             'novelty': shown.novel,
             'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
-            'off_route': shown.off_route > self.likely,
+            'off_route': shown.off_route > self.likely and not shown.stays_off,
+            'off_network': shown.off_route > self.likely,
         }
         for cause, holds in lost.items():
             if holds:

@@ -64,6 +64,9 @@ class UpdateResult:
     standing
         Whether the observation was left out because the vehicle stands; all else is then the
         result of the last observation that was not.
+    stays_off
+        Whether a vehicle that is off the route is off it until the filter starts again, as on a
+        network.
 
     """
 
@@ -74,6 +77,7 @@ class UpdateResult:
     off_route: float = math.nan
     unlike: float = math.nan
     standing: bool = False
+    stays_off: bool = False
 
 
 class WindowTracker(ABC):
@@ -389,6 +393,12 @@ class RouteTracker:
         self.belief.place(chances)
         self._read = self.belief.read()
 
+    def place_anywhere(self) -> None:
+        """Be anywhere, after a start: a belief on a network starts where drives do alone."""
+        if self._network is not None:
+            places = self._network.chances.shape[0]
+            self.place(np.full(places, 1.0 / places))
+
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""
         self.belief.skip(ticks)
@@ -426,6 +436,7 @@ class RouteTracker:
             restarted=evidence == 0.0,
             off_route=max(1.0 - self.belief.on_route, 0.0),
             unlike=self.belief.unlike,
+            stays_off=self._network is not None,
         )
 
     def read(self) -> tuple[Floats, Floats]:

@@ -7,6 +7,9 @@ In a network of look-alike roads no observation shows the place. What shows it i
 vehicle turned, and how far it drove in between. So the turn in a tick by the IMU is compared with
 the change of heading along each move, and how much the observations shake with the speed. Where
 the vehicle turns as no road does from where it may be, it is elsewhere.
+
+All that adds up from a known beginning. From anywhere it does not: turned by half a turn, or
+moved by an aisle, a grid is the same to an IMU.
 """
 
 from __future__ import annotations
@@ -49,21 +52,12 @@ FARTHEST = 20.0
 LEAST = 1e-12
 """Probability that is not followed."""
 
-FAINT, EVEN = 1e-5, 0.1
+FAINT = 1e-5
 """
-Probability of a place below which it is dropped, and the share of an even one that it is at most.
+Probability of a place below which it is dropped: ways as faint are not followed for ever.
 
-Look-alike ways that are as faint are not followed for ever. The share that may start anywhere is
-dropped as well, so a start is taken to be where drives start, until the vehicle is more likely
-elsewhere. With a tenth of ``FAINT`` one of eight drives is followed one aisle beside its own, on
-the training on which numbers were chosen (``./run bench yard --constants``).
-"""
-
-RETURNS = 0.5
-"""
-Share of the probability elsewhere that comes back to anywhere on the network.
-
-It does once in a memory of the observations, and only where the vehicle is more likely elsewhere.
+With a tenth of it one of eight drives is followed one aisle beside its own, on the training on
+which numbers were chosen (``./run bench yard --constants``).
 """
 
 
@@ -79,8 +73,6 @@ class Roads(NamedTuple):
         Usual speed, m/s, and heading, rad, at each place.
     ratios : (R,), exchanges : (R, R)
         Speed ratios, and the probabilities to change between them.
-    fresh : (R,)
-        Probabilities of the speed ratios of a vehicle that comes from no known place.
     turning : (d,), turning_offset, precision
         As in `Network`; half the inverse of the squared ``turning_spread``.
     turns : (2,), chances : (n,)
@@ -89,8 +81,10 @@ class Roads(NamedTuple):
         As in `Network`, at speeds up to the fastest.
     sharpness, tail
         Exponent of the likelihood of what shakes, and its degrees of freedom.
-    leave, faint
-        Probability per tick to leave the network, and that of a place that is dropped.
+    rests, drives : (S,)
+        Shares of the time that a vehicle stands, and drives at each speed of the table, anywhere.
+    leave
+        Probability per tick to leave the network.
 
     """
 
@@ -101,7 +95,6 @@ class Roads(NamedTuple):
     courses: Floats
     ratios: Floats
     exchanges: Floats
-    fresh: Floats
     turning: Floats
     turning_offset: float
     precision: float
@@ -111,8 +104,9 @@ class Roads(NamedTuple):
     scales: Floats
     sharpness: float
     tail: float
+    rests: float
+    drives: Floats
     leave: float
-    faint: float
 
 
 class Grid(NamedTuple):
@@ -125,9 +119,8 @@ class Grid(NamedTuple):
         Probabilities of places and speed ratios, and those after the move.
     active, order : (P,), reached : (P,) bool
         Places with any probability now, those reached by the move, and which.
-    likelihoods : (S,), changed : (R,), numbers : (3,)
-        Likelihoods of what shakes at each speed; scratch; how far the vehicle turned, the
-        probability of standing, and the mean likelihood of what shakes.
+    likelihoods : (S,), changed : (R,), turned : (1,)
+        Likelihoods of what shakes at each speed; scratch; how far the vehicle turned.
     shaken : (d,)
         How much the samples within the tick shake.
 
@@ -140,7 +133,7 @@ class Grid(NamedTuple):
     reached: Bools
     likelihoods: Floats
     changed: Floats
-    numbers: Floats
+    turned: Floats
     shaken: Floats
 
 
@@ -148,7 +141,7 @@ class Grid(NamedTuple):
 def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
     """Fill likelihoods of what shakes at each speed, over the largest, and how far it turned."""
     likelihoods, shaken = grid.likelihoods, grid.shaken
-    grid.numbers[0] = grid.numbers[2] = 0.0
+    grid.turned[0] = 0.0
     highest = -math.inf
     for s in range(len(likelihoods)):
         value = 0.0
@@ -162,21 +155,24 @@ def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
     for s in range(len(likelihoods)):
         likelihoods[s] = math.exp(likelihoods[s] - highest)
     if observed:
-        grid.numbers[0] = roads.turning_offset
+        grid.turned[0] = roads.turning_offset
         for k in range(len(observation)):
-            grid.numbers[0] += roads.turning[k] * observation[k]
+            grid.turned[0] += roads.turning[k] * observation[k]
 
 
 @subroutine
 def _elsewhere(grid: Grid, roads: Roads) -> float:
-    """Return the likelihood of a turn on any road, or standing as likely as on the network."""
-    turned, stands, shaken = grid.numbers
+    """Return the likelihood of a turn and a shake on any road at any speed, or standing."""
+    turned, likelihoods = grid.turned[0], grid.likelihoods
     place = (turned - roads.turns[0]) * roads.turns[1]
     place = min(max(place, 0.0), len(roads.chances) - 1.001)
     low = int(place)
     chance = roads.chances[low] * (1.0 - place + low) + roads.chances[low + 1] * (place - low)
     still = math.exp(-min(roads.precision * turned * turned, FARTHEST))
-    return float(shaken * ((1.0 - stands) * chance + stands * still))
+    shaken = 0.0
+    for s in range(len(likelihoods)):
+        shaken += roads.drives[s] * likelihoods[s]
+    return float(shaken * chance + roads.rests * likelihoods[0] * still)
 
 
 @subroutine
@@ -209,7 +205,7 @@ def _move_on(
                 then[target, r] = 0.0
         likely = 1.0
         if observed:
-            apart = roads.courses[target] - roads.courses[i] - grid.numbers[0]
+            apart = roads.courses[target] - roads.courses[i] - grid.turned[0]
             apart -= 2.0 * math.pi * math.floor(apart / (2.0 * math.pi) + 0.5)
             likely = math.exp(-min(roads.precision * apart * apart, FARTHEST))
         for r in range(count):
@@ -222,25 +218,22 @@ def _move_on(
             place = min(roads.speeds[i] * ratios[r] * STEPS_A_MPS, len(likelihoods) - 1.001)
             at = int(place)
             shaken = likelihoods[at] * (1.0 - place + at) + likelihoods[at + 1] * (place - at)
-            whole = changed[r] * part * shares[way] * shaken
-            grid.numbers[2] += whole
-            then[target, r] += whole * likely
+            then[target, r] += changed[r] * part * shares[way] * shaken * likely
     return met
 
 
 @compiled
 def follow(
     observation: Floats, observed: bool, buffers: Any, known: Any, cells: Any,  # noqa: ANN401
-    totals: Floats, count: int, elsewhere: float, returns: bool,
+    totals: Floats, count: int, elsewhere: float,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
     ``cells`` as in `arrays.Cells`, which are filled, and so are the ``totals`` (8,) of
-    ``HYPOTHESES``, which are those before. What is ``elsewhere`` may be back on the network where
-    it ``returns``. Returns the mean likelihood, 0 where nothing is left, and how many places have
-    any probability.
+    ``HYPOTHESES``. What is ``elsewhere`` stays there: nothing shows where it came back. Returns
+    the mean likelihood, 0 where nothing is left, and how many places have any probability.
     """
     grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
     _see(observation, observed, grid, roads)
@@ -248,33 +241,15 @@ def follow(
     for a in range(count):
         met = _move_on(grid.active[a], observed, grid, roads, geometry, met)
     on = 0.0
-    # What is elsewhere shakes as likely as all that was on the network, if anything still was.
-    before = totals[STANDS] + totals[SLOW] + totals[ON]
-    grid.numbers[2] = grid.numbers[2] / before if before > 0.0 else 1.0
     for a in range(met):
         for r in range(len(roads.ratios)):
             on += grid.next[grid.order[a], r]
     away = elsewhere * (_elsewhere(grid, roads) if observed else 1.0)
-    # Only where it is given up: look-alike places anywhere would compete with those known.
-    came = RETURNS * away if returns and away > on else 0.0
-    gone = roads.leave * on
     total = on + away
     if not total > 0.0:
         return 0.0, count
-    away += gone - came
-    each = came / len(grid.now)
-    if came > 0.0:
-        for i in range(len(grid.now)):
-            if not grid.reached[i]:
-                grid.reached[i] = True
-                grid.order[met] = i
-                met += 1
-                for r in range(len(roads.ratios)):
-                    grid.next[i, r] = 0.0
-            for r in range(len(roads.ratios)):
-                grid.next[i, r] += each * roads.fresh[r] / (1.0 - roads.leave)
     kept = _keep(grid, roads, cells, totals, (1.0 - roads.leave) / total, met)
-    totals[len(totals) - 1] = away / total
+    totals[len(totals) - 1] = (away + roads.leave * on) / total
     return total, kept
 
 
@@ -293,7 +268,7 @@ def _keep(grid: Grid, roads: Roads, cells: Any, totals: Floats, scale: float, me
         for r in range(len(roads.ratios)):
             grid.now[i, r] = scale * grid.next[i, r]
             whole += grid.now[i, r]
-        if whole < roads.faint:
+        if whole < FAINT:
             continue
         grid.active[kept] = i
         kept += 1
@@ -310,7 +285,6 @@ def _keep(grid: Grid, roads: Roads, cells: Any, totals: Floats, scale: float, me
             if chance > 0.0:
                 ratios[i, h] = mean / chance
                 spreads[i, h] = max(square / chance - ratios[i, h] * ratios[i, h], 1e-6)
-    grid.numbers[1] = totals[STANDS] / max(totals[STANDS] + totals[SLOW] + totals[ON], 1e-300)
     return kept
 
 
@@ -332,7 +306,6 @@ class NetworkBelief(RouteBelief):
 
     def __init__(self, route: Route, network: Network, period_s: float) -> None:
         roads = _laid_out(route, network, period_s)
-        self._returns_after = max(round(1.0 / route.likelihood.persistence), 1)
         places, ratios = route.places, len(RATIOS)
         self._now = np.zeros((places, ratios))
         self._grid = Grid(
@@ -343,19 +316,21 @@ class NetworkBelief(RouteBelief):
             reached=np.zeros(places, dtype=np.bool_),
             likelihoods=np.zeros(len(roads.shakes)),
             changed=np.zeros(ratios),
-            numbers=np.zeros(3),
+            turned=np.zeros(1),
             shaken=np.zeros(len(network.turning)),
         )
         begins, targets, steps, shares = route.geometry
         geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
-        self._roads, self._fresh = (plain(roads), plain(geometry)), roads.fresh
-        self._faint = roads.faint
+        self._roads = plain(roads), plain(geometry)
+        self._fresh = usual_ratios(_ratio_spread(route))
         super().__init__(route)
 
     def start(self) -> None:
-        """Start where drives start, rolling or standing, or elsewhere; see ``FAINT``."""
+        """Start where drives start, rolling or standing, or elsewhere."""
         super().start()
-        rolls, stands = self._route.switching.beginnings
+        beginnings = self._route.switching.beginnings
+        # Of anywhere there is a share as well, the same at each place.
+        rolls, stands = beginnings - beginnings.min(axis=1, keepdims=True)
         on = 1.0 - self.starts_elsewhere
         self._begin(on * rolls, on * stands)
 
@@ -387,9 +362,7 @@ class NetworkBelief(RouteBelief):
         evidence, self._count = follow(
             observation, observed, plain(self._grid), self._roads,
             (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
-            self._age % self._returns_after == self._returns_after - 1,
         )  # fmt: skip
-        self._age += 1
         self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
         return float(evidence)
@@ -407,7 +380,7 @@ class NetworkBelief(RouteBelief):
         grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
-        self._now[self._now.sum(axis=1) <= self._faint] = 0.0
+        self._now[self._now.sum(axis=1) < FAINT] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
         grid.reached[:] = False
         self.chances[:] = 0.0
@@ -420,18 +393,19 @@ class NetworkBelief(RouteBelief):
         self._count = len(kept)
         for order in (grid.active, self._active):
             order[: self._count] = kept
-        grid.numbers[:] = 0.0, self.chances[:, STANDS].sum() / max(self.chances.sum(), 1e-300), 0.0
         self._sum_up()
 
 
 def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
     """Lay out a map and its network for the compiled steps."""
     motion, likelihood, switching = route.motion, route.likelihood, route.switching
-    memory_s = period_s / likelihood.persistence
-    spread = max(motion.ratio_spread, math.log(RATIOS[-1] / RATIOS[-2]))
+    exchanges = exchanges_of_ratios(
+        _ratio_spread(route), period_s, period_s / likelihood.persistence
+    )
     fastest = float(network.usual_mps.max()) * RATIOS[-1]
     wanted = np.arange(int(fastest * STEPS_A_MPS) + 3) / STEPS_A_MPS
     on, elsewhere = HYPOTHESES.index('on'), HYPOTHESES.index('elsewhere')
+    rests, drives = _times(network, exchanges, len(wanted))
     return Roads(
         moves=motion.moves,
         moves_a_row=motion.moves_a_row,
@@ -439,8 +413,7 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         speeds=network.usual_mps,
         courses=network.courses,
         ratios=RATIOS,
-        exchanges=exchanges_of_ratios(spread, period_s, memory_s),
-        fresh=usual_ratios(spread),
+        exchanges=exchanges,
         turning=network.turning,
         turning_offset=network.turning_offset,
         precision=0.5 / network.turning_spread**2,
@@ -450,10 +423,29 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         scales=_along(wanted, network.speeds, network.scales),
         sharpness=likelihood.sharpness,
         tail=likelihood.tail,
+        rests=rests,
+        drives=drives,
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         leave=float(switching.exchanges[on, elsewhere] * 2.0),
-        faint=min(FAINT, EVEN / route.places),
     )
+
+
+def _ratio_spread(route: Route) -> float:
+    """Return the standard deviation of the logarithms of usual speed ratios."""
+    return max(route.motion.ratio_spread, math.log(RATIOS[-1] / RATIOS[-2]))
+
+
+def _times(network: Network, exchanges: Floats, rows: int) -> tuple[float, Floats]:
+    """Return the shares of the time that a vehicle stands, and drives at each of some speeds."""
+    # What the ratios of any vehicle come to: it forgets with which it began.
+    balance = exchanges.T - np.eye(len(exchanges))
+    balance[-1] = 1.0
+    lasting = np.linalg.solve(balance, np.eye(len(exchanges))[-1])
+    at = (network.usual_mps[:, None] * RATIOS[1:] * STEPS_A_MPS).round().astype(np.int64)
+    weights = np.broadcast_to(lasting[1:] / len(network.usual_mps), at.shape)
+    drives = np.zeros(rows)
+    np.add.at(drives, at, weights)
+    return float(lasting[0]), drives
 
 
 def _small(numbers: Any) -> Any:  # noqa: ANN401 - as the compiled steps take them

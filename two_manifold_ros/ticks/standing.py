@@ -70,6 +70,7 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
 
 def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
     still: Bools = np.zeros(len(track), dtype=np.bool_)
+    briefly = still
     for seconds in STANDS_S:
         width = max(round(seconds / period_s), 2) + 1
         if len(track) < width:
@@ -81,7 +82,9 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
         # Every tick of such a window.
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
         counts[width:] -= counts[:-width].copy()
-        still |= counts[: len(track)] > 0
+        still = still | (counts[: len(track)] > 0)
+        if seconds == STANDS_S[0]:
+            briefly = still
     nearby = round(2.0 * STANDS_S[-1] / period_s)
     near = min(slow_mps * STANDS_S[0], most_m)
     for begin, end in stretches_of(still):
@@ -89,7 +92,9 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
         here = track[begin:end]
         first = _ticks_to_come(here[:nearby], near)
         last = _ticks_to_come(here[::-1][:nearby], near)
-        still[begin : begin + first] = still[end - last : end] = False
+        # But not where it stood before, if it moved on by a little only.
+        still[begin : begin + first] = briefly[begin : begin + first]
+        still[end - last : end] = briefly[end - last : end]
     return still
 
 
