@@ -6,9 +6,10 @@ A yard with a grid of aisles that look alike, followed on errands never driven a
 Run `./run bench yard`. Four times a model is trained on four drives of forty errands each, and
 eight drives of twenty other errands on later days are followed from a cold start. The aisles and
 the vehicle of all four yards are the same; the drives are not. The numbers of the network were
-chosen on the training of the first yard and on other drives there. `on the way`
-are the same drives, of which the filter misses the first 100 seconds, two minutes after it
-started. With `--constants` the numbers are changed one by one in the first yard.
+chosen on the training of the first yard and on other drives there. `at ... speed` are errands on
+all of which the driver is slower or faster than in the training. `on the way` are the drives of
+which the filter misses the first 100 seconds, two minutes after it started. With `--constants` the
+numbers are changed one by one in the first yard.
 """
 
 from __future__ import annotations
@@ -53,6 +54,12 @@ STARTS_S = 3.0
 
 NEAR_M = 2.0
 
+SPEEDS, SLOWER = (0.6, 0.8, 1.15), 4
+"""Of the driver on whole drives, over the usual one, and how many drives."""
+
+MOST_LAPS = 100
+"""More than the usual lengths of a drive."""
+
 LATER_S, FOUND_S = 100.0, 120.0
 """When drives are followed from the way, and how long after that they are judged."""
 
@@ -88,8 +95,8 @@ class Followed(NamedTuple):
     tick_ms: float
 
 
-def drives_of(seed: int) -> list[WorldDrive]:
-    """Return the drives of a yard that are followed, each on a later day."""
+def drives_of(seed: int, speed: float = 1.0) -> list[WorldDrive]:
+    """Return the drives of a yard that are followed, each on a later day, at a ``speed``."""
     yard, network = Yard(), yard_network()
     return [
         travel(
@@ -97,6 +104,7 @@ def drives_of(seed: int) -> list[WorldDrive]:
             yard.errands(OTHERS, 1000 + 10 * seed + number),
             day=1 + number,
             seed=1000 + 10 * seed + number,
+            lap_ratios=() if speed == 1.0 else (speed,) * MOST_LAPS,
         )
         for number in range(FOLLOWED)
     ]
@@ -138,11 +146,18 @@ def changed(name: str, seed: int) -> list[Followed]:
     return [follow(model, each) for each in drives_of(seed)]
 
 
-def both(seed: int) -> tuple[list[Followed], list[Followed]]:
-    """Follow all drives of a yard from where they begin, and from the way."""
+def all_of(seed: int) -> tuple[list[Followed], dict[str, list[Followed]]]:
+    """Follow all drives of a yard from where they begin, at other speeds, and from the way."""
     model, drives = trained(seed), drives_of(seed)
     whole = [follow(model, each) for each in drives]
-    return whole, [follow(model, each, LATER_S, FOUND_S) for each in drives]
+    others = {
+        f'at {100.0 * speed:.0f} % speed': [
+            follow(model, each) for each in drives_of(seed, speed)[:SLOWER]
+        ]
+        for speed in SPEEDS
+    }
+    others['on the way'] = [follow(model, each, LATER_S, FOUND_S) for each in drives]
+    return whole, others
 
 
 def _near(found: list[Followed]) -> list[float]:
@@ -153,9 +168,9 @@ def yards(jobs: int) -> None:
     """Print how each yard is followed."""
     print('yard        drive  median    95 %  within 2 m %  publ.%  of these %  tick ms')
     with _pool(jobs) as pool:
-        waiting = {name: pool.apply_async(both, (seed,)) for name, seed in YARDS.items()}
+        waiting = {name: pool.apply_async(all_of, (seed,)) for name, seed in YARDS.items()}
         for name, each in waiting.items():
-            found, later = each.get()
+            found, others = each.get()
             for number, one in enumerate(found):
                 errors, published = one.errors, one.published
                 right = 100.0 * np.mean(errors[published] < NEAR_M) if published.any() else np.nan
@@ -169,14 +184,15 @@ def yards(jobs: int) -> None:
                 f'{name:10s}    all {"":15s} {np.mean(near):13.1f}   '
                 f'{sum(each >= 95.0 for each in near)} of {len(near)} drives reach 95 %'
             )
-            errors = np.concatenate([each.errors for each in later])
-            published = np.concatenate([each.published for each in later])
-            print(
-                f'{name:10s} on the way {"":11s} {100.0 * np.mean(errors < NEAR_M):13.1f} '
-                f'{100.0 * np.mean(published):7.0f} '
-                f'{100.0 * np.mean(errors[published] < NEAR_M):11.1f}',
-                flush=True,
-            )
+            for what, drives in others.items():
+                errors = np.concatenate([each.errors for each in drives])
+                published = np.concatenate([each.published for each in drives])
+                right = 100.0 * np.mean(errors[published] < NEAR_M) if published.any() else np.nan
+                print(
+                    f'{name:10s} {what:14s} {"":7s} {100.0 * np.mean(errors < NEAR_M):13.1f} '
+                    f'{100.0 * np.mean(published):7.0f} {right:11.1f}',
+                    flush=True,
+                )
     print('\nto reach: within 2 m on 95 % of the ticks')
 
 

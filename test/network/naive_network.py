@@ -83,6 +83,17 @@ class NaiveNetworkBelief:
         squared = (apart / self.network.turning_spread) ** 2
         return float(np.exp(-min(0.5 * squared, FARTHEST)))
 
+    def elsewhere_like(self, turned: float, shakes: np.ndarray) -> float:
+        """Return the likelihood of a turn and of what shakes on any road at any speed."""
+        network = self.network
+        chance = float(np.interp(turned, network.turns, network.chances))
+        like = self.lasting[0] * shakes[0] * self.turn_like(turned)
+        for lasts, ratio in zip(self.lasting[1:], RATIOS[1:], strict=True):
+            for usual in network.usual_mps:
+                shaken_so = shakes[round(usual * ratio * STEPS_A_MPS)]
+                like += lasts * chance * shaken_so / len(network.usual_mps)
+        return float(like)
+
     def tick(self, seen: np.ndarray | None, shaken: np.ndarray) -> float:
         """Predict, and update with an observation if there is one; return the evidence."""
         network, motion = self.network, self.route.motion
@@ -108,13 +119,7 @@ class NaiveNetworkBelief:
                         then[target, r] += part
         away = self.elsewhere
         if shakes is not None:
-            chance = float(np.interp(turned, network.turns, network.chances))
-            like = self.lasting[0] * shakes[0] * self.turn_like(turned)
-            for lasts, ratio in zip(self.lasting[1:], RATIOS[1:], strict=True):
-                for usual in network.usual_mps:
-                    shaken_so = shakes[round(usual * ratio * STEPS_A_MPS)]
-                    like += lasts * chance * shaken_so / len(network.usual_mps)
-            away *= like
+            away *= self.elsewhere_like(turned, shakes)
         total = then.sum() + away
         then *= 1.0 - self.leave
         # All else is elsewhere.

@@ -25,6 +25,7 @@ from two_manifold_ros.ticks.segments import (
     Segment,
     unmeasured_axes,
     usable_samples,
+    with_shakes,
 )
 from two_manifold_ros.ticks.stamps import average_ticks
 from two_manifold_ros.typing import Floats, Ints
@@ -121,6 +122,33 @@ def test_every_sample_is_used_or_set_aside_by_cause(steps, seed):
     for segment in segments:
         assert (np.diff(segment.stamps) == PERIOD_NS).all()
         assert np.isfinite(segment.values).all()
+
+
+def test_what_shakes_is_the_variance_of_noise_whatever_else_changes_evenly():
+    noise = np.random.default_rng(0).normal(scale=[0.1, 2.0], size=(20000, 2))
+    drifting = noise + np.outer(np.arange(20000), [0.5, -3.0])
+    for samples in (noise, drifting):
+        found = with_shakes(samples[2:], samples[1:-1], samples[:-2])
+        assert np.array_equal(found[:, :2], samples[2:])
+        assert np.allclose(np.sqrt(found[:, 2:].mean(axis=0)), [0.1, 2.0], rtol=0.02)
+
+
+def test_spreads_within_ticks_are_those_of_each_stretch_alone():
+    rng = np.random.default_rng(1)
+    samples = rng.normal(size=(40, 6))
+    stamps = 10**10 + 10**8 * np.arange(40)
+    stamps[20:] += 10**10
+    made = recording(stamps, samples)
+    segments, _ = cut_segments(made, 2 * 10**8, 10**9, spreads=True)
+    assert len(segments) == 2
+    for part, segment in zip((samples[:20], samples[20:]), segments, strict=True):
+        shaken = []
+        for i in range(20):
+            before, earlier = part[max(i - 1, 0)], part[max(i - 2, 0)]
+            shaken.append((part[i] - 2.0 * before + earlier) ** 2 / 6.0)
+        for tick, spread in enumerate(segment.spreads):
+            # A sample lasts until the next one comes.
+            assert np.allclose(spread**2, np.mean(shaken[2 * tick : 2 * tick + 2], axis=0))
 
 
 def test_a_recording_without_positions_has_unknown_positions():

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from worlds.network import travel, Yard, yard_network
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.model.model_file import load_model, model_from, model_parts, save_model
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import Tuning
@@ -144,6 +145,13 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
     means, *_ = follow_roads(yard_model.route, network, period_ns * 1e-9, seen)
     count = len(segment) - 1
     assert np.allclose(np.array(live)[: count - 1], means[: count - 1, 0], atol=1e-6)
+
+
+def test_a_network_of_version_20_is_refused_as_its_speeds_are_others(yard_model):
+    header, arrays = model_parts(yard_model)
+    assert model_from('m.npz', header, dict(arrays)).network is not None
+    with pytest.raises(InputError, match='version 20'):
+        model_from('m.npz', header | {'version': 20}, dict(arrays))
 
 
 def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):

@@ -23,7 +23,7 @@ from two_manifold_ros.filtering.estimate import (
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.ticks.segments import NO_LIMIT, with_squares
+from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ class Filter:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
         networks = isinstance(model, RouteModel) and model.network is not None
-        self._squares = self._own if networks else 0
-        channels = self._own + self._further + self._squares
+        self._before = np.zeros((2, self._own if networks else 0))
+        channels = self._own + self._further + self._before.shape[1]
         self._model = model
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
@@ -290,8 +290,6 @@ class Filter:
                 # It cannot be filtered, but may show what is wrong with all of them.
                 self._watch.sample_out_of_range(stamp_ns, own)
             return []
-        if self._squares:
-            values = with_squares(values, self._own)
         estimates: list[Estimate] = []
         for judged in self._gate.push(stamp_ns, values):
             estimates += self._use(*judged)
@@ -303,13 +301,17 @@ class Filter:
             return []
         self.used = True
         self.counters['used'] += 1
+        own = sample[: self._own]
         starts = verdict is not Verdict.ACCEPT
+        if self._before.size:
+            if starts:
+                self._before[:] = own
+            sample = with_shakes(sample, self._before[0], self._before[1])
+            self._before[1], self._before[0] = self._before[0], own
         if starts:
             self._start_ticks(verdict, stamp_ns, sample)
         if self._watch is not None:
-            self._watch.sample(
-                stamp_ns, sample[: self._own] if len(sample) > self._own else sample
-            )
+            self._watch.sample(stamp_ns, own)
         if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)

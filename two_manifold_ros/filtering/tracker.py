@@ -30,7 +30,6 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
-from two_manifold_ros.ticks.segments import spreads_of
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
@@ -414,9 +413,8 @@ class RouteTracker:
         self._ticks += 1
         self._still = self._still + 1 if same else 0
         if self._network is not None:
-            # Behind the means are the mean squares.
-            own = values[self._live]
-            spreads = spreads_of(own, values[len(values) // 2 :][self._live])
+            # Behind the means are those of what shakes.
+            spreads = np.sqrt(values[len(values) // 2 :][self._live])
             self._network.take(shakes_of(spreads * self._inverse))
         evidence = self.belief.update(self._now[0])
         if self._columns:

@@ -56,8 +56,7 @@ FAINT = 1e-5
 """
 Probability of a place below which it is dropped: ways as faint are not followed for ever.
 
-With a tenth of it one of eight drives is followed one aisle beside its own, on the training on
-which numbers were chosen (``./run bench yard --constants``).
+``./run bench yard --constants`` changes it.
 """
 
 

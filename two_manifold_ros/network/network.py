@@ -66,8 +66,8 @@ class Network:
         turn that is as expected.
     speeds : (s,), shakes, scales : (s, d)
         How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
-        standardised spreads, see `shakes_of`, and the scale about them. It grows with the speed,
-        and at rest it is the noise of the sensor.
+        standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them. It grows
+        with the speed, and at rest it is the noise of the sensor.
 
     """
 
