@@ -54,6 +54,8 @@ class NaiveNetworkBelief:
     def start(self) -> None:
         on = 1.0 - STARTS_ELSEWHERE
         rolls, stands = (each - each.min() for each in self.route.switching.beginnings)
+        whole = rolls.sum() + stands.sum()
+        rolls, stands = rolls / whole, stands / whole
         self.now = on * np.outer(rolls, self.usual)
         self.now[:, 0] += on * stands
         self._drop()

@@ -155,13 +155,28 @@ def test_a_vehicle_that_no_place_is_left_of_is_still_elsewhere_in_the_next_tick(
     assert belief.elsewhere == pytest.approx(1.0)
 
 
-def test_observations_that_nothing_explains_start_it_again():
+def test_a_start_is_elsewhere_with_a_tenth_whatever_kind_of_start_was_seen():
+    for kind in (0, 1):
+        route = branching_route()
+        beginnings = np.full((2, COUNT), 0.5 / COUNT)
+        beginnings[kind, 3] += 0.4
+        switching = route.switching._replace(beginnings=beginnings / beginnings.sum())
+        belief = NetworkBelief(replace(route, switching=switching), branching_network(), PERIOD_S)
+        assert belief.elsewhere == pytest.approx(belief.starts_elsewhere)
+        assert belief.weights[3] == pytest.approx(1.0)
+
+
+def test_what_nothing_explains_is_elsewhere_until_a_start():
     belief, fresh = both(1)[0], both(1)[0]
     ticks = [*zip(*random_input(branching_network(1), 1), strict=True)]
     follow(belief, ticks[:5])
     # No speed shakes so much: as a number it overflows.
     belief.take(np.full(2, 1e200))
     assert belief.update(ticks[5][0]) == 0.0
+    assert belief.elsewhere == 1.0
+    follow(belief, ticks)
+    assert belief.elsewhere == 1.0
+    belief.start()
     assert np.array_equal(belief.chances, fresh.chances)
     assert follow(belief, ticks) == follow(fresh, ticks)
     assert belief.chances.tobytes() == fresh.chances.tobytes()

@@ -126,6 +126,24 @@ def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(ya
     assert all(each.valid for each in begun[2 * yard_model.window :])
 
 
+def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model, errands):
+    recording, _ = errands
+    live, imu = make_filter(yard_model), recording.imu
+    far_ns = 10 * yard_model.window * yard_model.period_ns
+    causes = []
+    for stamp, sample in zip(imu.stamps[: 50 * 40], imu.samples, strict=False):
+        live.push(int(stamp), sample)
+    assert live.latest.valid
+    # As it stands at the depot.
+    for count in range(50 * 20):
+        shown = live.push(
+            int(imu.stamps[50 * 40]) + far_ns + count * 20_000_000, imu.samples[count % 50]
+        )
+        causes += [each.cause for each in shown]
+    assert causes[-1] == 'off_network'
+    assert set(causes) <= {'filling', 'off_network'}
+
+
 def test_limits_of_the_ellipse_are_those_of_the_whole_network(yard_model):
     track = yard_model.track[np.isfinite(yard_model.track).all(axis=1)]
     widest_m = np.ptp(track, axis=0).max()
@@ -164,6 +182,17 @@ def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_mod
     found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
     names = [each.name for each in found[len(found) // 2 :]]
     assert names.count('yard') > 0.9 * len(names)
+
+
+def test_a_yard_in_an_atlas_is_not_entered_on_the_way(yard_model, errands, forked_model):
+    recording, _ = errands
+    live = make_filter(atlas_of({'yard': yard_model, 'fork': forked_model}))
+    begun, later = recording.between(0.0, 40.0), recording.between(80.0, None)
+    known = [each for each, _ in estimates_along(live, begun, lambda *_: None)]
+    assert (known[-1].name, known[-1].valid) == ('yard', True)
+    # As after a gap: the stamps go on forty seconds later.
+    after = [each for each, _ in estimates_along(live, later, lambda *_: None)]
+    assert not any(each.valid for each in after[2 * yard_model.window :] if each.name == 'yard')
 
 
 def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):

@@ -126,8 +126,8 @@ class AtlasFilter(Filter):
     Only ``MOST_AWAKE`` filters run at most, whatever the number of routes. While one route is
     known to be driven the others sleep. When it is left, or a gap or a clock that was set makes
     its filter start again, those routes wake up that are the likeliest by a `CoarseBelief` on all
-    of them, each where that sees the vehicle. In such a search a route that sleeps is to the ones
-    that are followed as in the coarse belief.
+    of them, each where that sees the vehicle, and on a network nowhere. In such a search a route
+    that sleeps is to the ones that are followed as in the coarse belief.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class AtlasFilter(Filter):
     finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
     limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
     weigh_rivals, take_over = map(_of_the_chosen, ('weigh_rivals', 'take_over'))
-    place, adopt = map(_of_the_chosen, ('place', 'adopt'))
+    place, lose, adopt = map(_of_the_chosen, ('place', 'lose', 'adopt'))
 
     def __init__(  # see above
         self,
@@ -170,10 +170,10 @@ class AtlasFilter(Filter):
         self._coarse = CoarseBelief(model.members)
         self._chosen = 0
         self.latest: Estimate | None = None
-        self._start()
+        self._start(fresh=True)
 
-    def _start(self) -> None:
-        """Search for the route, from anywhere on each."""
+    def _start(self, *, fresh: bool = False) -> None:
+        """Search for the route, from anywhere on each; on a network alone if ``fresh``."""
         self._coarse.start()
         self._awake = [self._chosen]
         self._newest: list[Estimate | None] = [None] * len(self._members)
@@ -183,6 +183,7 @@ class AtlasFilter(Filter):
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
         self._settled = self._searched = self._found = False
+        self._fresh = fresh
         # Samples of the last window, and those that filters which woke up have not taken yet.
         self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
         self._behind: dict[int, deque[Stamped]] = {}
@@ -249,7 +250,7 @@ class AtlasFilter(Filter):
         for each in self._members:
             each.reset(cause)
         self._follow(0)
-        self._start()
+        self._start(fresh=True)
         self.latest = None
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
@@ -457,8 +458,11 @@ class AtlasFilter(Filter):
                     continue
                 self._let_sleep([weakest])
             self._wake(number)
-            if not begins and self._atlas.members[number].network is None:
-                # At the start a filter knows more of where drives begin, and of a network always.
+            if self._atlas.members[number].network is not None:
+                if not (begins and self._fresh):
+                    self._members[number].lose()
+            elif not begins:
+                # At the start a filter knows more of where drives begin.
                 self._members[number].place(self._coarse.places(number))
 
     def _catch_up(self) -> None:
@@ -468,6 +472,7 @@ class AtlasFilter(Filter):
             if number == self._chosen:
                 continue
             self._members[number].reset('another route may be driven')
+            self._members[number].lose()
             self._forget(number)
             self._behind[number] = self._recent.copy()
 

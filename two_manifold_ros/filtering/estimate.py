@@ -347,6 +347,11 @@ class TickEstimator:
         self._tick = self._missed = 0
         self._recovering = False
 
+    def lose(self) -> None:
+        """Know, after a reset, that no drive begins here: on a network nothing shows the place."""
+        if isinstance(self._tracker, RouteTracker):
+            self._tracker.lose()
+
     def place(self, chances: Floats) -> None:
         """Start at the places of a route with these ``chances`` (P,), after a reset."""
         if not isinstance(self._tracker, RouteTracker):

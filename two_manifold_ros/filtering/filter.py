@@ -252,6 +252,10 @@ class Filter:
         self._reset()
         self._waiting_for = f'reset: {cause}'
 
+    def lose(self) -> None:
+        """Know, after a reset, that no drive begins here, see `TickEstimator.lose`."""
+        self._estimator.lose()
+
     def place(self, chances: Floats) -> None:
         """Start at the places of the route with these ``chances`` (P,), after a reset."""
         self._estimator.place(chances)
@@ -335,6 +339,8 @@ class Filter:
             missed = round(elapsed / self._model.period_ns)
             if not self._estimator.coast(missed):
                 self._reset(stamp_ns)
+                # Wherever it got to meanwhile.
+                self._estimator.lose()
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
         self._waiting_for = ''

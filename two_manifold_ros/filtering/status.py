@@ -92,8 +92,8 @@ CAUSES = {
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
     'off_network': (
-        'the vehicle is not where the trained roads lead from where drives begin, with a '
-        'probability of {off_route:.0%}: reset the filter when it stands there'
+        'the motion fits no way from where the drives of the training begin, with a probability '
+        'of {off_route:.0%}: bring the vehicle to such a place and reset the filter'
     ),
     'unmodelled_motion': (
         'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '

@@ -57,7 +57,8 @@ class UpdateResult:
     restarted
         Whether the belief had to be restarted.
     off_route
-        Probability that the vehicle is not on the trained route; NaN where unknown.
+        Probability that the vehicle is not on the trained route, or on no way of a network from
+        where drives begin; NaN where unknown.
     unlike
         Probability that it moves unlike all training; NaN where unknown.
     standing
@@ -393,10 +394,16 @@ class RouteTracker:
         self._read = self.belief.read()
 
     def place_anywhere(self) -> None:
-        """Be anywhere, after a start: a belief on a network starts where drives do alone."""
+        """Be anywhere, after a start; a belief on a route is there, one on a network is not."""
         if self._network is not None:
             places = self._network.chances.shape[0]
             self.place(np.full(places, 1.0 / places))
+
+    def lose(self) -> None:
+        """Be on no way from where drives begin, after a start; nothing changes on a route."""
+        if self._network is not None:
+            self._network.lose()
+            self._read = self.belief.read()
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""

@@ -282,7 +282,7 @@ class RouteModel(TrainedModel):
         Of a network, by name; ``None`` where none is named, and in files before version 19.
     network
         Headings of the roads, where these are followed by turns; ``None`` else, and in files
-        before version 20.
+        before version 21.
 
     """
 

@@ -52,11 +52,11 @@ FARTHEST = 20.0
 LEAST = 1e-12
 """Probability that is not followed."""
 
-FAINT = 1e-5
+FAINT, EVEN = 1e-5, 0.1
 """
-Probability of a place below which it is dropped: ways as faint are not followed for ever.
+Probability of a place below which it is dropped, and the share of an even one that it is at most.
 
-``./run bench yard --constants`` changes it.
+Ways as faint are not followed for ever; ``./run bench yard --constants`` changes it.
 """
 
 
@@ -82,8 +82,9 @@ class Roads(NamedTuple):
         Exponent of the likelihood of what shakes, and its degrees of freedom.
     rests, drives : (S,)
         Shares of the time that a vehicle stands, and drives at each speed of the table, anywhere.
-    leave
-        Probability per tick to leave the network.
+    leave, faint
+        Probability per tick to leave the network, and that of a place that is dropped. Numbers of
+        the module would be compiled in, and kept so.
 
     """
 
@@ -106,6 +107,7 @@ class Roads(NamedTuple):
     rests: float
     drives: Floats
     leave: float
+    faint: float
 
 
 class Grid(NamedTuple):
@@ -267,7 +269,7 @@ def _keep(grid: Grid, roads: Roads, cells: Any, totals: Floats, scale: float, me
         for r in range(len(roads.ratios)):
             grid.now[i, r] = scale * grid.next[i, r]
             whole += grid.now[i, r]
-        if whole < FAINT:
+        if whole < roads.faint:
             continue
         grid.active[kept] = i
         kept += 1
@@ -292,12 +294,13 @@ class NetworkBelief(RouteBelief):
     Belief about the place on a network, the speed ratio, and whether the vehicle is on it at all.
 
     It is read as a `RouteBelief` is, whose hypotheses *on*, *slow*, *stands* and *elsewhere* it
-    has: with a usual speed ratio, one of ``STOPPING``, none, and on no road of the network.
+    has: with a usual speed ratio, one of ``STOPPING``, none, and on no way from where drives
+    begin.
 
     Attributes
     ----------
     starts_elsewhere
-        Chance at a start that the vehicle is on no road of the network.
+        Chance at a start that the vehicle is not where drives begin.
 
     """
 
@@ -321,7 +324,7 @@ class NetworkBelief(RouteBelief):
         begins, targets, steps, shares = route.geometry
         geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
         self._roads = plain(roads), plain(geometry)
-        self._fresh = usual_ratios(_ratio_spread(route))
+        self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
 
     def start(self) -> None:
@@ -329,7 +332,8 @@ class NetworkBelief(RouteBelief):
         super().start()
         beginnings = self._route.switching.beginnings
         # Of anywhere there is a share as well, the same at each place.
-        rolls, stands = beginnings - beginnings.min(axis=1, keepdims=True)
+        known = beginnings - beginnings.min(axis=1, keepdims=True)
+        rolls, stands = known / max(float(known.sum()), LEAST)
         on = 1.0 - self.starts_elsewhere
         self._begin(on * rolls, on * stands)
 
@@ -337,6 +341,11 @@ class NetworkBelief(RouteBelief):
         """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
         on = (1.0 - self.starts_elsewhere) / (self.placed_on + self.placed_stands) * chances
         self._begin(self.placed_on * on, self.placed_stands * on)
+
+    def lose(self) -> None:
+        """Be elsewhere until the next start."""
+        nowhere = np.zeros(len(self._now))
+        self._begin(nowhere, nowhere)
 
     def take(self, shaken: Floats) -> None:
         """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
@@ -346,7 +355,7 @@ class NetworkBelief(RouteBelief):
         """Predict by a tick and update with its (d,) observation; see `RouteBelief.update`."""
         evidence = self._follow(np.ascontiguousarray(observation), observed=True)
         if not evidence > 0.0:
-            self.start()
+            self.lose()
             return 0.0
         self._sum_state()
         return min(evidence, 1.0)
@@ -379,7 +388,7 @@ class NetworkBelief(RouteBelief):
         grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
-        self._now[self._now.sum(axis=1) < FAINT] = 0.0
+        self._now[self._now.sum(axis=1) < self._faint] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
         grid.reached[:] = False
         self.chances[:] = 0.0
@@ -426,6 +435,7 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         drives=drives,
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         leave=float(switching.exchanges[on, elsewhere] * 2.0),
+        faint=min(FAINT, EVEN / route.places),
     )
 
 

@@ -230,7 +230,8 @@ class Segment:
     line
         That of the recording.
     spreads : (T, 6)
-        How much each channel shakes within each tick; none by default. See `with_shakes`.
+        Standard deviation of the noise that shakes as much as each channel does within each tick,
+        see `with_shakes`; none by default.
 
     """
 
@@ -323,9 +324,9 @@ def with_shakes(samples: Floats, before: Floats, earlier: Floats) -> Floats:
     Return samples (..., c) with what shakes behind them, of which a tick has the mean.
 
     It is a sixth of the squared second differences, with the samples ``before`` and ``earlier``
-    (..., d), of the first channels. Of white noise that is the variance, and unlike that of the
+    (..., d), of the first d channels. Of white noise that is the variance, and unlike that of the
     samples, or of first differences, it is no larger where a vehicle turns in or brakes within the
-    tick.
+    tick. Samples are taken to be even in time.
     """
     bent = samples[..., : before.shape[-1]] - 2.0 * before + earlier
     return np.concatenate([samples, np.square(bent) / 6.0], axis=-1)

@@ -84,7 +84,7 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
         counts[width:] -= counts[:-width].copy()
         still = still | (counts[: len(track)] > 0)
         if seconds == STANDS_S[0]:
-            briefly = still
+            briefly = still.copy()
     nearby = round(2.0 * STANDS_S[-1] / period_s)
     near = min(slow_mps * STANDS_S[0], most_m)
     for begin, end in stretches_of(still):
@@ -92,7 +92,7 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
         here = track[begin:end]
         first = _ticks_to_come(here[:nearby], near)
         last = _ticks_to_come(here[::-1][:nearby], near)
-        # But not where it stood before, if it moved on by a little only.
+        # But not where the shortest window shows it: it moved on by a little and stood again.
         still[begin : begin + first] = briefly[begin : begin + first]
         still[end - last : end] = briefly[end - last : end]
     return still
