@@ -150,7 +150,7 @@ class AtlasFilter(Filter):
     finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
     limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
     weigh_rivals, take_over = map(_of_the_chosen, ('weigh_rivals', 'take_over'))
-    place, lose, adopt = map(_of_the_chosen, ('place', 'lose', 'adopt'))
+    place, adopt = map(_of_the_chosen, ('place', 'adopt'))
 
     def __init__(  # see above
         self,
@@ -173,7 +173,11 @@ class AtlasFilter(Filter):
         self._start(fresh=True)
 
     def _start(self, *, fresh: bool = False) -> None:
-        """Search for the route, from anywhere on each; on a network alone if ``fresh``."""
+        """
+        Search for the route, from anywhere on each.
+
+        On a network a vehicle is where drives begin if it is a ``fresh`` start, else nowhere.
+        """
         self._coarse.start()
         self._awake = [self._chosen]
         self._newest: list[Estimate | None] = [None] * len(self._members)
@@ -252,6 +256,11 @@ class AtlasFilter(Filter):
         self._follow(0)
         self._start(fresh=True)
         self.latest = None
+
+    def lose(self) -> None:
+        """Know, after a reset, that no drive begins here, see `TickEstimator.lose`."""
+        self._fresh = False
+        self.chosen.lose()
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see `Filter.push`; return the estimates of the likeliest route."""

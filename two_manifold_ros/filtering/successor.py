@@ -108,6 +108,9 @@ class Successor:
         self.model, live = make()
         # An estimate from the old samples that it was made with is not about the present.
         live.forget_latest()
+        if past:
+            # A drive that goes on does not begin here.
+            live.lose()
         self.filter = live
         span_ns = WINDOWS_FED * self.model.window_ns
         for stamp_ns, values in past:
