@@ -54,11 +54,11 @@ STARTS_S = 3.0
 
 NEAR_M = 2.0
 
-SPEEDS, SLOWER = (0.6, 0.8, 1.15), 4
-"""Of the driver on whole drives, over the usual one, and how many drives."""
+SPEEDS, DRIVES_A_SPEED = (0.6, 0.8, 1.15), 4
+"""Speeds of a driver on whole drives, over the usual one, and the drives at each."""
 
 MOST_LAPS = 100
-"""More than the usual lengths of a drive."""
+"""More than a drive has: a driver chooses a speed for each usual length of the network."""
 
 LATER_S, FOUND_S = 100.0, 120.0
 """When drives are followed from the way, and how long after that they are judged."""
@@ -95,8 +95,8 @@ class Followed(NamedTuple):
     tick_ms: float
 
 
-def drives_of(seed: int, speed: float = 1.0) -> list[WorldDrive]:
-    """Return the drives of a yard that are followed, each on a later day, at a ``speed``."""
+def drives_of(seed: int, speed: float = 1.0, count: int = FOLLOWED) -> list[WorldDrive]:
+    """Return the first drives of a yard that are followed, each on a later day, at a ``speed``."""
     yard, network = Yard(), yard_network()
     return [
         travel(
@@ -106,7 +106,7 @@ def drives_of(seed: int, speed: float = 1.0) -> list[WorldDrive]:
             seed=1000 + 10 * seed + number,
             lap_ratios=() if speed == 1.0 else (speed,) * MOST_LAPS,
         )
-        for number in range(FOLLOWED)
+        for number in range(count)
     ]
 
 
@@ -152,7 +152,7 @@ def all_of(seed: int) -> tuple[list[Followed], dict[str, list[Followed]]]:
     whole = [follow(model, each) for each in drives]
     others = {
         f'at {100.0 * speed:.0f} % speed': [
-            follow(model, each) for each in drives_of(seed, speed)[:SLOWER]
+            follow(model, each) for each in drives_of(seed, speed, DRIVES_A_SPEED)
         ]
         for speed in SPEEDS
     }
