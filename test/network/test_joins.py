@@ -47,9 +47,12 @@ def laid(*ways: list[Node]) -> NetworkPasses:
     drives = [driven(line_of(way), seed=seed) for seed, way in enumerate(ways)]
     tracks, seen = [each.track for each in drives], [each.seen for each in drives]
     shakes = [np.zeros_like(each) for each in seen]
-    found = lay_out_network(passes_of, seen, tracks, shakes)
+    begins = [number != 1 for number in range(len(ways))]
+    found = lay_out_network(passes_of, seen, tracks, shakes, begins)
     assert found is not None
-    assert len(found.tracks) == len(found.observations) == len(drives) + found.passes.joined
+    joins = len(found.tracks) - len(drives)
+    assert len(found.observations) == len(found.tracks)
+    assert found.passes.begins.tolist() == begins + joins * [False]
     assert found.shakes is shakes
     return found
 
@@ -73,7 +76,7 @@ def joined() -> NetworkPasses:
 
 
 def test_a_turn_that_nobody_took_is_joined(joined):
-    drives = joined.tracks[len(joined.tracks) - joined.passes.joined :]
+    drives = joined.tracks[len(joined.shakes) :]
     assert 1 <= len(drives) <= 2
     assert any(takes(each, BANNED) for each in drives)
 
@@ -114,7 +117,7 @@ def test_places_on_a_joined_turn_lead_where_the_turn_does(joined):
 @pytest.mark.parametrize('seed', [0, 1])
 def test_nothing_is_joined_where_all_turns_were_taken(seed):
     found = laid(walk(None, seed))
-    assert found.passes.joined == 0
+    assert len(found.tracks) == len(found.shakes)
 
 
 def test_nothing_is_joined_on_a_lap():
@@ -123,7 +126,8 @@ def test_nothing_is_joined_on_a_lap():
         (0, 0), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0), (4, 0), (5, 0), (5, 1), (5, 2), (4, 2),
         (4, 3), (3, 3), (3, 2), (2, 2), (1, 2), (1, 3), (0, 3), (0, 2), (0, 1),
     ]  # fmt: skip
-    assert laid(3 * lap + lap[:2]).passes.joined == 0
+    found = laid(3 * lap + lap[:2])
+    assert len(found.tracks) == len(found.shakes)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +139,11 @@ def test_a_turn_is_joined_that_was_taken_often_and_at_several_crossings(crossing
     ways += [[(x, y) for y in range(7)] for x in (1, 2)]
     turns = [[(0, y), (1, y), (1, y + 1), (1, y + 2)] for y in crossings]
     found = laid(*ways, *turns)
-    assert (found.passes.joined > 0) == joins
+    assert (len(found.tracks) > len(found.shakes)) == joins
     drives = found.tracks[len(ways) + len(turns) :]
     assert any(takes(each, ((1, 2), (2, 2), (2, 3))) for each in drives) == joins
 
 
 def test_too_little_is_driven_to_join_anything():
     drive = driven(line_of([(0, 0), (1, 0)])[:300])
-    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen]) is None
+    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None

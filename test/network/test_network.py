@@ -88,7 +88,7 @@ def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
         seen.append(drive.seen)
         shakes.append(shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
         speeds.append(speed)
-    passes = lay_out_network(passes_of, seen, tracks, shakes)
+    passes = lay_out_network(passes_of, seen, tracks, shakes, [True] * len(seen))
     assert passes is not None
     return learn_network(passes), passes, speeds
 

@@ -90,11 +90,11 @@ def test_where_the_drives_began():
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
-def test_where_a_joined_drive_begins_is_not_learned():
+def test_where_a_segment_begins_that_begins_no_drive_is_not_learned():
     drives = [Circuit().drive(np.zeros(2 * LAP_TICKS), i, begin=0.25 * i) for i in range(3)]
     begins = learned(laid(*drives[:2])).switching.beginnings
     passes = laid(*drives)
-    found = learned(replace(passes, joined=1)).switching.beginnings
+    found = learned(replace(passes, begins=np.array([True, True, False]))).switching.beginnings
     assert found.sum(axis=1) == pytest.approx(begins.sum(axis=1))
     shares, rolling = shares_at(passes), found[0]
     for begin in (0.0, 0.25, 0.5):

@@ -22,7 +22,7 @@ from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, model_from, model_parts, save_model
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.training.networks import choose_network, follow_roads, Roads
 from two_manifold_ros.training.route import lay_out_recordings
@@ -81,6 +81,16 @@ def in_one(recordings: list[Recording], pause_s: float = 20.0) -> Recording:
         positions=np.concatenate([each.positions.positions for each in recordings]),
     )
     return replace(first, imu=imu, positions=positions)
+
+
+def with_hole(recording: Recording, begin_s: float, end_s: float) -> Recording:
+    """Return a drive without the samples from one time to another one."""
+    imu = recording.imu
+    seconds = 1e-9 * (imu.stamps - imu.first_stamp)
+    kept = (seconds < begin_s) | (seconds >= end_s)
+    stamps, samples = imu.stamps[kept], imu.samples[kept]
+    holed = replace(imu, stamps=stamps, samples=samples, receive_stamps=stamps)
+    return replace(recording, imu=holed)
 
 
 def standing(recording: Recording) -> Recording:
@@ -214,6 +224,22 @@ def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short
     # Behind a gap in a recording no drive begins.
     assert chosen([in_one(short_drives)]) is None
     assert chosen(short_drives[:2]) is None
+
+
+@pytest.mark.parametrize(('begin_s', 'end_s', 'stretches'), [(0.5, 1.5, 3), (40.0, 60.0, 4)])
+def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end_s, stretches):
+    *others, last = short_drives
+    roads = chosen([*others, with_hole(last, begin_s, end_s)])
+    assert roads is not None
+    assert len(roads.followed.parts) == 3
+    passes = roads.network.passes
+    # A driver that starts with a few samples and a gap still shows where a drive begins.
+    assert passes.begins.tolist()[:stretches] == [True] * 3 + [False] * (stretches - 3)
+    every = np.ones(len(passes.places.visited), dtype=bool)
+    begun = learn_route(passes, every, Tuning()).switching.beginnings.sum(axis=0)
+    depot = last.positions.positions[0]
+    away_m = np.linalg.norm(passes.places.positions - depot, axis=1)
+    assert away_m[begun > 1.01 * np.median(begun)].max() < 2.0
 
 
 def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):

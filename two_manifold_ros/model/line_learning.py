@@ -45,7 +45,8 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
     places, visited = passes.places, passes.places.visited
     lines = [known.index(each) if each else -1 for each in names]
     # Joined drives are of none.
-    line_of = np.array(lines + passes.joined * [-1])[places.segments]
+    lines += (len(passes.begins) - len(lines)) * [-1]
+    line_of = np.array(lines)[places.segments]
     count = len(places)
     visits = np.stack(
         [np.bincount(visited[line_of == each], minlength=count) for each in range(len(known))],

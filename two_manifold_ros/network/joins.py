@@ -131,11 +131,13 @@ def lay_out_network(
     observations: Sequence[Floats],
     tracks: Sequence[Floats],
     shakes: list[Floats],
+    begins: Sequence[bool],
 ) -> NetworkPasses | None:
     """
     Collect the visits of the places of a network, and join ways that nobody drove.
 
     ``lay_out`` collects those of observations (T, d) and tracks (T, 2), merged by `merge_roads`.
+    With segments that ``begins`` says so of (S,) drives begin, and with none of those joined.
     Nothing is returned where too little is driven to learn headings.
     """
     seen, driven = list(observations), list(tracks)
@@ -150,11 +152,12 @@ def lay_out_network(
     if joined:
         driven += [track for track, _ in joined]
         seen += [each for _, each in joined]
-        passes = replace(lay_out(seen, driven), joined=len(joined))
+        passes = lay_out(seen, driven)
         courses = courses_along(passes.places, driven, seen)
     if courses is None:
         return None
-    passes, usual_mps = with_usual_speeds(passes)
+    starts = np.array([*begins, *len(joined) * [False]])
+    passes, usual_mps = with_usual_speeds(replace(passes, begins=starts))
     return NetworkPasses(passes, courses, usual_mps, driven, seen, shakes)
 
 

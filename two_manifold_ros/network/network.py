@@ -163,7 +163,7 @@ class NetworkPasses(NamedTuple):
     Parameters
     ----------
     passes
-        Of all drives, the last ``passes.joined`` over joins.
+        Of all drives, and behind them of those over joins.
     courses
         Of all visits.
     usual_mps : (P,)

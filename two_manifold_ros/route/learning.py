@@ -347,7 +347,7 @@ def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
     places = visits.passes.places
     # Of parts left out too: where drives begin is known, whichever part is followed.
     first = np.diff(places.segments, prepend=-1) != 0
-    first &= places.segments < len(places.standing) - visits.passes.joined
+    first &= visits.passes.begins[places.segments]
     stands = visits.passes.starts[first] > 0.0
     chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
     chances = np.empty((2, visits.count))

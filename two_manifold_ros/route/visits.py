@@ -111,8 +111,9 @@ class Passes:
         As in the model.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
-    joined
-        Segments at the end that nobody drove: joined of pieces, they begin anywhere.
+    begins : (S,) bool
+        Segments that begin where drives do. On a network neither those behind a gap, nor those at
+        the end that nobody drove.
 
     """
 
@@ -136,7 +137,7 @@ class Passes:
     exponents: Floats
     halts: Floats
     starts: Floats
-    joined: int = 0
+    begins: Bools
 
     @property
     def persistence(self) -> float:
@@ -287,6 +288,7 @@ def lay_out(
         exponents,
         halts,
         starts,
+        np.ones(len(tracks), dtype=np.bool_),
     )
 
 

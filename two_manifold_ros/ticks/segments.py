@@ -232,6 +232,8 @@ class Segment:
     spreads : (T, 6)
         Standard deviation of the noise that shakes as much as each channel does within each tick,
         see `with_shakes`; none by default.
+    begins
+        Whether the recording begins with it; behind a long gap a vehicle may be anywhere.
 
     """
 
@@ -241,6 +243,7 @@ class Segment:
     further: Floats | None = field(default=None, kw_only=True)
     line: str = field(default='', kw_only=True)
     spreads: Floats | None = field(default=None, kw_only=True)
+    begins: bool = field(default=True, kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -255,6 +258,7 @@ class Segment:
             positions=self.positions[start:stop],
             further=None if self.further is None else self.further[start:stop],
             spreads=None if self.spreads is None else self.spreads[start:stop],
+            begins=self.begins and start == 0,
         )
 
 

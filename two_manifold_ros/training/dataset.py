@@ -162,7 +162,7 @@ def build_dataset(
             margin = window if settings.method == 'route' else 0
             stream = recording.positions
             found = [only_near_fixes(each, stream, period_ns, margin) for each in found]
-        segments += found
+        segments += _marked(found, window * period_ns)
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
     names = ', '.join(recording.name for recording in recordings)
@@ -186,6 +186,17 @@ def build_dataset(
     return Dataset(
         kept, channels, rate_hz, period_ns, window, max_gap_ns, counts, velocity_noise=noise
     )
+
+
+def _marked(found: Sequence[Segment], window_ns: int) -> list[Segment]:
+    """
+    Return the segments of a recording, those marked that begin within its first window.
+
+    Many drivers start with a few samples and a gap; a filter is not lost by one as short.
+    """
+    begun = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
+    pairs = zip(found, begun, strict=True)
+    return [replace(each, begins=0 <= late <= window_ns) for each, late in pairs]
 
 
 def longest_step_ns(interval_ns: int, period_ns: int) -> int:

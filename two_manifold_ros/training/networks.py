@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.following import Drives
     from two_manifold_ros.typing import Bools, Floats
@@ -54,7 +55,7 @@ LEAST_DRIVES = 3
 """
 Recordings that show where drives begin, at least: two others where one is left out.
 
-Behind a gap in a recording no drive begins.
+Behind a gap in a recording that is longer than the window no drive begins.
 """
 
 
@@ -99,8 +100,8 @@ def choose_network(
     ``LEAST_DRIVES`` show where drives begin; then there is a ``report`` first.
     """
     most_m = LOST * followed.lost_m
-    held = _held_out(drives.dataset.tracks)
-    if min(len(recordings), len(held)) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
+    held = _held_out(drives.dataset.segments)
+    if len(held) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
         return None
     if not followed.score_m >= most_m or not _forks(drives.passes):
         return None
@@ -112,7 +113,7 @@ def choose_network(
         for each in dataset.segments
         if each.spreads is not None
     ]
-    lay_out = partial(_lay_out, drives, dataset.observations, dataset.tracks, shakes)
+    lay_out = partial(_lay_out, drives, dataset, shakes)
     count = len(dataset.segments)
     runs: list[tuple[Run, ...]] = []
     for out in held:
@@ -162,32 +163,38 @@ def follow_roads(
 
 
 def _lay_out(
-    drives: Drives,
-    observations: Sequence[Floats],
-    tracks: Sequence[Floats],
-    shakes: Sequence[Floats],
-    chosen: Sequence[int],
+    drives: Drives, dataset: Dataset, shakes: Sequence[Floats], chosen: Sequence[int]
 ) -> NetworkPasses | None:
     """Return the network of ``chosen`` segments; None where too little of them is driven."""
-    dataset: Dataset = drives.dataset
 
     def lay_out(seen: list[Floats], driven: list[Floats]) -> Passes:
-        return lay_out_drives(seen, driven, dataset, drives.settings.horizons, network=True)
+        return lay_out_drives(seen, driven, drives.dataset, drives.settings.horizons, network=True)
 
-    rows = ([each[number] for number in chosen] for each in (observations, tracks, shakes))
+    begins = [dataset.segments[number].begins for number in chosen]
+    observations, tracks = dataset.observations, dataset.tracks
+    seen, driven, shaken = (
+        [each[number] for number in chosen] for each in (observations, tracks, shakes)
+    )
     try:
-        return lay_out_network(lay_out, *rows)
+        return lay_out_network(lay_out, seen, driven, shaken, begins)
     except InputError:
         # All that moves may be what is left out.
         return None
 
 
-def _held_out(tracks: Sequence[Floats]) -> list[int]:
-    """Return the segments that are left out in turn, evenly over those with positions."""
-    known = np.flatnonzero([np.isfinite(track).all(axis=1).any() for track in tracks])
+def _held_out(segments: Sequence[Segment]) -> list[int]:
+    """
+    Return the segments that are left out in turn.
+
+    Of those with which a recording begins, and that have positions, as many as ``FOLDS``, evenly.
+    """
+    known = [
+        number
+        for number, each in enumerate(segments)
+        if each.begins and np.isfinite(each.positions).all(axis=1).any()
+    ]
     chosen = np.linspace(0, len(known) - 1, min(FOLDS, len(known))).round().astype(np.int64)
-    held: list[int] = known[chosen].tolist()
-    return held
+    return [known[each] for each in chosen]
 
 
 def _forks(passes: Passes) -> bool:
