@@ -18,9 +18,12 @@ from two_manifold_ros.network.network import (
     RATIOS,
     shakes_of,
     STOPPING,
+    strangeness,
     USUAL,
     usual_ratios,
 )
+
+WINDOW = 60
 
 
 @pytest.mark.parametrize('spread', [0.06, 0.12, 0.5])
@@ -90,7 +93,7 @@ def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
         speeds.append(speed)
     passes = lay_out_network(passes_of, seen, tracks, shakes, [True] * len(seen))
     assert passes is not None
-    return learn_network(passes), passes, speeds
+    return learn_network(passes, WINDOW), passes, speeds
 
 
 def test_how_much_ticks_shake_is_learned_of_each_speed():
@@ -104,6 +107,32 @@ def test_how_much_ticks_shake_is_learned_of_each_speed():
         mine = shakes[np.abs(speed - here) < 0.1]
         assert np.allclose(network.shakes[row], np.median(mine, axis=0), atol=0.05)
         assert np.allclose(network.scales[row], 0.2, rtol=0.3)
+
+
+def test_strange_is_what_shakes_unlike_at_any_speed():
+    network, passes, _ = learned(stands_s=10.0)
+    means = []
+    for shakes in passes.shakes:
+        stranges = []
+        for shaken in shakes:
+            at_speeds = []
+            for middle, scale in zip(network.shakes, network.scales, strict=True):
+                apart = ((shaken - middle) / scale) ** 2
+                at_speeds.append(sum(np.log(1.0 + each / 5.0) for each in apart) / len(apart))
+            stranges.append(min(at_speeds))
+        assert np.allclose(strangeness(shakes, network.shakes, network.scales), stranges)
+        means += [np.mean(stranges[i : i + WINDOW]) for i in range(len(stranges) - WINDOW + 1)]
+    usual = np.median(means)
+    expected = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
+    assert network.most_strange == pytest.approx(expected)
+
+
+def test_drives_shorter_than_a_window_show_what_is_strange():
+    network, passes, _ = learned(stands_s=10.0)
+    longest = max(map(len, passes.shakes))
+    whole = [strangeness(each, network.shakes, network.scales) for each in passes.shakes]
+    usual = np.median([each.mean() for each in whole])
+    assert learn_network(passes, 2 * longest).most_strange == pytest.approx(2.0 * usual, rel=0.3)
 
 
 def test_where_no_speed_was_driven_for_long_all_ticks_are_alike():
@@ -121,7 +150,7 @@ def test_where_no_speed_was_driven_for_long_all_ticks_are_alike():
             ),
         ),
     )
-    network = learn_network(few)
+    network = learn_network(few, WINDOW)
     assert len(network.speeds) == 1
     shakes = np.concatenate(passes.shakes)
     assert np.allclose(network.shakes[0], np.median(shakes, axis=0))

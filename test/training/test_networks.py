@@ -23,6 +23,7 @@ from two_manifold_ros.model.model_file import load_model, model_from, model_part
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.training.networks import choose_network, follow_roads, Roads
 from two_manifold_ros.training.route import lay_out_recordings
@@ -200,11 +201,39 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
     assert np.allclose(np.array(live)[: count - 1], means[: count - 1, 0], atol=1e-6)
 
 
-def test_a_network_of_version_20_is_refused_as_its_speeds_are_others(yard_model):
+def test_aisles_that_come_in_another_order_are_no_route_driven_the_other_way_round(yard_model):
+    made = travel(yard_network(), YARD.errands(14, 104), day=4, seed=4)
+    drive = replace(made.recording, positions=None)
+    found = [each for each, _ in estimates_along(make_filter(yard_model), drive, print)]
+    assert 'wrong_way' not in {each.cause for each in found}
+    assert np.mean([each.valid for each in found]) > 0.9
+
+
+def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_model, errands):
+    recording, _ = errands
+    imu, channels = recording.imu, yard_model.channels
+    shaken = imu.samples + channels.scale * np.random.default_rng(0).normal(size=imu.samples.shape)
+    jolted = imu.samples.copy()
+    # One in ten seconds hits a stone.
+    jolted[500::500] += 4.0 * channels.scale
+    found = []
+    for samples in (imu.samples, jolted, shaken):
+        drive = replace(recording, imu=replace(imu, samples=samples))
+        live = make_filter(yard_model)
+        later = [each for each, _ in estimates_along(live, drive, print)][2 * yard_model.window :]
+        found.append(np.median([each.novelty for each in later]))
+        novel = np.mean([each.cause == 'novelty' for each in later])
+        assert novel == pytest.approx(float(samples is shaken), abs=0.01)
+    assert found[:2] == [1.0, 1.0]
+    assert found[2] > NOVEL
+
+
+@pytest.mark.parametrize('version', [20, 21])
+def test_a_network_of_an_old_version_is_refused(yard_model, version):
     header, arrays = model_parts(yard_model)
     assert model_from('m.npz', header, dict(arrays)).network is not None
-    with pytest.raises(InputError, match='version 20'):
-        model_from('m.npz', header | {'version': 20}, dict(arrays))
+    with pytest.raises(InputError, match=f'version {version}'):
+        model_from('m.npz', header | {'version': version}, dict(arrays))
 
 
 def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):

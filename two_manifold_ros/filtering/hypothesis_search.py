@@ -21,6 +21,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.filtering.status import Finding
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
 
 if TYPE_CHECKING:
@@ -273,7 +274,8 @@ class ReversedRoute:
     by ``gain``: on other tracks that is .3 at most, and rarely below .5 for the slot car driven
     the other way round.
 
-    ``stretch`` parts are laid over the training at once. Only with an IMU anything is found.
+    ``stretch`` parts are laid over the training at once. Only with an IMU anything is found, and
+    on no network: its roads are driven both ways, and in another order than in training.
     """
 
     forward_cost, backward_cost, gain = 0.7, 2.3, 0.45
@@ -289,7 +291,9 @@ class ReversedRoute:
         self._scale = model.channels.scale[self._channels]
         # Of longer trainings the start is used.
         self._learned = _parts(model.series[bends, : LIMITS.windows * self._each].T, self._each)
-        able = model.channels.of_imu and bends.any() and len(self._learned) > 2 * self.stretch
+        roads = isinstance(model, RouteModel) and model.network is not None
+        able = model.channels.of_imu and bends.any() and not roads
+        able = able and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
         self._window = RecentWindow(self.stretch * self._each, len(self._channels))
         # A look each second of the stream, averaged over two.

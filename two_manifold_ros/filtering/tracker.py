@@ -4,13 +4,15 @@
 The filters over ticks: of the spectral model and a TPSR (belief, window, read-out), of a route.
 
 The filter of a route recognises input that no place on any road can cause by the mean of the
-newest window: other units, missing gravity, a sensor on its side.
+newest window: other units, missing gravity, a sensor on its side. That of a network also
+recognises another vehicle, by how much it shakes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 import itertools
 import math
 from typing import TYPE_CHECKING
@@ -25,7 +27,7 @@ from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import SensedRouteModel
 from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.network import shakes_of
+from two_manifold_ros.network.network import shakes_of, strangeness
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
@@ -354,6 +356,11 @@ class RouteTracker:
         elif model.network is not None:
             self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
             self.belief = self._network
+            self._strange = partial(
+                strangeness, shakes=model.network.shakes, scales=model.network.scales
+            )
+            self._most_strange = model.network.most_strange
+            self._stranges = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
         self._lines = None
@@ -417,12 +424,16 @@ class RouteTracker:
     def update(self, values: Floats) -> UpdateResult:
         """Take the (c,) means of one tick, in the units of the samples."""
         same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
-        self._ticks += 1
-        self._still = self._still + 1 if same else 0
+        broken = 0.0
         if self._network is not None:
             # Behind the means are those of what shakes.
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
-            self._network.take(shakes_of(spreads * self._inverse))
+            shaken = shakes_of(spreads * self._inverse)
+            self._network.take(shaken)
+            self._stranges[self._ticks % len(self._stranges)] = self._strange(shaken)
+            broken = float(self._stranges.mean()) / self._most_strange
+        self._ticks += 1
+        self._still = self._still + 1 if same else 0
         evidence = self.belief.update(self._now[0])
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])
@@ -431,7 +442,7 @@ class RouteTracker:
         self.seen += 1
         self._read = self.belief.read()
         self._scales.follow(*self._read, self.belief.driving)
-        broken = max(self._still / self._most_still, beyond)
+        broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)
         return UpdateResult(
             evidence,

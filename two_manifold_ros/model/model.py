@@ -282,7 +282,7 @@ class RouteModel(TrainedModel):
         Of a network, by name; ``None`` where none is named, and in files before version 19.
     network
         Headings of the roads, where these are followed by turns; ``None`` else, and in files
-        before version 21.
+        before version 22.
 
     """
 
@@ -336,7 +336,7 @@ def _check_network(network: Network, channels: int, places: int) -> None:
         'scales': (speeds, channels),
     }  # fmt: skip
     check_shapes(network, shapes, 'network.')
-    for name in ('turning_spread', 'chances', 'scales'):
+    for name in ('turning_spread', 'chances', 'scales', 'most_strange'):
         check_range(f'network.{name}', getattr(network, name), BOUNDS.least)
     for name in ('courses', 'turning', 'turning_offset', 'turns', 'shakes'):
         check_range(f'network.{name}', getattr(network, name), -FAST, FAST)

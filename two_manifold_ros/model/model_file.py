@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 21
+OLDEST, VERSION = 13, 22
 """Of the file; one outside of these is refused."""
 
 OLDEST_ROUTE = 17
@@ -219,8 +219,8 @@ def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> Mod
         # What came later is not known of a route.
         later = {'circuit': 18, 'lines': 19, 'network': 20}
         numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
-        if numbers['version'] == 20 and numbers['network'] is not None:
-            refuse('it has a network of version 20, whose speeds were learned in another way')
+        if numbers['version'] in (20, 21) and numbers['network'] is not None:
+            refuse(f'its network of version {numbers["version"]} was learned in another way')
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.

@@ -68,6 +68,8 @@ class Network:
         How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
         standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them. It grows
         with the speed, and at rest it is the noise of the sensor.
+    most_strange
+        Mean `strangeness` of a window of ticks above which another vehicle is driven, or none.
 
     """
 
@@ -81,6 +83,7 @@ class Network:
     speeds: Floats
     shakes: Floats
     scales: Floats
+    most_strange: float
 
 
 def usual_ratios(spread: float) -> Floats:
@@ -152,6 +155,19 @@ LEAST_SHAKE = 1e-4
 LEAST_SCALE = 0.05
 """Scale of the logarithm of a spread at least."""
 
+STRANGER, LEAST_MORE = 2.0, 0.5
+"""
+Times as far from the usual strangeness as any window of training, from which on none is believed;
+and how far that one is at least, in shares of the usual one, since short drives show little.
+
+Of the drives in the yard of ``benchmarks/bench_gauntlet.py`` on other days, at half to 1.5 times
+the speed, the strangest window is 1.7 times as far. Cars and trams are mostly beyond 2, and a cart
+that shakes as those of the training is not.
+"""
+
+STRANGE_TAIL = 5.0
+"""Degrees of freedom of the t density that strangeness is from: a jolt does not decide alone."""
+
 TURNS = 65
 """Turns in a tick of which it is learned how likely they are on any road."""
 
@@ -183,8 +199,12 @@ class NetworkPasses(NamedTuple):
     shakes: list[Floats]
 
 
-def learn_network(drives: NetworkPasses) -> Network:
-    """Learn the headings of places, how well turns show them, and what shakes at some speeds."""
+def learn_network(drives: NetworkPasses, window: int) -> Network:
+    """
+    Learn the headings of places, how well turns show them, and what shakes at some speeds.
+
+    The model has a ``window`` of so many ticks.
+    """
     places, period_s, courses = drives.passes.places, drives.passes.period_s, drives.courses
     along = courses_of(places, courses)
     apart = turning_apart(places, courses, along)
@@ -197,8 +217,9 @@ def learn_network(drives: NetworkPasses) -> Network:
     count = len(drives.shakes)
     shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
     return Network(
-        along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking
-    )
+        along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking,
+        most_strange=_most_strange(drives.shakes, *shaking[1:], window),
+    )  # fmt: skip
 
 
 def _any_road(turned: Floats, spread: float) -> tuple[Floats, Floats]:
@@ -213,6 +234,30 @@ def _any_road(turned: Floats, spread: float) -> tuple[Floats, Floats]:
 def shakes_of(spreads: Floats) -> Floats:
     """Return what shows how much ticks shake: logarithms of standardised spreads."""
     return np.log(spreads + LEAST_SHAKE)
+
+
+def strangeness(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
+    """
+    Return how unlike that of any speed is what shakes in ticks (..., d): (...).
+
+    It is minus the mean log density of a channel, but for a factor, at the speed that suits best;
+    ``shakes`` and ``scales`` (s, d) are those of a `Network`.
+    """
+    apart = (shaken[..., None, :] - shakes) / scales
+    logs = np.log1p(np.square(apart) / STRANGE_TAIL)
+    return np.asarray(logs.mean(axis=-1).min(axis=-1))
+
+
+def _most_strange(drives: Sequence[Floats], shakes: Floats, scales: Floats, window: int) -> float:
+    """Return ``most_strange`` of a `Network`, from what shakes (T, d) in each drive."""
+    means = []
+    for each in drives:
+        summed = np.cumsum([0.0, *strangeness(each, shakes, scales)])
+        width = min(window, len(each))
+        means.append((summed[width:] - summed[:-width]) / width)
+    every = np.concatenate(means)
+    usual = float(np.median(every))
+    return usual + STRANGER * max(float(every.max()) - usual, LEAST_MORE * usual)
 
 
 def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:

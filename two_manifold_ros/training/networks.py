@@ -124,7 +124,9 @@ def choose_network(
         truth = segment_targets(dataset.tracks[out], drives.settings.horizons, dataset.period_s)
         every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
         route = learn_route(network.passes, every, followed.tuning)
-        see = partial(follow_roads, route, learn_network(network), dataset.period_s)
+        see = partial(
+            follow_roads, route, learn_network(network, dataset.window), dataset.period_s
+        )
         lead = dataset.window
         found = follow_held_out(see, [(seen, truth[: len(seen)])], lead)
         runs.append(tuple(Run._make((*each, truth[lead : len(seen)])) for each in found))

@@ -243,7 +243,7 @@ def train_route(
             at_mark=recordings[0].marked,
         ),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
-        network=None if roads is None else learn_network(roads.network),
+        network=None if roads is None else learn_network(roads.network, window),
     )
 
 
