@@ -25,7 +25,12 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.networks import choose_network, follow_roads, Roads
+from two_manifold_ros.training.networks import (
+    choose_network,
+    follow_roads,
+    Roads,
+    where_drives_begin,
+)
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -269,6 +274,28 @@ def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end
     depot = last.positions.positions[0]
     away_m = np.linalg.norm(passes.places.positions - depot, axis=1)
     assert away_m[begun > 1.01 * np.median(begun)].max() < 2.0
+
+
+def test_where_drives_begin_is_among_the_notes(short_drives):
+    first, *others = (
+        replace(each, name=name) for each, name in zip(short_drives, 'abc', strict=True)
+    )
+    late = first.between(40.0, None)
+    said = where_drives_begin([late, *others], 2.0)
+    alone, together = sorted(said, key=lambda each: 'a alone' not in each)
+    assert '2 of 3' in together
+    x, y = others[0].positions.positions[0]
+    assert f'({x:.1f}, {y:.1f})' in together
+    x, y = late.positions.positions[0]
+    assert f'({x:.1f}, {y:.1f})' in alone
+    # A start beside the others is none of its own, and who has no positions shows none.
+    assert len(where_drives_begin(short_drives, 2.0)) == 1
+    assert where_drives_begin([replace(first, positions=None)], 2.0) == []
+
+
+def test_a_network_has_no_laps(yard_model):
+    assert yard_model.circuit is None
+    assert any('4 of 4 drives begin at (-13.' in each for each in yard_model.summary['notes'])
 
 
 def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 NO_LAPS = (
-    'the drives of the training never come back to where they were, so there are no laps to time; '
-    'train on whole laps'
+    'the drives of the training never come back to where they were, or are errands on a network '
+    'of roads, so there are no laps to time; train on whole laps'
 )
 
 

@@ -142,7 +142,42 @@ def choose_network(
         f'{result.score_m:.2f} m on it, parts left out by {followed.score_m:.2f} m on a map of '
         'the route'
     )
-    return Roads(whole, result, (note,))
+    passes = whole.passes
+    near_m = passes.places.usual_mps * passes.memory_s
+    return Roads(whole, result, (note, *where_drives_begin(recordings, near_m)))
+
+
+def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
+    """
+    Return sentences on where recordings begin, those that begin alone by their names.
+
+    Beginnings less than ``near_m`` apart are one: as far as a vehicle drives while what it
+    observes stays the same.
+    """
+    known = [
+        (each.name, each.positions.positions[each.positions.usable][0])
+        for each in recordings
+        if each.positions is not None and each.positions.usable.any()
+    ]
+    groups: list[list[tuple[str, Floats]]] = []
+    for name, place in known:
+        near = (each for each in groups if np.linalg.norm(each[0][1] - place) < near_m)
+        group = next(near, None)
+        if group is None:
+            groups.append([(name, place)])
+        else:
+            group.append((name, place))
+    said = []
+    for group in groups:
+        (name, (x, y)), *others = group
+        if others:
+            said.append(f'{len(group)} of {len(known)} drives begin at ({x:.1f}, {y:.1f}) m')
+        else:
+            said.append(
+                f'{name} alone begins at ({x:.1f}, {y:.1f}) m: leave it out if that is on the '
+                'way and not where drives begin'
+            )
+    return said
 
 
 def follow_roads(

@@ -235,7 +235,10 @@ def train_route(
         highest=high,
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stuck(each.T) for each in observations),
-        circuit=learn_circuit(
+        # Errands have no laps.
+        circuit=None
+        if roads is not None
+        else learn_circuit(
             places,
             tracks,
             dataset.period_s,
