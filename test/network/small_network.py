@@ -76,7 +76,7 @@ def network_of(channels: int, places: int, courses: np.ndarray, seed: int = 0) -
         # Logarithms of spreads, which at rest are below one.
         shakes=np.array([-3.0, -0.5, 0.5])[:, None] + 0.2 * rng.normal(size=(3, channels)),
         scales=rng.uniform(0.3, 1.0, (3, channels)),
-        most_strange=1.0,
+        largest_misfit=1.0,
     )
 
 

@@ -13,12 +13,12 @@ from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
     learn_network,
+    misfits,
     Network,
     NetworkPasses,
     RATIOS,
     shakes_of,
     STOPPING,
-    strangeness,
     USUAL,
     usual_ratios,
 )
@@ -109,30 +109,30 @@ def test_how_much_ticks_shake_is_learned_of_each_speed():
         assert np.allclose(network.scales[row], 0.2, rtol=0.3)
 
 
-def test_strange_is_what_shakes_unlike_at_any_speed():
+def test_a_misfit_is_what_shakes_unlike_any_speed():
     network, passes, _ = learned(stands_s=10.0)
     means = []
     for shakes in passes.shakes:
-        stranges = []
+        expected = []
         for shaken in shakes:
             at_speeds = []
             for middle, scale in zip(network.shakes, network.scales, strict=True):
                 apart = ((shaken - middle) / scale) ** 2
                 at_speeds.append(sum(np.log(1.0 + each / 5.0) for each in apart) / len(apart))
-            stranges.append(min(at_speeds))
-        assert np.allclose(strangeness(shakes, network.shakes, network.scales), stranges)
-        means += [np.mean(stranges[i : i + WINDOW]) for i in range(len(stranges) - WINDOW + 1)]
+            expected.append(min(at_speeds))
+        assert np.allclose(misfits(shakes, network.shakes, network.scales), expected)
+        means += [np.mean(expected[i : i + WINDOW]) for i in range(len(expected) - WINDOW + 1)]
     usual = np.median(means)
-    expected = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
-    assert network.most_strange == pytest.approx(expected)
+    largest = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
+    assert network.largest_misfit == pytest.approx(largest)
 
 
-def test_drives_shorter_than_a_window_show_what_is_strange():
+def test_drives_shorter_than_a_window_show_a_largest_misfit():
     network, passes, _ = learned(stands_s=10.0)
     longest = max(map(len, passes.shakes))
-    whole = [strangeness(each, network.shakes, network.scales) for each in passes.shakes]
+    whole = [misfits(each, network.shakes, network.scales) for each in passes.shakes]
     usual = np.median([each.mean() for each in whole])
-    assert learn_network(passes, 2 * longest).most_strange == pytest.approx(2.0 * usual, rel=0.3)
+    assert learn_network(passes, 2 * longest).largest_misfit == pytest.approx(2.0 * usual, rel=0.3)
 
 
 def test_where_no_speed_was_driven_for_long_all_ticks_are_alike():

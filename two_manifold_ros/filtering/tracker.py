@@ -27,7 +27,7 @@ from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import SensedRouteModel
 from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.network import shakes_of, strangeness
+from two_manifold_ros.network.network import misfits, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
@@ -356,11 +356,11 @@ class RouteTracker:
         elif model.network is not None:
             self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
             self.belief = self._network
-            self._strange = partial(
-                strangeness, shakes=model.network.shakes, scales=model.network.scales
+            self._misfit = partial(
+                misfits, shakes=model.network.shakes, scales=model.network.scales
             )
-            self._most_strange = model.network.most_strange
-            self._stranges = np.zeros(model.window)
+            self._largest_misfit = model.network.largest_misfit
+            self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
         self._lines = None
@@ -430,8 +430,8 @@ class RouteTracker:
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
             shaken = shakes_of(spreads * self._inverse)
             self._network.take(shaken)
-            self._stranges[self._ticks % len(self._stranges)] = self._strange(shaken)
-            broken = float(self._stranges.mean()) / self._most_strange
+            self._misfits[self._ticks % len(self._misfits)] = self._misfit(shaken)
+            broken = float(self._misfits.mean()) / self._largest_misfit
         self._ticks += 1
         self._still = self._still + 1 if same else 0
         evidence = self.belief.update(self._now[0])

@@ -336,7 +336,7 @@ def _check_network(network: Network, channels: int, places: int) -> None:
         'scales': (speeds, channels),
     }  # fmt: skip
     check_shapes(network, shapes, 'network.')
-    for name in ('turning_spread', 'chances', 'scales', 'most_strange'):
+    for name in ('turning_spread', 'chances', 'scales', 'largest_misfit'):
         check_range(f'network.{name}', getattr(network, name), BOUNDS.least)
     for name in ('courses', 'turning', 'turning_offset', 'turns', 'shakes'):
         check_range(f'network.{name}', getattr(network, name), -FAST, FAST)

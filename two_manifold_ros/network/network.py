@@ -68,8 +68,8 @@ class Network:
         How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
         standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them. It grows
         with the speed, and at rest it is the noise of the sensor.
-    most_strange
-        Mean `strangeness` of a window of ticks above which another vehicle is driven, or none.
+    largest_misfit
+        Mean of `misfits` over a window of ticks above which this vehicle is not the trained one.
 
     """
 
@@ -83,7 +83,7 @@ class Network:
     speeds: Floats
     shakes: Floats
     scales: Floats
-    most_strange: float
+    largest_misfit: float
 
 
 def usual_ratios(spread: float) -> Floats:
@@ -155,18 +155,18 @@ LEAST_SHAKE = 1e-4
 LEAST_SCALE = 0.05
 """Scale of the logarithm of a spread at least."""
 
-STRANGER, LEAST_MORE = 2.0, 0.5
+FARTHER, LEAST_FARTHER = 2.0, 0.5
 """
-Times as far from the usual strangeness as any window of training, from which on none is believed;
-and how far that one is at least, in shares of the usual one, since short drives show little.
+Times as far above the usual misfit as any window of training, from which on a window is novel;
+and how far that one is at least, in shares of the usual misfit, since short drives show little.
 
 Of the drives in the yard of ``benchmarks/bench_gauntlet.py`` on other days, at half to 1.5 times
-the speed, the strangest window is 1.7 times as far. Cars and trams are mostly beyond 2, and a cart
+the speed, the worst window is 1.7 times as far. Cars and trams are mostly beyond 2, and a cart
 that shakes as those of the training is not.
 """
 
-STRANGE_TAIL = 5.0
-"""Degrees of freedom of the t density that strangeness is from: a jolt does not decide alone."""
+MISFIT_TAIL = 5.0
+"""Degrees of freedom of the t density that misfits are from: a jolt does not decide alone."""
 
 TURNS = 65
 """Turns in a tick of which it is learned how likely they are on any road."""
@@ -218,7 +218,7 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
     return Network(
         along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking,
-        most_strange=_most_strange(drives.shakes, *shaking[1:], window),
+        largest_misfit=_largest_misfit(drives.shakes, *shaking[1:], window),
     )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def shakes_of(spreads: Floats) -> Floats:
     return np.log(spreads + LEAST_SHAKE)
 
 
-def strangeness(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
+def misfits(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
     """
     Return how unlike that of any speed is what shakes in ticks (..., d): (...).
 
@@ -244,20 +244,22 @@ def strangeness(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
     ``shakes`` and ``scales`` (s, d) are those of a `Network`.
     """
     apart = (shaken[..., None, :] - shakes) / scales
-    logs = np.log1p(np.square(apart) / STRANGE_TAIL)
+    logs = np.log1p(np.square(apart) / MISFIT_TAIL)
     return np.asarray(logs.mean(axis=-1).min(axis=-1))
 
 
-def _most_strange(drives: Sequence[Floats], shakes: Floats, scales: Floats, window: int) -> float:
-    """Return ``most_strange`` of a `Network`, from what shakes (T, d) in each drive."""
+def _largest_misfit(
+    drives: Sequence[Floats], shakes: Floats, scales: Floats, window: int
+) -> float:
+    """Return ``largest_misfit`` of a `Network`, from what shakes (T, d) in each drive."""
     means = []
     for each in drives:
-        summed = np.cumsum([0.0, *strangeness(each, shakes, scales)])
+        summed = np.cumsum([0.0, *misfits(each, shakes, scales)])
         width = min(window, len(each))
         means.append((summed[width:] - summed[:-width]) / width)
     every = np.concatenate(means)
     usual = float(np.median(every))
-    return usual + STRANGER * max(float(every.max()) - usual, LEAST_MORE * usual)
+    return usual + FARTHER * max(float(every.max()) - usual, LEAST_FARTHER * usual)
 
 
 def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:

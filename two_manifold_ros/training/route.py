@@ -152,7 +152,6 @@ def train_route(
     merging, following, embedding, learning = _stages(doublings)
     progress('merging the passes into places', merging)
     usual = lay_out_recordings(recordings, settings)
-    low, high = _range_of_means(usual.dataset.observations, usual.dataset.window)
 
     def faster(drives: Drives) -> Drives | None:
         twice = drives.settings.times_the_rate(2.0, native_hz)
@@ -175,8 +174,7 @@ def train_route(
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
         compared = roads.beside(drives, compared)
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
-    if drives is not usual:
-        low, high = _range_of_means(observations, window)
+    low, high = _range_of_means(observations, window)
     neighbours = settings.neighbours or NEIGHBOURS[0]
     progress('embedding windows', embedding)
     lengths = [len(each) for each in observations]
@@ -225,6 +223,7 @@ def train_route(
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
     fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
     fields |= {'sensors': sensors} if sensors else {}
+    timed = [] if followed is None else followed.timed
     return (SensedRouteModel if sensors else RouteModel)(
         **fields,
         summary=summary | {'places': route.places},
@@ -238,13 +237,7 @@ def train_route(
         # Errands have no laps.
         circuit=None
         if roads is not None
-        else learn_circuit(
-            places,
-            tracks,
-            dataset.period_s,
-            [] if followed is None else followed.timed,
-            at_mark=recordings[0].marked,
-        ),
+        else learn_circuit(places, tracks, dataset.period_s, timed, at_mark=recordings[0].marked),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
         network=None if roads is None else learn_network(roads.network, window),
     )
