@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, run_filter, UNUSABLE
 from two_manifold_ros.evaluation.routes import are_passing, recordings_by_route, score_naming
 from two_manifold_ros.model.atlas import atlas_of
 
@@ -114,3 +114,32 @@ def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
         alone = evaluate(model, [some], lambda *_: None, route).naming
         assert alone.ticks > 0
         assert evaluate(model, [some, begun], lambda *_: None, route).naming == alone
+
+
+def silent(what, share):
+    assert what
+    assert 0.0 <= share < 1.0
+
+
+def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_drives):
+    hall, ring = (replace(kart_atlas.routes[name], frame_id='map') for name in ('hall', 'ring'))
+    hall = replace(hall, track=hall.track + 5000.0, mean_position=hall.mean_position + 5000.0)
+    both, drive = atlas_of({'hall': hall, 'ring': ring}), kart_drives['ring'][1]
+    right, wrong = (run_filter(both, drive, silent, route) for route in ('ring', 'hall'))
+    of_ring = np.array(wrong.routes) == 'ring'
+    assert of_ring.mean() > 0.9
+    assert (wrong.positions[of_ring] == hall.mean_position).all()
+    assert np.isnan(wrong.covariances[of_ring]).all()
+    assert wrong.counters[ELSEWHERE] == wrong.counters[UNUSABLE] == of_ring.sum()
+    # What is published of another route counts as published.
+    np.testing.assert_array_equal(wrong.published, right.published)
+
+
+def test_a_position_on_another_route_counts_where_both_pass(kart_atlas, kart_drives):
+    hall, drive = replace(kart_atlas.routes['hall'], frame_id='map'), kart_drives['hall'][1]
+    both = atlas_of({'there': hall, 'back': replace(hall, track=hall.track[::-1])})
+    one, other = (run_filter(both, drive, silent, route) for route in ('there', 'back'))
+    published = one.published
+    assert published.mean() > 0.8
+    np.testing.assert_array_equal(one.positions[published], other.positions[published])
+    np.testing.assert_array_equal(one.covariances[published], other.covariances[published])

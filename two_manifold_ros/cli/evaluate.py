@@ -33,7 +33,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate, UNUSABLE
+from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
@@ -343,6 +343,9 @@ def _report_routes(
         'named right: after one and a half windows; wrong, published: of the positions that are '
         'published, those of another route'
     )
+    for name, each in found.items():
+        if unusable := _unusable(each.to_json()['samples']):
+            print_wrapped(f'{name}: {unusable}')
     return 0
 
 
@@ -466,10 +469,20 @@ def _print_times(content: dict[str, Any]) -> None:
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
-    if unusable := content['samples'].get(UNUSABLE):
-        print_wrapped(
-            f'{unusable} estimates had no usable position: the mean position stands for it'
-        )
+    if unusable := _unusable(content['samples']):
+        print_wrapped(unusable)
+
+
+def _unusable(counters: Mapping[str, int]) -> str:
+    """Return in one sentence for which estimates the mean position stands; empty if for none."""
+    count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
+    if not count:
+        return ''
+    because = f', {elsewhere} of them because they are of another route' if elsewhere else ''
+    return (
+        f'{count} estimates had no usable position at one horizon or more{because}: the mean '
+        'position stands for it there'
+    )
 
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:

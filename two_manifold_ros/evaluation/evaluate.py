@@ -16,7 +16,12 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.routes import are_passing, RouteNaming, score_naming
+from two_manifold_ros.evaluation.routes import (
+    are_passing,
+    read_on,
+    RouteNaming,
+    score_naming,
+)
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     HorizonScore,
@@ -62,8 +67,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-UNUSABLE = 'unusable_positions'
-"""Counter of estimates with a position that is not finite or not on earth, see ``FilterRun``."""
+UNUSABLE, ELSEWHERE = 'unusable_positions', 'positions_on_other_routes'
+"""
+Counters of estimates without a usable position at one horizon or more, see ``FilterRun``.
+
+The second is of those among them that are of another route.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class FilterRun:
     seconds_per_tick : (S,)
         Wall time of every sample that ended a tick, those before the first window included.
     counters
-        Of the filter, and ``UNUSABLE`` if there was such an estimate.
+        Of the filter, and ``UNUSABLE`` and ``ELSEWHERE`` if there were such estimates.
     routes, lines
         Names of the known route that each estimate is of, empty where the model knows one alone,
         and of the line on its map, empty where it has none.
@@ -140,7 +149,7 @@ def run_filter(
     Filter a recording from a cold start; nothing of it is looked at before its time.
 
     Positions are at the horizons and in the frame of a ``route`` of the model, where it knows
-    several; one that names another route in another frame has no usable position.
+    several; an estimate of another one has none, but where both pass, see `read_on`.
     """
     head = model.routes[route]
     live = make_filter(model)
@@ -153,16 +162,15 @@ def run_filter(
         if kept or estimate.status is not Status.FILLING:
             kept.append(estimate)
     ahead = len(head.horizons)
-    known = model.routes
-    read = [_read_as(estimate, known[estimate.route], head) for estimate in kept]
-    positions = np.array([each for each, _ in read]).reshape(-1, ahead, 2)
-    covariances = np.array([each for _, each in read]).reshape(-1, ahead, 2, 2)
+    positions, covariances = read_on(model, route, kept)
     lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
     positions[lost] = head.mean_position
     covariances[lost] = np.nan
     counters = Counter(live.counters)
     if lost.any():
         counters[UNUSABLE] = int(lost.any(axis=1).sum())
+        others = np.array([each.route != route for each in kept], dtype=np.bool_)
+        counters[ELSEWHERE] = int(np.count_nonzero(others[lost.any(axis=1)]))
     return FilterRun(
         stamps=np.array([estimate.stamp_ns for estimate in kept], dtype=np.int64),
         positions=positions,
@@ -189,22 +197,6 @@ def driven_route(
         # Where no position is published the name is a guess.
         (published if estimate.valid else guessed)[estimate.route] += 1
     return (published or guessed).most_common(1)[0][0]
-
-
-def _read_as(estimate: Estimate, own: ModelHead, head: ModelHead) -> tuple[Floats, Floats]:
-    """Return positions and covariances at the horizons of ``head``, in its frame."""
-    if own is head:
-        return estimate.positions, estimate.covariances
-    positions = np.full((len(head.horizons), 2), np.nan)
-    covariances = np.full((len(head.horizons), 2, 2), np.nan)
-    if (own.frame_id, own.origin) == (head.frame_id, head.origin):
-        ahead_ns = [each * own.period_ns for each in own.horizons]
-        for index, horizon in enumerate(head.horizons):
-            if horizon * head.period_ns in ahead_ns:
-                column = ahead_ns.index(horizon * head.period_ns)
-                positions[index] = estimate.positions[column]
-                covariances[index] = estimate.covariances[column]
-    return positions, covariances
 
 
 def check_fit(model: ModelHead, recording: Recording) -> None:

@@ -17,6 +17,7 @@ from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -68,6 +69,51 @@ def _share_along(recording: Recording, model: ModelHead) -> float:
     period_s = 1.0 / model.rate_hz
     tracks = [positions_apart(recording, period_s), model.track]
     return float(shared_places(tracks, period_s)[0, 1])
+
+
+def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tuple[Floats, Floats]:
+    """
+    Return positions (T, H, 2) and covariances of estimates at the horizons of a ``route``.
+
+    An estimate of another route has none (NaN), unless it is at a place of this one, in one frame
+    and up to its ellipse: then the place is known and only the name is not. Of such an estimate
+    those are NaN that are at none of the horizons of its route.
+    """
+    routes, head = model.routes, model.routes[route]
+    positions = np.full((len(estimates), len(head.horizons), 2), np.nan)
+    covariances = np.full((*positions.shape, 2), np.nan)
+    others = []
+    for row, each in enumerate(estimates):
+        own = routes[each.route]
+        if own is head:
+            positions[row], covariances[row] = each.positions, each.covariances
+        elif (own.frame_id, own.origin) == (head.frame_id, head.origin):
+            others.append(row)
+    at_place = _are_at_places([estimates[row] for row in others], head)
+    for row in np.array(others, dtype=np.int64)[at_place].tolist():
+        each = estimates[row]
+        own = routes[each.route]
+        ahead_ns = [horizon * own.period_ns for horizon in own.horizons]
+        for index, horizon in enumerate(head.horizons):
+            if horizon * head.period_ns in ahead_ns:
+                column = ahead_ns.index(horizon * head.period_ns)
+                positions[row, index] = each.positions[column]
+                covariances[row, index] = each.covariances[column]
+    return positions, covariances
+
+
+def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
+    """Return whether estimates (T,) in the frame of a route are at places of it."""
+    here = np.array([each.positions[0] for each in estimates]).reshape(-1, 2)
+    found: Bools = np.isfinite(here).all(axis=1)
+    if found.any():
+        track = model.track
+        # Places of a drive are a stride apart.
+        stride_m = np.nanmedian(np.linalg.norm(np.diff(track, axis=0), axis=1))
+        reach_m = np.fmax([each.ellipse_m for each in estimates], stride_m)[found]
+        places = KDTree(track[np.isfinite(track).all(axis=1)])
+        found[found] = places.query(here[found])[0] <= reach_m
+    return found
 
 
 @dataclass(frozen=True)
