@@ -10,7 +10,12 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, run_filter, UNUSABLE
-from two_manifold_ros.evaluation.routes import are_passing, recordings_by_route, score_naming
+from two_manifold_ros.evaluation.routes import (
+    are_alike,
+    are_passing,
+    recordings_by_route,
+    score_naming,
+)
 from two_manifold_ros.model.atlas import atlas_of
 
 
@@ -47,11 +52,13 @@ def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kar
 def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drives):
     drive = kart_drives['hall'][1]
     away = replace(drive, positions=replace(drive.positions, frame_id='elsewhere'))
-    # Another road, in the same frame.
-    moved = replace(drive.positions, positions=drive.positions.positions + 5000.0)
-    for each in (away, replace(drive, positions=None), replace(drive, positions=moved)):
-        with pytest.raises(InputError, match='no positions along a route that the model knows'):
+    for each in (away, replace(drive, positions=None)):
+        with pytest.raises(InputError, match='recordings with positions in the frames'):
             recordings_by_route(kart_atlas, [each])
+    # Another road in a known frame: positions of another kind would not help.
+    moved = replace(drive.positions, positions=drive.positions.positions + 5000.0)
+    with pytest.raises(InputError, match='replay'):
+        recordings_by_route(kart_atlas, [replace(drive, positions=moved)])
 
 
 def test_one_route_has_all_recordings_under_no_name(slot_car_model, slot_car_laps):
@@ -100,6 +107,17 @@ def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
     passing, known = are_passing(forked_model, ['left', ''], unknown)
     assert not passing.any()
     assert not known.any()
+
+
+def test_lines_are_alike_along_a_drive_where_all_of_them_pass(forked_model, forked_drives):
+    lines = forked_model.lines
+    everywhere = replace(lines, passes=np.ones_like(lines.passes))
+    whole = forked_drives['both'].positions.positions
+    trunk = whole[(np.abs(whole[:, 1]) < 1.0) & (np.abs(whole[:, 0]) < 30.0)]
+    assert not are_alike(forked_model, whole)
+    assert are_alike(forked_model, trunk)
+    assert are_alike(replace(forked_model, lines=everywhere), whole)
+    assert not are_alike(replace(forked_model, lines=None), whole)
 
 
 def test_a_bag_too_short_for_an_estimate_counts_no_ticks(

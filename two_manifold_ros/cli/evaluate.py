@@ -12,6 +12,8 @@ import re
 import statistics
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.cli.options import (
     add_further_topics,
     add_json,
@@ -35,7 +37,7 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
-from two_manifold_ros.evaluation.routes import recordings_by_route
+from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
@@ -350,8 +352,13 @@ def _report_routes(
 
 
 def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
-    """Print how well the route, or lines on its map, were named, if they have names."""
+    """Print how well the route, or lines on its map, were named, if a name could be wrong."""
     if evaluation.naming is None or not evaluation.naming.ticks:
+        return
+    lines = bool(model.route_names) and not are_alike(
+        model, np.concatenate([each[:, 0] for each in evaluation.truths])
+    )
+    if not (route or lines):
         return
     right, wrong = _naming(evaluation)
     of_another = (
@@ -360,7 +367,7 @@ def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
         else f'{wrong} of the positions that are published then are of another one'
     )
     subject = f'the route {route} is' if route else 'a line that passes there is'
-    if route and model.route_names:
+    if route and lines:
         subject = f'the route {route}, and a line that passes there, are'
     print_wrapped(
         f'{subject} named at {right} of the ticks after one and a half windows; {of_another}'

@@ -13,13 +13,13 @@ from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
+from two_manifold_ros.model.model import RouteModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
 
@@ -35,28 +35,42 @@ def recordings_by_route(
     Raises
     ------
     InputError
-        If a recording has no positions, or none along a route of the same frame and plane.
+        If a recording has no positions in the frame and plane of a route, or next to none of
+        them are along one.
 
     """
     if '' in model.routes:
         return {'': list(recordings)}
     found: dict[str, list[Recording]] = {}
     for recording in recordings:
-        shares = {
-            name: _share_along(recording, each)
-            for name, each in model.routes.items()
-            if recording.positions is not None and _same_plane(recording.positions, each)
-        }
-        best = max(shares, key=shares.__getitem__, default='')
-        if not best or shares[best] < SHARED:
-            msg = (
-                f'{recording.name}: it has no positions along a route that the model knows '
-                f'({", ".join(model.routes)}), so the right one is not known: evaluate on '
-                'recordings with positions in the frames of the training'
-            )
-            raise InputError(msg)
-        found.setdefault(best, []).append(recording)
+        found.setdefault(_route_of(recording, model), []).append(recording)
     return {name: found[name] for name in model.routes if name in found}
+
+
+def _route_of(recording: Recording, model: ModelHead) -> str:
+    """Return the name of the route at whose places a recording drives most."""
+    shares = {
+        name: _share_along(recording, each)
+        for name, each in model.routes.items()
+        if recording.positions is not None and _same_plane(recording.positions, each)
+    }
+    names = ', '.join(model.routes)
+    if not shares:
+        msg = (
+            f'{recording.name}: it has no positions in the frame of a route that the model knows '
+            f'({names}), so the right one is not known: evaluate on recordings with positions in '
+            'the frames of the training'
+        )
+        raise InputError(msg)
+    best = max(shares, key=shares.__getitem__)
+    if shares[best] < SHARED:
+        msg = (
+            f'{recording.name}: next to none of its places are on a route that the model knows '
+            f'({names}), driven in the same direction, so no estimate could be right: '
+            'two-manifold replay shows whether the filter stays lost there'
+        )
+        raise InputError(msg)
+    return best
 
 
 def _same_plane(stream: PositionStream, model: ModelHead) -> bool:
@@ -116,6 +130,15 @@ def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
     return found
 
 
+ALIKE = 0.95
+"""
+Share of the places of a drive that every line passes, if no name of a line can be wrong there.
+
+Lines with a common trunk share six tenths. With a smaller share, names are left out that could be
+wrong at one place in ten; with all of it, those are shown that are wrong where a vehicle swerved.
+"""
+
+
 @dataclass(frozen=True)
 class RouteNaming:
     """
@@ -161,6 +184,17 @@ def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> t
         if asked.any():
             passing[asked] = KDTree(there).query(positions[asked])[0] <= lines.apart_m
     return passing, known
+
+
+def are_alike(model: ModelHead, positions: Floats) -> bool:
+    """Return whether every line passes true positions (T, 2), so that any name is right."""
+    if not isinstance(model, RouteModel) or model.lines is None:
+        return False
+    for name in model.lines.names:
+        passing, known = are_passing(model, [name] * len(positions), positions)
+        if passing.sum() < ALIKE * known.sum():
+            return False
+    return True
 
 
 def score_naming(right: Bools, late: Bools, published: Bools, tracking: Bools) -> RouteNaming:
