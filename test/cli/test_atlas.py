@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import json
+import re
 import time
 
 import numpy as np
@@ -168,15 +169,51 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert 'each error counts as 25% of the spread of the track at most' in chosen
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
-    assert '(one)' in command.words('atlas', 'list', hall)
+    assert '(no name)' in command.words('atlas', 'list', hall)
 
 
 def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
     ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
     summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
     save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
-    for said in (('info', path), ('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
+    for said in (('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
         assert 'note: ring: the model is of no use' in command.words(*said)
+    assert ' note: the model is of no use ' in command.words('info', path)
+
+
+def test_info_describes_each_route_and_train_notes_what_was_chosen(
+    command, kart_atlas, bags, tmp_path, monkeypatch
+):
+    path = tmp_path / 'atlas.npz'
+    routes = {
+        name: replace(each, summary={**each.summary, 'notes': [f'{name} was icy']})
+        for name, each in kart_atlas.routes.items()
+    }
+    save_model(atlas_of(routes), path)
+    parts = re.split(r'^(\w+):$', command('info', path).out, flags=re.MULTILINE)
+    assert parts[1::2] == ['hall', 'paddock', 'ring']
+    for name, part in zip(parts[1::2], parts[2::2], strict=True):
+        assert f'{name}_0' in part
+        assert f'frame {name}' in ' '.join(part.split())
+        assert part.rstrip().endswith(f'\nnote: {name} was icy')
+    assert 'was icy' not in command.words('atlas', 'list', path)
+    trained = iter(routes.values())
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_: next(trained))
+    words = command.words('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'new.npz')
+    assert 'note: hall_0: hall was icy' in words
+
+
+def test_it_is_listed_which_routes_are_followed_as_networks(command, kart_atlas, monkeypatch):
+    ring = replace(kart_atlas.routes['ring'], network=object())
+    atlas = atlas_of({**kart_atlas.routes, 'ring': ring})
+    monkeypatch.setattr('two_manifold_ros.cli.looking.load_model', lambda _: atlas)
+    listed = command.json('atlas', 'list', 'atlas.npz')['routes']
+    kinds = {name: each['kind'] for name, each in listed.items()}
+    assert kinds == {'hall': 'route', 'paddock': 'route', 'ring': 'network'}
+    for said in (('info', 'atlas.npz'), ('atlas', 'list', 'atlas.npz')):
+        words = command.words(*said)
+        assert 'hall route' in words
+        assert 'ring network' in words
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,11 @@ def test_notes_origin_and_no_validation(slot_car_model, words_of):
     assert 'held-out' not in text
 
 
+def test_seconds_are_rounded_as_in_scores(slot_car_model, words_of):
+    other = replace(slot_car_model, rate_hz=7.0, period_ns=round(1e9 / 7.0))
+    assert '0, 5, 20 ticks = 0, 0.71, 2.86 s' in words_of(other)
+
+
 def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):
     for options in ([], ['--json']):
         line = command.refused('info', tmp_path / 'none', *options)

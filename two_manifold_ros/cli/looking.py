@@ -130,9 +130,12 @@ def run_info(args: Namespace) -> int:
 
 
 def print_model(model: ModelHead) -> None:
-    """Print a model as tables."""
+    """Print a model as tables, of several routes each by itself as well."""
     if isinstance(model, AtlasModel):
-        print_routes(model)
+        print_table(*routes_table(model))
+        for name, each in model.routes.items():
+            print(f'\n{name}:')
+            print_model(each)
         return
     if model.frame_id == LAP_FRAME:
         lap = model.circuit if isinstance(model, RouteModel) else None
@@ -149,7 +152,7 @@ def print_model(model: ModelHead) -> None:
         print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
     if summary.get('tuning') is not None:
         print_tuning(summary['tuning'])
-    for note in summary['notes']:
+    for note in notes_of(summary):
         print_wrapped(f'note: {note}')
 
 
@@ -172,12 +175,32 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
         yield _validation(model)
 
 
-def print_routes(model: ModelHead) -> None:
-    """Print the routes that a model knows as a table, and which of them are of no use."""
+def print_routes(model: ModelHead, *, notes: bool = False) -> None:
+    """Print the routes that a model knows as a table, and which are of no use, or all notes."""
     print_table(*routes_table(model))
     for name, each in model.routes.items():
-        if each.summary.get('refusal'):
-            print_wrapped(f'note: {name or "(one)"}: {each.summary["refusal"]["sentence"]}')
+        for note in notes_of(each.summary) if notes else _refusals(each.summary):
+            print_wrapped(f'note: {name or NO_NAME}: {note}')
+
+
+def notes_of(summary: Mapping[str, Any]) -> list[str]:
+    """Return the notes on a training, the first of which is why the model is of no use."""
+    return list(dict.fromkeys([*_refusals(summary), *summary.get('notes', ())]))
+
+
+def _refusals(summary: Mapping[str, Any]) -> list[str]:
+    refusal = summary.get('refusal')
+    return [refusal['sentence']] if refusal else []
+
+
+NO_NAME = '(no name)'
+"""Of the only route of a model."""
+
+
+def kind_of(model: ModelHead) -> str:
+    """Return how a route is followed: as a network of roads, or as a route."""
+    network = isinstance(model, RouteModel) and model.network is not None
+    return 'network' if network else 'route'
 
 
 def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
@@ -191,7 +214,8 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
         error_m = followed.get('followed_m')
         rows.append(
             [
-                f'{name}: {lines}' if name and lines else name or lines or '(one)',
+                f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
+                kind_of(each),
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),
@@ -200,7 +224,15 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
                 frame,
             ]
         )
-    header = ['route', 'bags', 'laps', 'places', 'rate (Hz)', 'error on parts left out (m)']
+    header = [
+        'route',
+        'kind',
+        'bags',
+        'laps',
+        'places',
+        'rate (Hz)',
+        'error on parts left out (m)',
+    ]
     # Not the error in the table of what one map was chosen from, which is cut sooner.
     title = 'known routes; each error counts as the spread of the track at most'
     return title, [*header, 'frame'], rows
@@ -255,6 +287,7 @@ def run_atlas(args: Namespace) -> int:
             name: {
                 'frame_id': each.frame_id,
                 'rate_hz': each.rate_hz,
+                'kind': kind_of(each),
                 'lines': list(each.route_names),
                 **each.summary,
             }
@@ -325,7 +358,7 @@ def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
 
 
 def _head(model: ModelHead) -> list[list[str]]:
-    seconds = ', '.join(f'{horizon / model.rate_hz:g}' for horizon in model.horizons)
+    seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
     names = model.live_channels
     few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
     rows = [

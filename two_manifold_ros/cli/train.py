@@ -205,10 +205,10 @@ def _train_routes(
         content = {'model': None if status else args.output, 'routes': contents}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        from two_manifold_ros.cli.looking import print_model  # noqa: PLC0415 - as below
+        from two_manifold_ros.cli.looking import print_routes  # noqa: PLC0415 - as below
 
         print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
-        print_model(atlas)
+        print_routes(atlas, notes=True)
     return status
 
 
