@@ -151,9 +151,8 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert words.index('hall') < words.index('ring')
     assert list(load_model(path).routes) == ['hall', 'ring']
     # It goes on with what is there, and a route of the same name is replaced.
-    said = command('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
-    assert f'note: hall was in {path} before, and is replaced' in said.err
-    assert 'oval was in' not in said.err
+    words = command.words('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
+    assert 'added: oval replaced: hall kept: ring' in words
     content = command.json('atlas', 'list', path)
     assert list(content['routes']) == ['hall', 'oval', 'ring']
     assert content['routes']['oval']['frame_id'] == 'paddock'
@@ -170,6 +169,24 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
     assert '(no name)' in command.words('atlas', 'list', hall)
+
+
+def test_what_was_there_is_kept_where_the_file_is_among_those_that_are_joined(
+    command, files, tmp_path
+):
+    path = tmp_path / 'atlas.npz'
+    for given, expected in (
+        (['hall.npz'], {'added': ['hall'], 'replaced': [], 'kept': []}),
+        (['hall.npz'], {'added': [], 'replaced': ['hall'], 'kept': []}),
+        ([path, 'ring.npz'], {'added': ['ring'], 'replaced': [], 'kept': ['hall']}),
+    ):
+        content = command.json('atlas', 'add', *(files / each for each in given), '-o', path)
+        assert {name: content[name] for name in expected} == expected
+    # A model of one route is no model of several, and is not kept.
+    ring = tmp_path / 'ring.npz'
+    ring.write_bytes((files / 'ring.npz').read_bytes())
+    content = command.json('atlas', 'add', files / 'hall.npz', '-o', ring)
+    assert list(content['routes']) == content['added'] == ['hall']
 
 
 def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):

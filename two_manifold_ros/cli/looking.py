@@ -17,7 +17,6 @@ from two_manifold_ros.cli.options import (
     check_report,
     Command,
     console,
-    on_stderr,
     print_table,
     print_wrapped,
     print_written,
@@ -254,7 +253,14 @@ def add_atlas(parser: ArgumentParser) -> None:
         metavar='MODEL|NAME=MODEL',
         help='maps of routes, each named after its file or as given, or models of several',
     )
-    add.add_argument('-o', '--output', required=True, metavar='ATLAS', help='file to write')
+    add.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='ATLAS',
+        help='file to write; if it is a model of several routes already, these are kept, and one '
+        'of the name of a new one is replaced',
+    )
     remove = actions.add_parser('remove', help='take routes out of a model')
     remove.add_argument('model', metavar='ATLAS', help='model of several routes')
     remove.add_argument('names', nargs='+', metavar='NAME', help='of routes to take out')
@@ -271,14 +277,13 @@ def add_atlas(parser: ArgumentParser) -> None:
 
 def run_atlas(args: Namespace) -> int:
     """Do what is asked for, list the routes, and return 0."""
+    done: dict[str, list[str]] = {}
     if args.action == 'list':
         model, path = load_model(args.model), args.model
     elif args.action == 'add':
-        model, replaced = joined(args.models, args.output)
+        model, done = joined(args.models, args.output)
         path = args.output
         save_model(model, path)
-        for name in replaced:
-            on_stderr(f'two-manifold: note: {name} was in {path} before, and is replaced')
     else:
         model, path = without(load_model(args.model), args.names), args.output or args.model
         save_model(model, path)
@@ -293,19 +298,23 @@ def run_atlas(args: Namespace) -> int:
             }
             for name, each in model.routes.items()
         }
-        print(json.dumps({'model': path, 'routes': routes}, indent=2, allow_nan=False))
+        print(json.dumps({'model': path, **done, 'routes': routes}, indent=2, allow_nan=False))
         return 0
     if args.action != 'list':
-        print(f'written to {path}')
+        print_wrapped(f'written to {path}')
+        for what, names in done.items():
+            if names:
+                print_wrapped(f'{what}: {", ".join(names)}')
     print_routes(model)
     return 0
 
 
-def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, list[str]]:
+def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, list[str]]]:
     """
     Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
 
-    The second is the names of routes that were there, and are replaced.
+    The second has the names of routes that are ``added`` to those that were there, are
+    ``replaced`` by them, and are ``kept``.
 
     Raises
     ------
@@ -314,7 +323,6 @@ def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, list[str]]:
 
     """
     known: dict[str, ModelHead] = {}
-    replaced: list[str] = []
     for given in models:
         # A path may have an equals sign in it.
         name, named, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
@@ -332,13 +340,16 @@ def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, list[str]]:
                 msg = f'{path}: there are two routes of the name {chosen}: write NAME={path}'
                 raise InputError(msg)
             known[chosen] = each
-    if Path(output).exists() and output not in models:
-        before = load_model(output)
-        if isinstance(before, AtlasModel):
-            # One that is there by that name is replaced by the newer one.
-            replaced = [name for name in known if name in before.routes]
-            known = {**before.routes, **known}
-    return atlas_of(known), replaced
+    there = load_model(output) if Path(output).exists() else None
+    before = there.routes if isinstance(there, AtlasModel) else {}
+    # One that is there by that name is replaced by the newer one, if it is not the same.
+    new = [name for name in sorted(known) if output not in models or name not in before]
+    model = atlas_of({**before, **known})
+    return model, {
+        'added': [name for name in new if name not in before],
+        'replaced': [name for name in new if name in before],
+        'kept': [name for name in model.names if name not in new],
+    }
 
 
 def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
