@@ -330,6 +330,17 @@ def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, t
     assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']
 
 
+def test_whoever_names_no_map_sees_how_maps_are_kept_apart(
+    command, forked_bags, forked_model, monkeypatch, tmp_path
+):
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_: forked_model)
+    both = forked_bags['right'], forked_bags['left']
+    for names, said in (('7,4', True), ('a/7,a/4', False)):
+        found = command('train', *both, '-o', tmp_path / 'fork.npz', '--routes', names)
+        assert 'are lines on one map' in found.err
+        assert ('MAP/NAME' in found.err) == said
+
+
 @pytest.mark.parametrize(
     ('names', 'trouble'),
     [

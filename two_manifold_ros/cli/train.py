@@ -150,7 +150,9 @@ def _say_lines(
             continue
         together = ', '.join(lines)
         if named:
-            say(f'two-manifold: note: {together} are lines on one map')
+            # Whoever names the map has asked for it.
+            why = '' if '/' in together else ', since they share places: MAP/NAME keeps maps apart'
+            say(f'two-manifold: note: {together} are lines on one map{why}')
             continue
         bags: dict[str, list[str]] = {}
         for each in group:
@@ -162,7 +164,7 @@ def _say_lines(
         ]
         say(
             f'two-manifold: note: {together} share places and are lines on one map'
-            f'{"".join(several)}; see --routes to name them, or to keep their maps apart'
+            f'{"".join(several)}; --routes names them, and as MAP/NAME keeps their maps apart'
         )
 
 
@@ -231,8 +233,8 @@ def _finish(
         if args.method == 'route' and len(recordings) > 1 and not apart:
             on_stderr(
                 f'two-manifold: note: the {len(recordings)} bags were put onto one map, since '
-                'they share places; if of several routes, name that of each with --routes; '
-                'of a network, record several laps of each line'
+                'they share places; if of several routes, name the map of each with --routes '
+                'MAP/NAME,...; of a network, record several laps of each line'
             )
     if not status:
         save_model(model, args.output)

@@ -277,7 +277,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME,...',
         help='name of the route or line of each bag, in their order, with method route: bags that '
         'share places, or have one name, go onto one map, and a model of several knows them all; '
-        'MAP/NAME says which map (default: named after the bags, where there are several)',
+        'MAP/NAME keeps maps apart (default: named after the bags, where there are several)',
     )
     add_tuning(parser)
     add_report(parser, 'the model, its map, and the recordings that it was learned from')
