@@ -86,6 +86,28 @@ def test_of_several_routes_too_doubts_are_said(command, files, bags):
     assert 'warning: hall: the model was trained on' in said.err
 
 
+def test_it_is_said_for_how_many_estimates_of_another_route_the_mean_stands(
+    command, files, bags, monkeypatch
+):
+    monkeypatch.setattr(
+        'two_manifold_ros.evaluation.evaluate.read_on',
+        lambda _, route, estimates: (
+            np.full((len(estimates), 4, 2), np.nan if route == 'hall' else 0.0),
+            np.full((len(estimates), 4, 2, 2), np.nan),
+        ),
+    )
+    both = 'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--until', 40
+    found = json.loads(command(*both, '--json').out)['routes']
+    counts = found['hall']['samples']
+    assert counts['unusable_positions'] == found['hall']['ticks_after_first_window']
+    others = counts['positions_on_other_routes']
+    assert 0 < others < counts['unusable_positions']
+    words = command.words(*both)
+    assert f'hall: {counts["unusable_positions"]} estimates' in words
+    assert f', {others} of them because they are of another route' in words
+    assert 'ring: ' not in words
+
+
 def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
     command, files, bags, tmp_path, monkeypatch
 ):

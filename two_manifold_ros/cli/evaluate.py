@@ -485,7 +485,8 @@ def _unusable(counters: Mapping[str, int]) -> str:
     count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
     if not count:
         return ''
-    because = f', {elsewhere} of them because they are of another route' if elsewhere else ''
+    those = 'all' if elsewhere == count else str(elsewhere)
+    because = f', {those} of them because they are of another route' if elsewhere else ''
     return (
         f'{count} estimates had no usable position at one horizon or more{because}: the mean '
         'position stands for it there'
