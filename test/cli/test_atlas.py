@@ -166,6 +166,15 @@ def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags,
     assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
 
 
+def test_few_bags_in_vain_may_be_too_few_for_a_network(command, bags, tmp_path):
+    rest = ('-o', tmp_path / 'yard.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
+    hint = 'give 3 or more bags, each a drive from where drives begin'
+    three = [bags[name] for name in ('ring_0', 'ring_1', 'ring_0')]
+    for count, few in ((2, True), (3, False)):
+        said = command('train', *three[:count], *rest, status=NO_USE).err
+        assert (hint in said) == few
+
+
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     path = tmp_path / 'atlas.npz'
     hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))

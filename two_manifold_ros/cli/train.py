@@ -35,6 +35,7 @@ from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
+from two_manifold_ros.training.networks import LEAST_DRIVES
 from two_manifold_ros.training.train import (
     paper_settings,
     train_model,
@@ -229,8 +230,14 @@ def _finish(
     if refusal:
         kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
-        apart = args.routes or args.marks or args.imu_alone
-        if args.method == 'route' and len(recordings) > 1 and not apart:
+        laps = args.method != 'route' or args.marks or args.imu_alone
+        if len(recordings) < LEAST_DRIVES and not laps:
+            on_stderr(
+                'two-manifold: note: if these are errands on roads that look alike, give '
+                f'{LEAST_DRIVES} or more bags, each a drive from where drives begin '
+                '(docs/networks.md)'
+            )
+        if len(recordings) > 1 and not (laps or args.routes):
             on_stderr(
                 f'two-manifold: note: the {len(recordings)} bags were put onto one map, since '
                 'they share places; if of several routes, name the map of each with --routes '
