@@ -106,7 +106,6 @@ LIMITS = {
         ticks/novelty.py SMALLEST_RATIO NoveltyScore.__init__.far
         ticks/rest.py ROUNDING
         ticks/sliding.py SlidingWindow.__init__.slack
-        ticks/windows.py WindowSet.distance_rows.previous
         tpsr/features.py LARGEST_SIZE LARGEST_SQUARE
         """,
     'simulated things: the film of a room, the slot car and its track, the demo': """

@@ -302,6 +302,11 @@ def compiled(function: Function) -> Function:
     return _compiled(function, _nrt=False)
 
 
+def unlocked(function: Function) -> Function:
+    """Compile as `compiled` does a function that several threads of Python run at once."""
+    return _compiled(function, _nrt=False, nogil=True)
+
+
 def allocating(function: Function) -> Function:
     """Compile a function that makes arrays: none that a tick calls."""
     return _compiled(function)

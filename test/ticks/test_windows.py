@@ -57,19 +57,6 @@ def flat_rows(windows: WindowSet) -> np.ndarray:
 increasing_starts = st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=True).map(sorted)
 
 
-@given(increasing_starts, st.integers(1, 9), st.integers(0, 99))
-@settings(derandomize=True, deadline=None)
-def test_distance_rows(starts, width, seed):
-    windows = make_windows(starts, width, seed)
-    rows = flat_rows(windows)
-    expected = naive.squared_distances(rows, rows)
-    seen = []
-    for index, row in windows.distance_rows():
-        np.testing.assert_allclose(row, expected[index], atol=1e-10)
-        seen.append(index)
-    assert seen == list(range(len(starts)))
-
-
 def test_rows_are_tick_after_tick():
     windows = make_windows([0, 2, 7], 4)
     np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from two_manifold_ros.ticks.sliding import direct_distances, nearest, slide
+from two_manifold_ros.ticks.neighbours import window_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.typing import Floats, Ints
 
@@ -87,34 +87,7 @@ class WindowSet:
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
         """Return (n, count) indices and squared distances of the nearest others, see Samples."""
         count = min(count, len(self) - 1)
-        indices = np.empty((len(self), count), dtype=np.int64)
-        squared = np.empty((len(self), count))
-        for index, row in self.distance_rows():
-            row[index] = np.inf
-            found = nearest(row, count)
-            indices[index] = found
-            squared[index] = row[found]
-        return indices, squared
-
-    def distance_rows(self) -> Iterator[tuple[int, Floats]]:
-        """
-        Yield the squared distances of each window to all windows, one row at a time.
-
-        Costs O(n d) a row by the recursion mathematics (8.3); the row is valid until the next one.
-        """
-        width = self.width
-        distances = np.empty(0)
-        row = np.empty(len(self))
-        previous = -2
-        for index, start in enumerate(self.starts.tolist()):
-            if distances.size and start - previous <= width:
-                for position in range(previous + 1, start + 1):
-                    slide(distances, self.series, self.series, position, width)
-            else:
-                distances = direct_distances(self.series, self.series[:, start : start + width])
-            previous = start
-            np.take(distances, self.starts, out=row)
-            yield index, row
+        return window_neighbours(self.series, self.starts, self.width, count)
 
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
