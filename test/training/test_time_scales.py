@@ -14,7 +14,13 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, paper_settings, with_sharpness, with_time_scales
+from two_manifold_ros.training.train import (
+    PAPER,
+    paper_settings,
+    part_to_try,
+    with_sharpness,
+    with_time_scales,
+)
 
 
 def slowed(recording: Recording, factor: int) -> Recording:
@@ -91,7 +97,7 @@ FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
 def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch):
     known = FOLLOWED_AT | changes
 
-    def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
+    def followed(_: Sequence[Recording], settings: TrainingSettings, *_say: object) -> list[float]:
         return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
@@ -99,6 +105,57 @@ def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch
     found = chosen.window and (chosen.window / chosen.rate_hz, chosen.rate_hz)
     assert found == wanted
     assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
+
+
+def lasting(recordings: Sequence[Recording]) -> list[float]:
+    return [1e-9 * (each.imu.stamps[-1] - each.imu.stamps[0]) for each in recordings]
+
+
+def test_a_window_is_tried_on_whole_drives_that_are_evenly_spread(drive):
+    whole = drive(250.0)
+    drives = [whole.between(30.0 * each, 30.0 * each + 30.0) for each in range(8)]
+    assert part_to_try(drives, 1000.0) == drives
+    first, half = part_to_try(drives, 45.0)
+    assert first.imu.stamps.tobytes() == drives[0].imu.stamps.tobytes()
+    assert lasting([first, half]) == pytest.approx([30.0, 15.0], abs=0.1)
+    assert half.imu.samples[0].tobytes() == drives[7].imu.samples[0].tobytes()
+    assert lasting(part_to_try(drives, 110.0)) == pytest.approx([30.0, 30.0, 30.0, 20.0], abs=0.2)
+    (part,) = part_to_try([drives[0]], 10.0)
+    assert lasting([part]) == pytest.approx([10.0], abs=0.1)
+    # One that has no positions shows no error, and a stamp far ahead is no long drive.
+    mute = [replace(each, positions=None) for each in drives[:7]]
+    assert all(each.positions is not None for each in part_to_try([*mute, drives[7]], 60.0))
+    stamps = drives[0].imu.stamps.copy()
+    stamps[100] += 10**15
+    wild = with_imu(drives[0], stamps=stamps)
+    assert part_to_try([wild, drives[1]], 61.0) == [wild, drives[1]]
+
+
+def test_no_more_ticks_are_tried_than_are_seen_in_time(drive, monkeypatch):
+    seen = []
+
+    def built(recordings: Sequence[Recording], settings: TrainingSettings) -> None:
+        seen.append(sum(lasting(recordings)) * settings.rate_hz)
+        raise InputError
+
+    monkeypatch.setattr(module, 'driving_dataset', built)
+    monkeypatch.setattr(module, 'MOST_TRIED', 300)
+    for rate_hz in (2.0, 20.0):
+        settings = replace(SPECTRAL, rate_hz=rate_hz, window=20)
+        assert module.errors_in_turn([drive(30.0)] * 3, settings) == []
+    assert seen == pytest.approx([180.0, 300.0], rel=0.02)
+
+
+def test_progress_never_goes_back_and_says_what_is_tried(drive):
+    said = []
+    model = module.train_model(
+        [drive(60.0)], SPECTRAL, lambda what, share: said.append((what, share))
+    )
+    shares = [share for _, share in said]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert any('trying windows of' in what for what, share in said if share > 0.0)
+    assert model.window
 
 
 def test_a_quick_vehicle_keeps_a_short_window():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, replace
+from functools import partial
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -36,7 +37,7 @@ from two_manifold_ros.training.dataset import (
     usual_step,
 )
 from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
-from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
+from two_manifold_ros.training.held_out import FOLDS, hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.summary import (
     check_horizons,
@@ -101,13 +102,24 @@ def learn_model(
     given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
     free_rate = all(each is None for each in given)
     settings = with_sharpness(recordings, with_readout(recordings, settings))
+    tried = settings.method == 'spectral' and not (settings.rate_hz or settings.window)
     settings = with_time_scales(recordings, settings, progress)
     if settings.method == 'route':
         return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
     if settings.method == 'tpsr':
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
-    return train_spectral(recordings, settings, progress, drives), None
+    after = partial(_later, progress) if tried else progress
+    return train_spectral(recordings, settings, after, drives), None
+
+
+TRIALS_SHARE = 0.7
+"""Share of the time of a training that trials of windows take: of 20 minutes, .8, of ten, .7."""
+
+
+def _later(progress: Callable[[str, float], None], what: str, share: float) -> None:
+    """Report the progress of what comes after the trials of windows."""
+    progress(what, TRIALS_SHARE + (1.0 - TRIALS_SHARE) * share)
 
 
 def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
@@ -189,9 +201,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     # A position each second is wanted at least, and 20 are enough anywhere; a sensor that is
     # slower gives the rate.
     rate_hz = settings.rate_hz or min(float(np.clip(LAP_SAMPLES / lap_s, 1.0, 20.0)), native_hz)
-    steps = [np.diff(each.imu.stamps[advancing(each.imu.stamps)]) for each in recordings]
-    longest_ns = round(1e9 * LONGEST_HOLE_S)
-    driven_s = sum(int(np.minimum(each, longest_ns).sum()) for each in steps) * 1e-9
+    driven_s = sum(map(_lasts_s, recordings))
     # Eight windows in all drives, so that of two laps places are left that are met twice with
     # whole windows: learned live the slot car is then known after three laps instead of four.
     window_s = min(0.5 * lap_s, driven_s / 8.0)
@@ -235,6 +245,14 @@ From some bends of an indoor track to half a lap of a racing circuit. With half 
 best one is missed by up to a factor of two.
 """
 
+MOST_TRIED = 24_000
+"""
+Ticks on which a window is tried: 20 minutes at the usual rate.
+
+All that is embedded takes a minute then, in each quarter without the others, and six times as long
+with four times as many. Of longer recordings some are seen, or a part.
+"""
+
 FEW, MANY = 60, 120
 """
 Ticks in a window that are tried.
@@ -270,12 +288,15 @@ def _by_trial(
     best: list[float] = []
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
-    longer_s = [each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s]
-    for each_s in (*longer_s, usual_s):
-        # How many windows are tried is known only at the end.
-        progress(f'trying windows of {each_s:g} s', 0.0)
+    windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
+    for number, each_s in enumerate(windows_s):
+        # Each takes as long as those before it together, as long as the rate is twice as high.
+        done, step = ((2.0**count - 1.0) / 2.0 ** len(windows_s) for count in (number, 1))
+        say = partial(
+            _trying, progress, f'trying windows of {each_s:g} s', done, step * 2.0**number
+        )
         each_hz = slower_rate(MANY / each_s, usual.rate_hz)
-        shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz))
+        shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz), say)
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
@@ -283,7 +304,9 @@ def _by_trial(
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
-        shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz))
+        what = f'trying windows of {window_s:g} s with fewer ticks'
+        say = partial(_trying, progress, what, 1.0, 0.0)
+        shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz), say)
         # By the mean: a quarter that is lost with many ticks counts for fewer.
         if shares and np.mean(shares) <= 1.05 * np.mean(best):
             best, rate_hz = shares, slower_hz
@@ -303,17 +326,64 @@ def _scaled(settings: TrainingSettings, window_s: float, rate_hz: float) -> Trai
     return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
 
 
-def errors_in_turn(recordings: Sequence[Recording], settings: TrainingSettings) -> list[float]:
-    """Return the mean error on each quarter held out, as a share of one that is lost."""
+def _trying(
+    progress: Callable[[str, float], None], what: str, done: float, step: float, share: float
+) -> None:
+    """Report the progress of a trial, which is a step of those of all windows."""
+    progress(what, TRIALS_SHARE * (done + step * share))
+
+
+def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recording]:
+    """
+    Return as many of the recordings as last so long together, evenly spread, the last one cut.
+
+    Whole drives, and no stretch of each: a drive that ends within its lap shows few places twice.
+    Those without positions show no error.
+    """
+    lasting_s = [_lasts_s(each) for each in recordings]
+    if not sum(lasting_s) > most_s:
+        return list(recordings)
+    known = [number for number, each in enumerate(recordings) if each.positions is not None]
+    mean_s = float(np.mean([lasting_s[number] for number in known]))
+    count = min(math.ceil(most_s / mean_s), len(known))
+    chosen, left_s = [], most_s
+    for place in np.linspace(0, len(known) - 1, count).round().astype(int).tolist():
+        if left_s > 0.0:
+            chosen.append(recordings[known[place]].between(None, left_s))
+            left_s -= lasting_s[known[place]]
+    return chosen
+
+
+def _lasts_s(recording: Recording) -> float:
+    """Return the time that samples cover, without gaps and wild stamps, s."""
+    stamps = recording.imu.stamps
+    steps = np.diff(stamps[advancing(stamps)])
+    return float(np.minimum(steps, round(1e9 * LONGEST_HOLE_S)).sum()) * 1e-9
+
+
+def errors_in_turn(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    say: Callable[[float], None] = lambda _: None,
+) -> list[float]:
+    """
+    Return the mean error on each quarter held out, as a share of one that is lost.
+
+    ``say`` gets the share that is done. ``MOST_TRIED`` ticks are seen at most.
+    """
     present = replace(settings, horizons=(0,))
+    say(0.0)
     try:
+        if present.rate_hz:
+            recordings = part_to_try(recordings, MOST_TRIED / present.rate_hz)
         dataset = driving_dataset(recordings, present)
     except InputError:
         return []
     # What suits one bandwidth may be chance.
     tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
-    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
+    for number, (fit, held) in enumerate(hold_out_in_turn(dataset.segments, dataset.window)):
+        say(number / FOLDS)
         # What is left beside one quarter may be too short to fit.
         with contextlib.suppress(InputError):
             fold = Fold(fit, held, dataset, present)
