@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import asdict, replace
 from functools import partial
+import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -289,13 +290,13 @@ def _by_trial(
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
     windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
-    for number, each_s in enumerate(windows_s):
-        # Each takes as long as those before it together, as long as the rate is twice as high.
-        done, step = ((2.0**count - 1.0) / 2.0 ** len(windows_s) for count in (number, 1))
-        say = partial(
-            _trying, progress, f'trying windows of {each_s:g} s', done, step * 2.0**number
-        )
-        each_hz = slower_rate(MANY / each_s, usual.rate_hz)
+    rates_hz = [slower_rate(MANY / each_s, usual.rate_hz) for each_s in windows_s]
+    driven_s = sum(map(_lasts_s, recordings))
+    ticks = np.minimum(np.array(rates_hz) * driven_s, MOST_TRIED)
+    edges = np.concatenate([[0.0], np.cumsum(ticks / max(float(ticks.sum()), 1.0))])
+    pairs = itertools.pairwise(edges.tolist())
+    for each_s, each_hz, part in zip(windows_s, rates_hz, pairs, strict=True):
+        say = partial(_trying, progress, f'trying windows of {each_s:g} s', part)
         shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz), say)
         if before and not (shares and np.median(shares) < np.median(before)):
             break
@@ -305,7 +306,7 @@ def _by_trial(
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
         what = f'trying windows of {window_s:g} s with fewer ticks'
-        say = partial(_trying, progress, what, 1.0, 0.0)
+        say = partial(_trying, progress, what, (1.0, 1.0))
         shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz), say)
         # By the mean: a quarter that is lost with many ticks counts for fewer.
         if shares and np.mean(shares) <= 1.05 * np.mean(best):
@@ -327,10 +328,11 @@ def _scaled(settings: TrainingSettings, window_s: float, rate_hz: float) -> Trai
 
 
 def _trying(
-    progress: Callable[[str, float], None], what: str, done: float, step: float, share: float
+    progress: Callable[[str, float], None], what: str, part: tuple[float, float], share: float
 ) -> None:
-    """Report the progress of a trial, which is a step of those of all windows."""
-    progress(what, TRIALS_SHARE * (done + step * share))
+    """Report the progress of a trial, which is a ``part`` of those of all windows."""
+    begin, end = part
+    progress(what, TRIALS_SHARE * (begin + (end - begin) * share))
 
 
 def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recording]:
