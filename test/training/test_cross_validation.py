@@ -40,8 +40,8 @@ def bench_of(
         lost_m=lost_m,
         score=score,
         run=lambda *_: [(errors, covariances)],
-        truths=lambda _: errors,
-        ticks=len(errors),
+        truths=lambda *_: errors,
+        ticks_of_each=lambda most: most,
     )
 
 
@@ -132,7 +132,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
 
 
 @pytest.mark.long
-def test_over_the_slot_car(slot_car_laps):
+def test_over_the_slot_car(slot_car_laps, monkeypatch):
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
@@ -143,6 +143,16 @@ def test_over_the_slot_car(slot_car_laps):
     lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
     assert all(0.0 < score < 0.5 * lost for score in scores if score is not None)
     assert found.ticks == sum(len(block) - dataset.window for block in held)
+
+    # Of long blocks the beginnings are followed.
+    window, most = dataset.window, 60
+    assert len(held) * most < sum(map(len, held))
+    monkeypatch.setattr(cross_validation, 'MOST_CALIBRATED', len(held) * most)
+    _, part = validate([(fit, held)], dataset, settings, silent)
+    assert part.ticks == sum(min(len(block), most) - window for block in held)
+    assert [row['score_m'] for row in part.table] == scores
+    assert 0.0 < part.followed_m < lost
+    monkeypatch.undo()
 
     scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
     _, wrong = validate([(fit, scrambled)], dataset, settings, silent)

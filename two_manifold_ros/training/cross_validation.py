@@ -72,6 +72,14 @@ With few the graph of many alike laps follows the speed first. With many, and fe
 windows each, it joins places far apart.
 """
 
+MOST_CALIBRATED = 8_000
+"""
+Ticks on which the best candidate is followed, to calibrate its covariances; as for a route.
+
+A tick takes as long as there are windows: two hours at 20 Hz have five times as many, which would
+take four minutes. Recordings of half an hour have fewer.
+"""
+
 MOST_COMPARED = 1_500
 """
 Ticks on which candidates are compared. Twice as many take twice as long; half as many are few laps
@@ -229,16 +237,13 @@ class Fold:
             known[neighbours] = embed(self._fit, self._window, self._settings, neighbours)
         return known[neighbours]
 
-    @property
-    def ticks(self) -> int:
-        """Ticks that are scored: all of the blocks but their first window."""
-        return sum(max(len(seen) - self._window, 0) for seen, _ in self._blocks)
+    def ticks_of_each(self, most: int) -> int:
+        """Return the ticks of each block that are followed, of ``most`` in all."""
+        return max(most // len(self._blocks), 2 * self._window)
 
     def score(self, candidate: Candidate) -> float:
         """Return the mean error in metres, each error at most ``lost_m``."""
-        # The calibration uses all ticks.
-        most = max(MOST_COMPARED // len(self._blocks), 2 * self._window)
-        runs = self.run(candidate, self._window, most)
+        runs = self.run(candidate, self._window, self.ticks_of_each(MOST_COMPARED))
         errors = np.concatenate([errors for errors, _ in runs])
         score_m = capped_mean(squared_distances(errors), self.lost_m)
         return score_m if np.isfinite(score_m) else self.lost_m
@@ -272,9 +277,9 @@ class Fold:
 
         return follow_held_out(follow, self._blocks, lead)
 
-    def truths(self, lead: int) -> Floats:
-        """Return the targets (T, c, 2) of the ticks of the blocks after ``lead`` in each."""
-        return np.concatenate([truth[lead:] for _, truth in self._blocks])
+    def truths(self, lead: int, most: int) -> Floats:
+        """Return the targets (T, c, 2) of what `run` follows of each block."""
+        return np.concatenate([truth[lead:most] for _, truth in self._blocks])
 
     def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
         """Return the squares (T, H) on each block, m^2, of settings that leave nothing open."""
@@ -333,18 +338,21 @@ def validate(
         return table[candidate]
 
     best = _choose(settings, score, min(fold.windows for fold in folds))
-    runs = [run for fold in folds for run in fold.run(best, dataset.window)]
+    window = dataset.window
+    most = [fold.ticks_of_each(MOST_CALIBRATED // len(folds)) for fold in folds]
+    pairs = [*zip(folds, most, strict=True)]
+    runs = [run for fold, ticks in pairs for run in fold.run(best, window, ticks)]
     errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
     lost_m = float(np.mean([fold.lost_m for fold in folds]))
-    truths = np.concatenate([fold.truths(dataset.window) for fold in folds])
+    truths = np.concatenate([fold.truths(window, ticks) for fold, ticks in pairs])
     middle = np.nanmean(np.concatenate(dataset.tracks), axis=0)
     return best, Validation(
         tuple(asdict(candidate) | {'score_m': score} for candidate, score in table.items()),
-        sum(fold.ticks for fold in folds),
+        len(truths),
         score(best),
         lost_m,
         *beside_mean_position(errors, truths, middle, lost_m),
-        calibrate(errors, covariances, len(errors) / dataset.window),
+        calibrate(errors, covariances, len(errors) / window),
     )
 
 
