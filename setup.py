@@ -124,6 +124,8 @@ setup(
             'mcap',
             'scikit-learn>=1.2',
         ],
+        # Work on several processes or machines: nothing on a robot needs it.
+        'fleet': ['distributed>=2024.5'],
         # Files of AiM loggers, which nothing else reads.
         'xrk': ['libxrk'],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],

@@ -15,6 +15,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.cli.options import (
+    add_fleet,
     add_further_topics,
     add_json,
     add_part,
@@ -22,6 +23,7 @@ from two_manifold_ros.cli.options import (
     add_report,
     add_topics,
     check_report,
+    fleet_of,
     in_step,
     metres,
     name_channels,
@@ -108,6 +110,9 @@ def run_online(args: Namespace) -> int:
 
     if args.report:
         msg = '--report shows what a model does; leave it out, or take --figure with --online'
+        raise InputError(msg)
+    if (args.workers, args.scheduler, args.scheduler_file) != (None, None, None):
+        msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
         raise InputError(msg)
     if args.command_topic is not None:
         msg = '--command-topic is that of a model; leave it out, learners with --online take none'
@@ -232,6 +237,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
+    add_fleet(parser)
     add_report(parser, 'where it was, when it was unsure and why, and what the recording is like')
     add_json(parser)
 
@@ -264,9 +270,11 @@ def run(args: Namespace) -> int:
         name: in_step(each, args, _trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
-    with Progress('evaluating') as progress:
+    with fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
-            name: evaluate(model, [one.with_commands_held() for one in each], progress, name)
+            name: evaluate(
+                model, [one.with_commands_held() for one in each], progress, name, client
+            )
             for name, each in by_route.items()
         }
     if len(found) > 1:

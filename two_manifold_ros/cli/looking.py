@@ -4,26 +4,32 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
+from argparse import Namespace, SUPPRESS
+from dataclasses import replace
+from functools import partial
 import json
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_bags,
+    add_fleet,
     add_json,
     add_report,
     add_topics,
     check_report,
     Command,
     console,
+    fleet_of,
     print_table,
     print_wrapped,
     print_written,
+    reading_options,
     recordings_of,
+    say_notes,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
@@ -35,7 +41,7 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.held_out import LOST_SHARE
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
@@ -53,20 +59,15 @@ def add_inspect(parser: ArgumentParser) -> None:
     add_bags(parser)
     add_topics(parser)
     add_report(parser, 'findings with cures, the drive, laps, gaps, vibration and lag')
+    add_fleet(parser)
     add_json(parser)
 
 
 def run_inspect(args: Namespace) -> int:
     """Print one report per recording, or all of them as one JSON object."""
     check_report(args)
-    recordings = recordings_of(args, need_positions=False)
-    reports = []
-    with Progress('inspecting') as progress:
-        for number, recording in enumerate(recordings):
-            progress('inspecting', number / len(recordings))
-            reports.append(inspect_recording(recording))
-    if args.report:
-        _write_page(args.report, reports, recordings)
+    with fleet_of(args) as client:
+        reports = _inspect_here(args) if client is None else _inspect_there(args, client)
     if args.json:
         content = {'recordings': [report.to_json() for report in reports]}
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -78,6 +79,31 @@ def run_inspect(args: Namespace) -> int:
         print_report(report, console())
     print_written(args)
     return 0
+
+
+def _inspect_here(args: Namespace) -> list[Report]:
+    reports, kept = [], []
+    for bag in args.bags:
+        # Each by itself, as on a worker: of many they would not fit into memory.
+        one = Namespace(**{**vars(args), 'bags': [bag]})
+        (recording,) = recordings_of(one, need_positions=False)
+        reports.append(inspect_recording(recording))
+        kept += [recording] if args.report else []
+    if args.report:
+        _write_page(args.report, reports, kept)
+    return reports
+
+
+def _inspect_there(args: Namespace, client: Any) -> list[Report]:  # noqa: ANN401 - of an extra
+    if args.report:
+        msg = '--report draws recordings, which stay with the workers: leave out one of them'
+        raise InputError(msg)
+    options = replace(reading_options(args), need_positions=False)
+    with Progress('inspecting') as progress:
+        reports = inspect_bags(args.bags, options, client, partial(progress, 'inspecting'))
+    for each in reports:
+        say_notes(each.notes)
+    return reports
 
 
 def _write_page(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:

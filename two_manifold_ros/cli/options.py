@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
+from dataclasses import replace
 from functools import partial
 import math
 from pathlib import Path
@@ -13,7 +14,7 @@ import shutil
 import sys
 from tempfile import TemporaryFile
 from textwrap import fill
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -21,14 +22,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import client_of
 from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 
 
@@ -306,7 +310,7 @@ def in_step(
         for before, after in zip(recordings, moved, strict=True)
         for note in after.notes[len(before.notes) :]
     ]
-    _say_notes(list(dict.fromkeys(new)), say)
+    say_notes(list(dict.fromkeys(new)), say)
     return moved
 
 
@@ -386,6 +390,28 @@ def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
 
+def add_fleet(parser: ArgumentParser) -> None:
+    """Add ``--workers``, ``--scheduler`` and ``--scheduler-file``, for `fleet_of`."""
+    group = parser.add_argument_group('several processes or machines (extra: fleet)')
+    group.add_argument('--workers', metavar='N', type=int, help='start N processes here')
+    group.add_argument(
+        '--scheduler', metavar='ADDRESS', help='use the workers of this Dask scheduler'
+    )
+    group.add_argument(
+        '--scheduler-file', metavar='FILE', help='the same, with the file that it wrote'
+    )
+
+
+def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
+    """Return a context with the client of the workers asked for, or with ``None``."""
+    return client_of(
+        args.workers,
+        args.scheduler,
+        args.scheduler_file,
+        lambda sentence: on_stderr(f'two-manifold: note: {sentence}'),
+    )
+
+
 def add_report(parser: ArgumentParser, shown: str) -> None:
     """Add ``--report``, as ``args.report`` for `check_report`, and name what it shows."""
     parser.add_argument(
@@ -407,6 +433,22 @@ def print_written(args: Namespace) -> None:
     """Print where the report is, if one was asked for."""
     if args.report:
         print(f'report: {args.report}, open it in a browser')
+
+
+def reading_options(args: Namespace) -> ReadingOptions:
+    """Return how bags are read, by the options of `add_topics` and of `add_further_topics`."""
+    from two_manifold_ros.recordings.reading import ReadingOptions  # noqa: PLC0415 - as above
+
+    return ReadingOptions(
+        imu_topic=args.imu_topic,
+        imu_field=getattr(args, 'imu_field', None),
+        position_topic=args.position_topic,
+        command_topic=getattr(args, 'command_topic', None),
+        sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
+        need_sensors=getattr(args, 'need_sensors', True),
+        use_receive_time=args.use_receive_time,
+        salvage=args.salvage,
+    )
 
 
 def recordings_of(
@@ -439,31 +481,20 @@ def recordings_of(
         If a bag cannot be read.
 
     """
-    from two_manifold_ros.recordings.reading import (  # noqa: PLC0415 - as above
-        read_recordings,
-        ReadingOptions,
-    )
+    from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above
 
-    options = ReadingOptions(
-        imu_topic=args.imu_topic,
-        imu_field=getattr(args, 'imu_field', None),
-        position_topic=args.position_topic,
-        command_topic=getattr(args, 'command_topic', None),
-        sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
-        need_sensors=getattr(args, 'need_sensors', True),
+    options = replace(
+        reading_options(args),
         need_positions=need_positions,
         find_positions=find_positions,
-        use_receive_time=args.use_receive_time,
         origin=origin,
-        salvage=args.salvage,
     )
-
     with Progress('reading') as progress:
         recordings = list(
             read_recordings(args.bags, options, progress=lambda share: progress('reading', share)),
         )
     for recording in recordings:
-        _say_notes(recording.notes, say)
+        say_notes(recording.notes, say)
     trained = getattr(args, 'trained_sensors', {})
     return [each.with_sensors_named(trained) for each in recordings]
 
@@ -502,6 +533,7 @@ def recordings_in_planes(
     return recordings
 
 
-def _say_notes(notes: Sequence[str], say: Callable[[str], None]) -> None:
+def say_notes(notes: Sequence[str], say: Callable[[str], None] = on_stderr) -> None:
+    """Print notes of reading."""
     for note in notes:
         say(f'two-manifold: note: {note}')

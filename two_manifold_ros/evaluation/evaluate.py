@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from two_manifold_ros.evaluation.scores import (
 )
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import (
     choose_scene,
@@ -352,12 +354,14 @@ def evaluate(
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
     route: str = '',
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> Evaluation:
     """
     Filter recordings, each from a cold start, and compare with their positions.
 
     All are of the ``route`` of that name, where the model knows several; see
-    `recordings_by_route`.
+    `recordings_by_route`. They are filtered by the workers of a ``client``, if there is one, see
+    `fleet.spread`.
 
     Raises
     ------
@@ -366,10 +370,14 @@ def evaluate(
         compared.
 
     """
-    runs, head = [], model.routes[route]
+    head = model.routes[route]
     for recording in recordings:
         check_fit(head, recording)
-        runs.append(run_filter(model, recording, progress, route))
+    if client is None:
+        runs = [run_filter(model, recording, progress, route) for recording in recordings]
+    else:
+        run = partial(_run_quietly, model, route)
+        runs = spread(run, recordings, client, partial(progress, 'evaluating'))
     if not sum(len(run.seconds_per_tick) for run in runs):
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
@@ -378,6 +386,10 @@ def evaluate(
     if not head.route_names and not route:
         return compared
     return replace(compared, naming=naming_along(head, route, recordings, runs))
+
+
+def _run_quietly(model: ModelHead, route: str, recording: Recording) -> FilterRun:
+    return run_filter(model, recording, lambda *_: None, route)
 
 
 def naming_along(

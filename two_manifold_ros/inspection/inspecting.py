@@ -5,21 +5,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 import math
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.imu import imu_findings, measure_imu
 from two_manifold_ros.inspection.lag import late_sentences
 from two_manifold_ros.inspection.positions import measure_positions, position_findings
 from two_manifold_ros.inspection.timing import timing_findings, warning
+from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.inspection.imu import ImuReport
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.inspection.timing import Finding
+    from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -46,6 +50,25 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def inspect_bags(
+    paths: Sequence[str],
+    options: ReadingOptions,
+    client: Any = None,  # noqa: ANN401 - of an extra
+    done: Callable[[float], None] = lambda _: None,
+) -> list[Report]:
+    """
+    Read bags and inspect them, on the workers of a ``client`` if there is one, see `fleet.spread`.
+
+    Each is read where it is inspected, so that no recording is sent. ``InputError`` names the
+    first that cannot be read.
+    """
+    return spread(partial(_inspected, options), paths, client, done)
+
+
+def _inspected(options: ReadingOptions, path: str) -> Report:
+    return inspect_recording(read_recording(path, options))
 
 
 def inspect_recording(recording: Recording) -> Report:

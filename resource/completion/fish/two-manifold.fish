@@ -40,6 +40,9 @@ complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l position-to
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l use-receive-time -d 'take the bag’s receive times instead of the stamps in the'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l salvage -d 'use what can be read of damaged MCAP files, and report what'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l report -r -F -d 'write a page for a browser into one HTML file'
+complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l workers -x -d 'start N processes here'
+complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l scheduler -x -d 'use the workers of this Dask scheduler'
+complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from inspect' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -s h -l help -d 'show this help message and exit'
@@ -98,6 +101,9 @@ complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l from -x -d
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l until -x -d 'end S seconds after the first IMU stamp'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l position-lag -x -d 'make positions S seconds earlier, because their stamps are'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l figure -r -F -d 'draw track and errors into a PNG, PDF or SVG file'
+complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l workers -x -d 'start N processes here'
+complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l scheduler -x -d 'use the workers of this Dask scheduler'
+complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -F

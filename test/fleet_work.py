@@ -1,0 +1,37 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Work for the workers of `test_fleet`, which import it."""
+
+import os
+from pathlib import Path
+import signal
+import time
+
+from two_manifold_ros.errors import InputError
+
+
+def squared(number: int) -> int:
+    return number * number
+
+
+def refusing(number: int) -> int:
+    """Return a number; the fourth and the seventh are refused, the fourth much later."""
+    if number in {3, 6}:
+        time.sleep(0.3 if number == 3 else 0.0)
+        msg = f'number {number} is refused'
+        raise InputError(msg)
+    return number
+
+
+def dying_once(folder: Path, number: int) -> int:
+    """Return a number, but kill the process that has the fifth for the first time."""
+    mark = folder / 'died'
+    if number == 4 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def dying(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number

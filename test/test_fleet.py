@@ -1,0 +1,105 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Work on the workers of a real cluster of two processes is that of this process."""
+
+from functools import partial
+import json
+import sys
+
+from fleet_work import dying, dying_once, refusing, squared
+import numpy as np
+import pytest
+
+from two_manifold_ros import fleet
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.fleet import client_of, spread
+
+distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
+
+pytestmark = pytest.mark.xdist_group('fleet')
+
+
+@pytest.fixture(scope='module')
+def client():
+    said = []
+    with client_of(workers=2, say=said.append) as found:
+        assert len(said) == 1
+        yield found
+
+
+@pytest.mark.parametrize('count', [0, 1, 5, 100])
+def test_results_come_in_the_order_of_the_items(client, count):
+    items, shares = list(range(count)), []
+    assert spread(squared, items, client, shares.append) == [each**2 for each in items]
+    assert shares == sorted(shares)
+    assert shares[-1:] == ([1.0] if count else [])
+    assert spread(squared, items) == [each**2 for each in items]
+
+
+@pytest.mark.parametrize('there', [False, True])
+def test_the_first_item_that_is_refused_is_named(client, there):
+    with pytest.raises(InputError, match='number 3 is refused'):
+        spread(refusing, list(range(9)), client if there else None)
+
+
+def test_what_a_killed_worker_had_is_done_again(client, tmp_path):
+    assert spread(partial(dying_once, tmp_path), list(range(40)), client) == list(range(40))
+    assert (tmp_path / 'died').exists()
+
+
+def test_work_that_kills_each_worker_is_refused():
+    with client_of(workers=1) as own, pytest.raises(InputError, match='lost again and again'):
+        spread(dying, [1], own)
+
+
+def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps):
+    last = slot_car_laps[-1]
+    parts = [last.between(begin_s, begin_s + 10.0) for begin_s in (0.0, 5.0, 10.0)]
+    here, there = (evaluate(slot_car_model, parts, client=each) for each in (None, client))
+    for one, other in zip(here.runs, there.runs, strict=True):
+        assert one.positions.tobytes() == other.positions.tobytes()
+        assert one.causes == other.causes
+    assert [each.model for each in here.scores] == [each.model for each in there.scores]
+
+
+def test_a_scheduler_that_runs_is_used(client, tmp_path):
+    address = client.scheduler.address
+    with client_of(scheduler=address) as other:
+        assert spread(squared, [2, 3], other) == [4, 9]
+    file = tmp_path / 'scheduler.json'
+    file.write_text(json.dumps({'address': address}))
+    with client_of(scheduler_file=str(file)) as other:
+        assert spread(squared, [4], other) == [16]
+    # It goes on for others.
+    assert spread(squared, [5], client) == [25]
+
+
+def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(fleet, 'START_S', 0.5)
+    for asked, words in (
+        ({'workers': 0}, 'give 1 or more'),
+        ({'workers': 2, 'scheduler': 'tcp://127.0.0.1:1'}, 'give one of them'),
+        ({'scheduler': 'tcp://127.0.0.1:1'}, 'no Dask scheduler'),
+        ({'scheduler_file': '/nowhere.json'}, 'no Dask scheduler'),
+    ):
+        with pytest.raises(InputError, match=words), client_of(**asked):
+            pass
+
+
+def test_workers_with_another_version_are_refused(client, monkeypatch):
+    monkeypatch.setattr(fleet, '__version__', '99.0')
+    with (
+        pytest.raises(InputError, match='install the same version'),
+        client_of(scheduler=client.scheduler.address),
+    ):
+        pass
+
+
+def test_without_dask_workers_are_refused_and_all_else_works(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    with pytest.raises(InputError, match='pip install distributed'), client_of(workers=2):
+        pass
+    with client_of() as none:
+        assert none is None
+        assert spread(squared, np.arange(3).tolist(), none) == [0, 1, 4]

@@ -1,0 +1,209 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Work that is many of the same: one after another in this process, or on the workers of Dask.
+
+Library calls take ``client=None``, which is this process, or a ``distributed.Client``. Results
+are those of this process, in the same order, whichever worker computed them, and however often: a
+worker that is lost is replaced, and what it had is computed again.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING, TypeVar
+
+from two_manifold_ros import __version__
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Item = TypeVar('Item')
+Result = TypeVar('Result')
+
+BATCHES = 8
+"""
+Batches of items for each worker, so that one that is slower gets fewer of them.
+
+A batch costs the scheduler some milliseconds, whatever is in it. With half as many batches the
+last one to finish makes all wait; with four times as many small items cost more than they take.
+"""
+
+LOST_WORKERS = 3
+"""Workers that may be lost while they have a batch, until it is taken to be what they die of."""
+
+START_S = 60.0
+"""Time in which a scheduler and a worker have to answer."""
+
+
+def spread(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    client: Any = None,  # noqa: ANN401 - of an extra
+    done: Callable[[float], None] = lambda _: None,
+) -> list[Result]:
+    """
+    Return what a function makes of each item, in their order.
+
+    Parameters
+    ----------
+    function
+        A function of a module, or a ``partial`` of one, that depends on its arguments alone.
+    items
+        What it is called with.
+    client
+        A ``distributed.Client``, or none to do all of it here.
+    done
+        Gets the share of the items that are done.
+
+    Raises
+    ------
+    InputError
+        If the workers of a batch are lost again and again; else what the function raises for the
+        first item for which it does.
+
+    """
+    if client is None or not items:
+        results = []
+        for number, item in enumerate(items):
+            done(number / len(items))
+            results.append(function(item))
+        return results
+    from distributed import as_completed, KilledWorker  # noqa: PLC0415 - an extra
+
+    workers = max(len(client.scheduler_info()['workers']), 1)
+    size = math.ceil(len(items) / (workers * BATCHES))
+    batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
+    # By default equal calls are one: results of an earlier run would be taken for this one's.
+    futures = client.map(_each_of, [function] * len(batches), batches, pure=False)
+    try:
+        for number, _ in enumerate(as_completed(futures)):
+            done((number + 1) / len(batches))
+        found: list[Result] = []
+        # The first that failed in the order of the items, not in that of time.
+        for future in futures:
+            results, refusal = future.result()
+            if refusal is not None:
+                raise refusal
+            found += results
+        return found  # noqa: TRY300 - what is raised within is no surprise
+    except KilledWorker as error:
+        msg = (
+            'the workers were lost again and again while they did the same part of the work: look '
+            'at their logs; most often they had too little memory, then take fewer of them'
+        )
+        raise InputError(msg) from error
+    finally:
+        client.cancel(futures)
+
+
+def _each_of(
+    function: Callable[[Item], Result], items: Sequence[Item]
+) -> tuple[list[Result], InputError | None]:
+    """Return results, and what refused the next item: raised, a worker would log a traceback."""
+    results: list[Result] = []
+    try:
+        for item in items:
+            results.append(function(item))  # noqa: PERF401 - those before an error are kept
+    except InputError as error:
+        return results, error
+    return results, None
+
+
+@contextmanager
+def client_of(
+    workers: int | None = None,
+    scheduler: str | None = None,
+    scheduler_file: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[Any]:
+    """
+    Connect to workers, and part from them at the end; ``None`` where none are asked for.
+
+    Parameters
+    ----------
+    workers
+        Processes on this machine, which are started and ended.
+    scheduler, scheduler_file
+        Address of a scheduler that runs, or the file into which it wrote its own.
+    say
+        Gets the address of the dashboard, in a sentence.
+
+    Raises
+    ------
+    InputError
+        If Dask is missing, no scheduler or worker answers, or their package is not this one.
+
+    """
+    asked = [each for each in (workers, scheduler, scheduler_file) if each is not None]
+    if not asked:
+        yield None
+        return
+    if len(asked) > 1:
+        msg = 'workers on this machine, the address of a scheduler and its file: give one of them'
+        raise InputError(msg)
+    if workers is not None and workers < 1:
+        msg = f'{workers} workers can do nothing: give 1 or more'
+        raise InputError(msg)
+    try:
+        import dask  # noqa: PLC0415 - an extra
+        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        msg = (
+            f'work on several processes or machines needs the Python package {error.name}: '
+            "install it with 'pip install distributed', or leave out --workers and --scheduler"
+        )
+        raise InputError(msg) from error
+    settings = {'distributed.scheduler.allowed-failures': LOST_WORKERS}
+    with dask.config.set(settings):
+        if workers is not None:
+            local = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=':0'
+            )
+            with local as cluster, Client(cluster) as client:
+                yield _checked(client, say)
+            return
+        try:
+            if scheduler_file is not None and not Path(scheduler_file).is_file():
+                # Dask waits until there is one, for ever.
+                raise FileNotFoundError(scheduler_file)
+            client = Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
+            client.wait_for_workers(1, timeout=START_S)
+        except (OSError, TimeoutError, ValueError) as error:
+            msg = (
+                f'no Dask scheduler with a worker answers at {scheduler or scheduler_file}: start '
+                "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
+            )
+            raise InputError(msg) from error
+        with client:
+            yield _checked(client, say)
+
+
+def _checked(client: Any, say: Callable[[str], None]) -> Any:  # noqa: ANN401 - of an extra
+    """Return a client whose workers all have this version of the package."""
+    try:
+        versions = client.run(_version)
+    except ModuleNotFoundError as error:
+        msg = (
+            f'a worker has no Python package {error.name}: install there what is installed here '
+            f'(two_manifold_ros {__version__})'
+        )
+        raise InputError(msg) from error
+    other = {worker: found for worker, found in versions.items() if found != __version__}
+    if other:
+        worker, found = min(other.items())
+        msg = (
+            f'the worker {worker} has two_manifold_ros {found}, and here is {__version__}: '
+            'install the same version on all machines'
+        )
+        raise InputError(msg)
+    if client.dashboard_link:
+        say(f'the work can be watched at {client.dashboard_link}')
+    return client
+
+
+def _version() -> str:
+    return __version__
