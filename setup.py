@@ -125,7 +125,7 @@ setup(
             'scikit-learn>=1.2',
         ],
         # Work on several processes or machines: nothing on a robot needs it.
-        'fleet': ['distributed>=2024.5'],
+        'fleet': ['distributed>=2024.5', 'dask'],
         # Files of AiM loggers, which nothing else reads.
         'xrk': ['libxrk'],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],

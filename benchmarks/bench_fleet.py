@@ -51,7 +51,9 @@ def main() -> None:
         began = time.perf_counter()
         spread(nothing, range(TASKS), client)
         each_ms = 1e3 * (time.perf_counter() - began) / TASKS
-    print(f'{TASKS} items that do nothing: {each_ms:.3f} ms each, in batches (to reach: 5 ms a task)')
+    print(
+        f'{TASKS} items that do nothing: {each_ms:.3f} ms each, in batches (to reach: 5 ms a task)'
+    )
     with TemporaryDirectory() as folder:
         # What is read does not depend on how many bags differ.
         settings = SlotCarSettings(rate_hz=100.0)

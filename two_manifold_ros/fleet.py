@@ -82,14 +82,7 @@ def spread(
     try:
         for number, _ in enumerate(as_completed(futures)):
             done((number + 1) / len(batches))
-        found: list[Result] = []
-        # The first that failed in the order of the items, not in that of time.
-        for future in futures:
-            results, refusal = future.result()
-            if refusal is not None:
-                raise refusal
-            found += results
-        return found  # noqa: TRY300 - what is raised within is no surprise
+        parts = [future.result() for future in futures]
     except KilledWorker as error:
         msg = (
             'the workers were lost again and again while they did the same part of the work: look '
@@ -98,6 +91,13 @@ def spread(
         raise InputError(msg) from error
     finally:
         client.cancel(futures)
+    found: list[Result] = []
+    # The first item that was refused in their order, not in that of time.
+    for results, refusal in parts:
+        if refusal is not None:
+            raise refusal
+        found += results
+    return found
 
 
 def _each_of(

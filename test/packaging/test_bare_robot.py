@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-EXTRAS = ('rosbags', 'rich', 'matplotlib', 'bokeh', 'hmmlearn', 'sklearn', 'mcap', 'joblib')
+EXTRAS = (
+    'rosbags',
+    'rich',
+    'matplotlib',
+    'bokeh',
+    'hmmlearn',
+    'sklearn',
+    'mcap',
+    'joblib',
+    'distributed',
+)
 """Top-level modules of the extra ``train`` in setup.py."""
 
 UNUSED = {
