@@ -46,6 +46,7 @@ VARIES = {
     'filter': ALL,
     'training': ALL,
     'features': r'; train .*',
+    'fleet': ALL,
     'commands': NOTHING,
     'sensors': NOTHING,
     'laps': NOTHING,
