@@ -20,6 +20,21 @@ def test_bags_are_inspected_and_evaluated_by_workers_as_here(command, slot_car_b
     assert said[()] == said['--workers', 2]
 
 
+def test_experiments_are_reproduced_by_workers_as_here(command, tmp_path):
+    said, pictures = [], []
+    for number, workers in enumerate(((), ('--workers', 2))):
+        folder = tmp_path / str(number)
+        out = command(
+            'reproduce', 'mkdr-torus', '--quick', '--sets', 2, '-o', folder, *workers, '--json'
+        )
+        (found,) = json.loads(out.out)['experiments']
+        found.pop('seconds')
+        said.append(found)
+        pictures.append([path.name for path in folder.iterdir()])
+    assert said[0] == said[1]
+    assert pictures[0] == pictures[1] == ['mkdr-torus.png']
+
+
 def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
     one = ('--workers', 1)
     assert 'does not exist' in command('inspect', tmp_path / 'none', *one, status=2).err

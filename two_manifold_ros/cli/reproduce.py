@@ -10,9 +10,16 @@ import json
 import sys
 import time
 from traceback import print_exception
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import make_folder, print_table, print_wrapped, recordings_of
+from two_manifold_ros.cli.options import (
+    add_fleet,
+    fleet_of,
+    make_folder,
+    print_table,
+    print_wrapped,
+    recordings_of,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -22,6 +29,7 @@ from two_manifold_ros.experiments.experiment import (
     Series,
     verdict,
 )
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
@@ -81,6 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--imu-topic', metavar='T', help='of the bags (default: the only one in each)'
     )
+    add_fleet(parser)
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
 
@@ -100,6 +109,24 @@ def run(args: Namespace) -> int:
         experiment.load()
     folder = make_folder(args.output)
     recordings = _recordings(args)
+    with fleet_of(args) as client:
+        if client is None:
+            done = _run_here(args, chosen, folder, recordings)
+        else:
+            done = _run_there(args, chosen, folder, recordings, client)
+    if args.json:
+        print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
+    elif len(done) > 1:
+        _print_summary(done, folder)
+    else:
+        print(f'The picture is {folder / chosen[0].picture}.')
+    return 0 if all(each.passed for each in done) else _FAILED
+
+
+def _run_here(
+    args: Namespace, chosen: Sequence[Experiment], folder: Path, recordings: Sequence[Recording]
+) -> list[Attempt | Series]:
+    """Run experiments one after another, and print what each found at once."""
     done: list[Attempt | Series] = []
     for experiment in chosen:
         place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
@@ -119,13 +146,52 @@ def run(args: Namespace) -> int:
             done.append(_attempt(experiment, partial(begin, folder, seed=args.seed), place))
         if not args.json:
             _print(done[-1])
-    if args.json:
-        print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
-    elif len(done) > 1:
-        _print_summary(done, folder)
-    else:
-        print(f'The picture is {folder / chosen[0].picture}.')
-    return 0 if all(each.passed for each in done) else _FAILED
+    return done
+
+
+def _run_there(
+    args: Namespace,
+    chosen: Sequence[Experiment],
+    folder: Path,
+    recordings: Sequence[Recording],
+    client: Any,  # noqa: ANN401 - of an extra
+) -> list[Attempt | Series]:
+    """Run experiments and their sets of draws on workers, and print all of it at the end."""
+    parts = [
+        # One picture, as of a single run.
+        (each, seed, folder.absolute() if seed == args.seed else None)
+        for each in chosen
+        for seed in range(args.seed, args.seed + args.sets)
+    ]
+    run_part = partial(_attempt_there, args.quick, recordings)
+    with Progress('reproducing') as bar:
+        attempts = spread(run_part, parts, client, partial(bar, 'reproducing'))
+    groups = [attempts[at : at + args.sets] for at in range(0, len(attempts), args.sets)]
+    done: list[Attempt | Series] = [
+        Series(args.seed, tuple(each)) if args.sets > 1 else each[0] for each in groups
+    ]
+    if not args.json:
+        for each in done:
+            _print(each)
+    return done
+
+
+def _attempt_there(
+    quick: bool,
+    recordings: Sequence[Recording],
+    part: tuple[Experiment, int, Path | None],
+) -> Attempt:
+    """Run an experiment on a worker; the others go on when it breaks off."""
+    experiment, seed, folder = part
+    begun = time.monotonic()
+    try:
+        claims = experiment.run(
+            folder, lambda *_: None, quick=quick, seed=seed, recordings=recordings
+        )
+    except Exception as error:  # noqa: BLE001 - as in this process
+        seconds = time.monotonic() - begun
+        return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
+    return Attempt(experiment, time.monotonic() - begun, tuple(claims))
 
 
 def _list(*, as_json: bool) -> None:

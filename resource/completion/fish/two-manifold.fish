@@ -183,6 +183,9 @@ complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l quick -d 
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l seed -x -d 'set of random draws'
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l sets -x -d 'run on the K sets of draws from --seed on, print on how many'
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l imu-topic -x -d 'of the bags'
+complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l workers -x -d 'start N processes here'
+complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l scheduler -x -d 'use the workers of this Dask scheduler'
+complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -a 'all swiss-rolls linear-iv slot-car nlica-square nlica-sphere slow-manifold mkdr-torus mkdr-sphere mkdr-images rr-hmm slot-car-online actions video'
 complete -c two-manifold -n '__fish_seen_subcommand_from reproduce' -F
