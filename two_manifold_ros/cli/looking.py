@@ -87,7 +87,9 @@ def _inspect_here(args: Namespace) -> list[Report]:
         # Each by itself, as on a worker: of many they would not fit into memory.
         one = Namespace(**{**vars(args), 'bags': [bag]})
         (recording,) = recordings_of(one, need_positions=False)
-        reports.append(inspect_recording(recording))
+        with Progress('inspecting') as progress:
+            progress('inspecting', len(reports) / len(args.bags))
+            reports.append(inspect_recording(recording))
         kept += [recording] if args.report else []
     if args.report:
         _write_page(args.report, reports, kept)
