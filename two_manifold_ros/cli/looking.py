@@ -82,7 +82,8 @@ def run_inspect(args: Namespace) -> int:
 
 
 def _inspect_here(args: Namespace) -> list[Report]:
-    reports, kept = [], []
+    reports: list[Report] = []
+    kept: list[Recording] = []
     for bag in args.bags:
         # Each by itself, as on a worker: of many they would not fit into memory.
         one = Namespace(**{**vars(args), 'bags': [bag]})
