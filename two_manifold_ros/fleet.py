@@ -28,8 +28,8 @@ BATCHES = 8
 """
 Batches of items for each worker, so that one that is slower gets fewer of them.
 
-A batch costs the scheduler some milliseconds, whatever is in it. With half as many batches the
-last one to finish makes all wait; with four times as many small items cost more than they take.
+The last batch to finish, an eighth of the work of a worker, is what others may wait for; and a
+batch costs the scheduler some milliseconds, whatever is in it.
 """
 
 LOST_WORKERS = 3
@@ -74,7 +74,7 @@ def spread(
         return results
     from distributed import as_completed, KilledWorker  # noqa: PLC0415 - an extra
 
-    workers = max(len(client.scheduler_info()['workers']), 1)
+    workers = max(len(client.nthreads()), 1)
     size = math.ceil(len(items) / (workers * BATCHES))
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
     # By default equal calls are one: results of an earlier run would be taken for this one's.
