@@ -18,7 +18,7 @@ EXTRAS = (
     'joblib',
     'distributed',
 )
-"""Top-level modules of the extra ``train`` in setup.py."""
+"""Top-level modules of the extras ``train`` and ``fleet`` in setup.py."""
 
 UNUSED = {
     # scipy.sparse and scipy.spatial are some 40 MB, which manifold learners need; scipy.stats is

@@ -137,7 +137,7 @@ def lay_out_network(
     Collect the visits of the places of a network, and join ways that nobody drove.
 
     ``lay_out`` collects those of observations (T, d) and tracks (T, 2), merged by `merge_roads`.
-    With segments that ``begins`` says so of (S,) drives begin, and with none of those joined.
+    Drives begin with the segments that ``begins`` (S,) says, and with none of those joined.
     Nothing is returned where too little is driven to learn headings.
     """
     seen, driven = list(observations), list(tracks)

@@ -233,7 +233,8 @@ class Segment:
         Standard deviation of the noise that shakes as much as each channel does within each tick,
         see `with_shakes`; none by default.
     begins
-        Whether the recording begins with it; behind a long gap a vehicle may be anywhere.
+        Whether the recording begins with it: behind a long gap a vehicle may be anywhere. A
+        training marks those that do not.
 
     """
 
