@@ -17,6 +17,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.simulation.slot_car_run import (
+    imu_message,
+    IMU_TOPIC,
+    IMU_TYPE,
+    reference_message,
+    REFERENCE_TOPIC,
+    REFERENCE_TYPE,
+)
 from worlds.drive import drive
 from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
 from worlds.table import world_named, WORLDS
@@ -25,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-
-IMU, POSE = 'sensor_msgs/msg/Imu', 'geometry_msgs/msg/PoseStamped'
 
 USUAL_LENGTHS = {'yard': 14, 'tram_network': 6}
 """Errands in a small yard that are enough to train on in seconds; rounds of tram lines."""
@@ -86,32 +92,19 @@ def write(recording: Recording, path: str) -> None:
 
 def _imu_rows(recording: Recording) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
     imu = recording.imu
-    for stamp, sample in zip(imu.stamps.tolist(), imu.samples.tolist(), strict=True):
-        yield (
-            imu.topic,
-            IMU,
-            stamp,
-            {
-                'header': _header(stamp, imu.frame_id),
-                'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
-                'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
-            },
-        )
+    for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True):
+        # Variances of zero are unknown ones.
+        yield IMU_TOPIC, IMU_TYPE, stamp, imu_message(stamp, sample, np.zeros(6))
 
 
 def _pose_rows(recording: Recording) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
     stream = recording.positions
     if stream is None:
         return
-    for stamp, xy in zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True):
-        pose = {'position': dict(zip('xy', xy, strict=True)), 'orientation': {'w': 1.0}}
-        message = {'header': _header(stamp, stream.frame_id), 'pose': pose}
-        yield stream.topic, POSE, stamp, message
-
-
-def _header(stamp_ns: int, frame_id: str) -> dict[str, Any]:
-    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
-    return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame_id}
+    flat, unturned = np.zeros(1), np.array([0.0, 0.0, 0.0, 1.0])
+    for stamp, position in zip(stream.stamps.tolist(), stream.positions, strict=True):
+        message = reference_message(stamp, np.concatenate([position, flat]), unturned)
+        yield REFERENCE_TOPIC, REFERENCE_TYPE, stamp, message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
