@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace, SUPPRESS
+from argparse import SUPPRESS
 from dataclasses import replace
 from functools import partial
 import json
@@ -25,7 +25,6 @@ from two_manifold_ros.cli.options import (
     print_wrapped,
     print_written,
     reading_options,
-    recordings_of,
     say_notes,
 )
 from two_manifold_ros.errors import InputError
@@ -37,15 +36,17 @@ from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
+from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.held_out import LOST_SHARE
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import Recording
 
 INSPECT_HELP = (
@@ -66,8 +67,19 @@ def add_inspect(parser: ArgumentParser) -> None:
 def run_inspect(args: Namespace) -> int:
     """Print one report per recording, or all of them as one JSON object."""
     check_report(args)
-    with fleet_of(args) as client:
-        reports = _inspect_here(args) if client is None else _inspect_there(args, client)
+    options = replace(reading_options(args), need_positions=False)
+    with fleet_of(args) as client, Progress('inspecting') as progress:
+        if client is None:
+            reports = _inspect_here(args, options, progress)
+        else:
+            if args.report:
+                msg = (
+                    '--report draws recordings, which stay with the workers: leave out one of both'
+                )
+                raise InputError(msg)
+            reports = inspect_bags(args.bags, options, client, partial(progress, 'inspecting'))
+    for each in reports:
+        say_notes(each.notes)
     if args.json:
         content = {'recordings': [report.to_json() for report in reports]}
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -81,31 +93,21 @@ def run_inspect(args: Namespace) -> int:
     return 0
 
 
-def _inspect_here(args: Namespace) -> list[Report]:
+def _inspect_here(args: Namespace, options: ReadingOptions, progress: Progress) -> list[Report]:
+    """Read and inspect one bag after another, as on a worker: all would not fit into memory."""
     reports: list[Report] = []
     kept: list[Recording] = []
-    for bag in args.bags:
-        # Each by itself, as on a worker: of many they would not fit into memory.
-        one = Namespace(**{**vars(args), 'bags': [bag]})
-        (recording,) = recordings_of(one, need_positions=False)
-        with Progress('inspecting') as progress:
-            progress('inspecting', len(reports) / len(args.bags))
-            reports.append(inspect_recording(recording))
+    for number, bag in enumerate(args.bags):
+
+        def read(share: float, number: int = number) -> None:
+            progress('reading', (number + 0.5 * share) / len(args.bags))
+
+        recording = read_recording(bag, options, progress=read)
+        progress('inspecting', (number + 0.5) / len(args.bags))
+        reports.append(inspect_recording(recording))
         kept += [recording] if args.report else []
     if args.report:
         _write_page(args.report, reports, kept)
-    return reports
-
-
-def _inspect_there(args: Namespace, client: Any) -> list[Report]:  # noqa: ANN401 - of an extra
-    if args.report:
-        msg = '--report draws recordings, which stay with the workers: leave out one of them'
-        raise InputError(msg)
-    options = replace(reading_options(args), need_positions=False)
-    with Progress('inspecting') as progress:
-        reports = inspect_bags(args.bags, options, client, partial(progress, 'inspecting'))
-    for each in reports:
-        say_notes(each.notes)
     return reports
 
 
