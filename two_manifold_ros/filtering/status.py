@@ -92,9 +92,9 @@ CAUSES = {
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
     'off_network': (
-        'the motion fits no way from where the drives of the training begin (probability '
-        '{off_route:.0%}), or was not seen from there on, as after a gap: bring the vehicle to '
-        'such a place and reset the filter; follow a recording from its beginning'
+        'the motion fits no way from where the drives of the training begin (with a '
+        'probability of {off_route:.0%}), or was not seen from there on, as after a gap: bring '
+        'the vehicle to such a place and reset the filter; follow a recording from its beginning'
     ),
     'unmodelled_motion': (
         'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '
