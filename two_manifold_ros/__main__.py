@@ -45,8 +45,8 @@ COMMANDS = {
 TOGETHER = {
     'atlas': 'looking',
     'compile': 'simulate',
-    'export': 'exchange',
-    'import': 'exchange',
+    'export': 'running',
+    'import': 'simulate',
     'info': 'looking',
     'inspect': 'looking',
     'laps': 'running',

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run a model over recordings: time their laps, or write what the node would publish."""
+"""Run a model over recordings: time laps, write what the node would publish, or a track."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import driven_route, replay
+from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along, replay
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
@@ -270,5 +272,89 @@ def run_replay(args: Namespace) -> int:
     return 0
 
 
+EXPORT_HELP = (
+    'Run the filter of the node over the IMU of a bag and write its estimates into a file that '
+    'viewers of loggers and maps draw: GPX, VBO or CSV, by the end of its name.'
+)
+
+
+def add_export(parser: ArgumentParser) -> None:
+    """Add the arguments of export."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
+    parser.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='FILE',
+        help='.gpx or .vbo, published estimates of a model trained on satellite fixes; .csv, all '
+        'ticks in metres, with standard deviations and states',
+    )
+    add_topics(parser)
+    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_json(parser)
+
+
+def run_export(args: Namespace) -> int:
+    """Write the file and report; return 0."""
+    model = load_model(args.model)
+    for each in model.routes.values():
+        check_track_path(args.output, each.origin, args.model)
+    if model.frame_id == LAP_FRAME:
+        msg = (
+            f'{args.model}: the model knows laps and no positions to write; write its laps with '
+            'two-manifold laps --csv or --course'
+        )
+        raise InputError(msg)
+    name_channels(args, model)
+    (recording,) = recordings_of(args, need_positions=False, find_positions=False)
+    with Progress('filtering') as progress:
+        held = recording.with_commands_held()
+        route = driven_route(model, held, progress)
+        track = _track(model.routes[route], held, progress)
+    written = write_track(args.output, track)
+    published = int(track.published.sum())
+    if not published:
+        on_stderr(
+            f'two-manifold: warning: no position would have been published; see why with '
+            f'two-manifold evaluate {args.model} {recording.name}'
+        )
+    if args.json:
+        content = {
+            'file': args.output,
+            'route': route or None,
+            'ticks': len(track.stamps),
+            'published': published,
+            'written': written,
+        }
+        print(json.dumps(content, indent=2))
+        return 0
+    along = f' along the route {route}' if route else ''
+    print_wrapped(
+        f'{written} of {len(track.stamps)} ticks{along}, {published} of them published, written '
+        f'to {args.output}'
+    )
+    return 0
+
+
+def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
+    """Filter a recording from a cold start; positions are those at the end of each tick."""
+    check_fit(model, recording)
+    live = Filter(model)
+    live.warm_up()
+    kept = [estimate for estimate, _ in estimates_along(live, recording, progress)]
+    variances = np.array([np.diag(each.covariances[0]) for each in kept]).reshape(-1, 2)
+    return Track(
+        stamps=np.array([each.stamp_ns for each in kept], dtype=np.int64),
+        positions=np.array([each.positions[0] for each in kept]).reshape(-1, 2),
+        deviations=np.sqrt(np.where(variances >= 0.0, variances, np.nan)),
+        velocities=np.array([each.velocity for each in kept]).reshape(-1, 2),
+        published=np.array([each.valid for each in kept], dtype=np.bool_),
+        statuses=[each.status.value for each in kept],
+        origin=model.origin,
+    )
+
+
 LAPS = Command(LAPS_HELP, add_laps, run_laps)
 REPLAY = Command(REPLAY_HELP, add_replay, run_replay)
+EXPORT = Command(EXPORT_HELP, add_export, run_export)

@@ -1,14 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Drive a simulated slot car into a bag, and compile every loop on such a drive."""
+"""Make a bag of a simulated drive or of files of a logger, and compile every loop."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 import json
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, Command, print_table, print_wrapped
 from two_manifold_ros.compilation import STORE
+from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.reading import read_log
+from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.names import DRIVERS, METHODS
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -28,7 +32,7 @@ from two_manifold_ros.simulation.slot_car_run import (
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
@@ -179,4 +183,77 @@ def run_compile(args: Namespace) -> int:
     return 0 if kept is not None else 1
 
 
+IMPORT_HELP = (
+    'Make a bag of what a data logger or a phone recorded: Racelogic VBO, RaceChrono CSV v3, '
+    'RaceCapture logs, AiM CSV, or any CSV. The content of a file decides its format. What '
+    'was assumed of units, signs, axes and times is printed.'
+)
+
+
+def add_import(parser: ArgumentParser) -> None:
+    """Add the arguments of import."""
+    parser.add_argument(
+        'files', nargs='+', metavar='FILE', help='file of a logger; several become one bag'
+    )
+    parser.add_argument('-o', '--output', required=True, metavar='BAG', help='folder to write')
+    parser.add_argument(
+        '--columns',
+        default='',
+        metavar='MAP',
+        help='columns of a plain CSV, as ROLE=[-]COLUMN[:UNIT],... with the roles time, accel_x, '
+        'accel_y, accel_z, gyro_x, gyro_y, gyro_z, latitude, longitude, altitude, or t, ax, ay, '
+        'az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default: usual names, SI units)',
+    )
+    printed = parser.add_mutually_exclusive_group()
+    printed.add_argument(
+        '--score',
+        action='store_true',
+        help='train on the first three quarters at once, into BAG.npz, and evaluate on the rest',
+    )
+    add_json(printed)
+
+
+def run_import(args: Namespace) -> int:
+    """Write the bag and print what was assumed; return 0."""
+    log = read_log(args.files, parse_columns(args.columns))
+    drive = drive_of(log)
+    counts = write_drive(drive, args.output)
+    begin, end = int(drive.imu_stamps[0]), int(drive.imu_stamps[-1])
+    if args.json:
+        content = {
+            'bag': args.output,
+            'format': log.kind,
+            'seconds': (end - begin) * 1e-9,
+            'messages': counts,
+            'notes': drive.notes,
+        }
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    rows = [[topic, str(count)] for topic, count in counts.items()]
+    print_wrapped(f'{log.kind}, {(end - begin) * 1e-9:.1f} s, written to {args.output}')
+    print_table('', ['topic', 'messages'], rows)
+    for note in drive.notes:
+        print_wrapped(f'assumed: {note}')
+    return _score(args.output, round(0.75e-9 * (end - begin), 1)) if args.score else 0
+
+
+def _score(bag: str, split_s: float) -> int:
+    """Train on a bag until some seconds, evaluate from there on, and return the exit status."""
+    from two_manifold_ros.cli import evaluate, train  # noqa: PLC0415 - many imports
+
+    model = f'{bag.rstrip("/")}.npz'
+    given = {
+        train: [bag, '-o', model, '--until', str(split_s)],
+        evaluate: [model, bag, '--from', str(split_s)],
+    }
+    for command, arguments in given.items():
+        parser = ArgumentParser()
+        command.add_arguments(parser)
+        status: int = command.run(parser.parse_args(arguments))
+        if status:
+            return status
+    return 0
+
+
+IMPORT = Command(IMPORT_HELP, add_import, run_import)
 COMPILE = Command(COMPILE_HELP, add_compile, run_compile)
