@@ -10,7 +10,8 @@ worker that is lost is replaced, and what it had is computed again.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+import json
 import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -44,6 +45,7 @@ def spread(
     items: Sequence[Item],
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
+    keep: Callable[[Item, Result], None] = lambda *_: None,
 ) -> list[Result]:
     """
     Return what a function makes of each item, in their order.
@@ -58,6 +60,8 @@ def spread(
         A ``distributed.Client``, or none to do all of it here.
     done
         Gets the share of the items that are done.
+    keep
+        Gets each item with its result when it comes, in any order, as `Journal` wants it.
 
     Raises
     ------
@@ -71,6 +75,7 @@ def spread(
         for number, item in enumerate(items):
             done(number / len(items))
             results.append(function(item))
+            keep(item, results[-1])
         return results
     from distributed import as_completed, KilledWorker  # noqa: PLC0415 - an extra
 
@@ -79,8 +84,11 @@ def spread(
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
     # By default equal calls are one: results of an earlier run would be taken for this one's.
     futures = client.map(_each_of, [function] * len(batches), batches, pure=False)
+    items_of = dict(zip(futures, batches, strict=True))
     try:
-        for number, _ in enumerate(as_completed(futures)):
+        for number, future in enumerate(as_completed(futures)):
+            for item, result in zip(items_of[future], future.result()[0], strict=False):
+                keep(item, result)
             done((number + 1) / len(batches))
         parts = [future.result() for future in futures]
     except KilledWorker as error:
@@ -98,6 +106,67 @@ def spread(
             raise refusal
         found += results
     return found
+
+
+class Journal:
+    """
+    Results of items in a file, a line for each as it comes, so that a run that ended goes on.
+
+    A line that was cut off by the end of a run is forgotten, and so is all that another version of
+    this package wrote. Without a path nothing is kept.
+
+    Parameters
+    ----------
+    path
+        Of the file. ``InputError`` says that it is no journal, or cannot be written.
+
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self._kept = path, dict[str, Any]()
+        if path is None:
+            return
+        head, lines = {'format': _FORMAT, 'version': __version__}, list[str]()
+        try:
+            if path.exists():
+                lines = path.read_text(encoding='utf-8').splitlines()
+            found = json.loads(lines[0]) if lines else head
+            known = found['format'] == _FORMAT
+        except (OSError, ValueError, LookupError, TypeError):
+            known = False
+        if not known:
+            msg = f'{path} exists and is no journal of bags: move it, or name another model'
+            raise InputError(msg)
+        if found == head:
+            for line in lines[1:]:
+                with suppress(ValueError):
+                    item, result = json.loads(line)
+                    self._kept[item] = result
+        # The whole file once more: a line that was cut off would swallow the next one.
+        self._write('w', head, *self._kept.items())
+
+    def find(self, item: str) -> Any:  # noqa: ANN401 - whatever was kept
+        """Return the result of an item; ``None`` where it is not known."""
+        return self._kept.get(item)
+
+    def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - as above
+        """Add a result, of JSON values."""
+        self._kept[item] = result
+        if self.path is not None:
+            self._write('a', (item, result))
+
+    def _write(self, mode: str, *rows: Any) -> None:  # noqa: ANN401 - as above
+        if self.path is None:
+            return
+        try:
+            with self.path.open(mode, encoding='utf-8') as file:
+                file.writelines(f'{json.dumps(row, allow_nan=False)}\n' for row in rows)
+        except OSError as error:
+            msg = f'{self.path} cannot be written ({error.strerror}): free its disk, or its folder'
+            raise InputError(msg) from error
+
+
+_FORMAT = 'two_manifold bags 1'
 
 
 def _each_of(

@@ -14,6 +14,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
     add_fleet,
     add_further_topics,
@@ -237,6 +238,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
+    parser.add_argument(
+        '--fleet',
+        action='store_true',
+        help='score each bag by itself where it is read, and report by vehicle, the folder that '
+        'a bag is in, by day and by place; a bag that cannot be read is named and left out',
+    )
     add_fleet(parser)
     add_report(parser, 'where it was, when it was unsure and why, and what the recording is like')
     add_json(parser)
@@ -256,6 +263,8 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     _check_figure(args)
     check_report(args)
+    if args.fleet:
+        return run_fleet(args, _trained_lag)
     model = load_model(args.model)
     name_channels(args, model)
     whole = recordings_in_planes(args, model)

@@ -11,8 +11,10 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.cli.fleet import choose_bags, print_followed
 from two_manifold_ros.cli.options import (
     check_report,
+    fleet_of,
     in_step,
     on_stderr,
     part_of,
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tuning import Tuning
@@ -88,20 +90,21 @@ def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
     try:
-        return _run(args, later.append)
+        check_tuning(args)
+        with fleet_of(args) as client:
+            return _run(args, later.append, client)
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
             on_stderr(line)
 
 
-def _run(args: Namespace, say: Callable[[str], None]) -> int:
-    check_tuning(args)
+def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
     settings = settings_of(args)
     _check_output(Path(args.output))
     check_report(args)
     # Before the bags are read, which takes long.
-    names = route_names(args, len(args.bags))
+    names, tried = choose_bags(args, route_names(args, len(args.bags)), client, say)
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):
@@ -119,7 +122,7 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         routes = sort_by_route(held, names)
         _say_lines(routes, say, named=bool(names))
         if len(routes) > 1:
-            return _train_routes(args, settings, routes)
+            return _train_routes(args, settings, routes, tried)
         line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
         held = [replace(each, line=line_of[id(each.positions)]) for each in held]
     settings = with_readout(held, settings)
@@ -137,6 +140,8 @@ def _run(args: Namespace, say: Callable[[str], None]) -> int:
         model = train_model(held, settings, progress, drives)
     if tuning is not None:
         model = tuning.noted_in(model)
+    if tried is not None:
+        model = replace(model, summary={**model.summary, 'fleet': tried(model)})
     took_s = time.monotonic() - began
     return _finish(args, model, took_s, recordings, reports)
 
@@ -173,8 +178,13 @@ def _train_routes(
     args: Namespace,
     settings: TrainingSettings,
     routes: Mapping[str, Sequence[Recording]],
+    tried: Callable[[ModelHead], dict[str, Any]] | None,
 ) -> int:
-    """Train a model of each route, save them as one, report, and return the exit status."""
+    """
+    Train a model of each route, save them as one, report, and return the exit status.
+
+    ``tried`` follows the bags that were not trained on, if there are such.
+    """
     if args.tune or args.report:
         option = '--tune' if args.tune else '--report'
         msg = (
@@ -206,12 +216,15 @@ def _train_routes(
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
+        content |= {} if tried is None else {'fleet': tried(atlas)}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
         from two_manifold_ros.cli.looking import print_routes  # noqa: PLC0415 - as below
 
         print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
+        if tried is not None:
+            print_followed(tried(atlas))
     return status
 
 
@@ -337,3 +350,5 @@ def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)
+    if 'fleet' in model.summary:
+        print_followed(model.summary['fleet'])

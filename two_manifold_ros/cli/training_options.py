@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_bags,
+    add_fleet,
     add_further_topics,
     add_json,
     add_position_lag,
@@ -16,6 +17,7 @@ from two_manifold_ros.cli.options import (
     seconds,
 )
 from two_manifold_ros.errors import InputError, NO_USE
+from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
 from two_manifold_ros.inspection.shared_places import check_names
 from two_manifold_ros.names import (
     CLOCKS,
@@ -113,6 +115,9 @@ def check_tuning(args: Namespace) -> None:
     if args.tune and args.method == 'paper':
         msg = '--method paper settles everything itself: leave out --tune'
         raise InputError(msg)
+    if not args.most_minutes > 0.0:
+        msg = f'--most-minutes {args.most_minutes:g} must be above 0'
+        raise InputError(msg)
     if args.trials is not None and args.trials < 1:
         msg = f'--trials {args.trials} must be at least 1'
         raise InputError(msg)
@@ -169,6 +174,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_topics(parser)
     add_further_topics(parser, 'none: without actions', 'none')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
+    parser.add_argument(
+        '--most-minutes',
+        type=float,
+        default=MOST_TRAINED_S / 60.0,
+        metavar='M',
+        help='of bags that last longer together take so many that they last M minutes, each place '
+        'as often as that allows, and try the model on the others (default: %(default)g)',
+    )
+    add_fleet(parser)
     add_position_lag(parser)
     laps = parser.add_mutually_exclusive_group()
     laps.add_argument(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TYPE_CHECKING, TypeAlias
 
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 import numpy as np
@@ -15,6 +16,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.online import AFTERWARDS, MEAN, OFFLINE
 
 if TYPE_CHECKING:
+    from two_manifold_ros.evaluation.drives import Fleet
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.model.head import ModelHead
@@ -133,6 +135,50 @@ def _draw_errors(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
         # On this scale nothing is zero, as the previous true position is at horizon 0.
         axes.plot(seconds, [error or np.nan for error in errors], label=label, **style)
     dress_errors(axes, model.rate_hz)
+
+
+def draw_fleet(fleet: Fleet, path: str | Path) -> None:
+    """
+    Write the errors of a fleet at each place, and of each drive by vehicle, as PNG, PDF or SVG.
+
+    Raise ``InputError`` as ``check_path`` does.
+    """
+    check_path(path)
+    figure = Figure(figsize=(12.0, 5.5), layout='constrained')
+    where, when = figure.subplots(1, 2)
+    ticks, published, errors = fleet.at_places.T
+    driven = ticks > 0.0
+    means = errors[driven] / ticks[driven]
+    withheld = 1.0 - published[driven] / ticks[driven]
+    # An error of nothing has no logarithm.
+    scale = LogNorm(*np.maximum([means.min(), means.max()], [1e-3, 2e-3]))
+    dots = where.scatter(
+        *fleet.places[driven].T, c=means, s=15.0 + 150.0 * withheld, norm=scale, cmap='viridis'
+    )
+    figure.colorbar(dots, ax=where, label='mean error there (m), published or not', format='{x:g}')
+    where.set(xlabel='x (m)', ylabel='y (m)')
+    where.set_title('Where: the larger a dot, the more is withheld', fontsize='medium')
+    where.set_aspect('equal', adjustable='datalim')
+    where.grid(alpha=0.3)
+    for number, name in enumerate(fleet.by('vehicle')):
+        own = [each for each in fleet.scores if each.vehicle == name]
+        means = [each.mean_m for each in sorted(own, key=lambda each: each.begins_ns)]
+        # Beyond ten colours vehicles differ in their markers.
+        style = {'color': f'C{number % 10}', 'marker': 'osv^D*'[number // 10 % 6], 'lw': 0.5}
+        when.plot(np.arange(1, len(means) + 1), means, label=name, alpha=0.7, **style)
+    when.xaxis.set_major_locator(MaxNLocator(integer=True))
+    when.set(xlabel='drives of a vehicle, in order of time', ylabel='mean error of a drive (m)')
+    when.set_yscale('log')
+    when.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    when.yaxis.set_major_formatter('{x:g}')
+    when.yaxis.set_minor_formatter(NullFormatter())
+    when.set_title(
+        f'When and which: {len(fleet.scores)} drives, {len(fleet.by("vehicle"))} vehicles',
+        fontsize='medium',
+    )
+    when.grid(which='both', alpha=0.25)
+    figure.legend(loc='outside right upper', title='vehicle', fontsize='small')
+    save(figure, path)
 
 
 _STYLES: dict[str, tuple[str, dict[str, Any]]] = {

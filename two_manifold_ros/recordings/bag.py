@@ -345,6 +345,11 @@ class Bag:
             for (name, msgtype, serialisation), count in sorted(found.items())
         ]
 
+    @property
+    def seconds(self) -> float:
+        """How long the bag lasts by the account of its files, s."""
+        return 1e-9 * sum(max(each.end_time - each.start_time, 0) for _, each in self._readers)
+
     def messages(self, topics: Collection[Topic]) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic name, receive time in ns and serialised message, in the order received."""
         wanted = {(topic.name, topic.msgtype, topic.serialisation) for topic in topics}

@@ -55,6 +55,10 @@ class OpenBag(Protocol):
     ) -> None: ...
 
     @property
+    def seconds(self) -> float:
+        """How long the bag lasts by its own account, s."""
+
+    @property
     def topics(self) -> list[Topic]:
         """All topics, in the order of their names."""
 

@@ -94,6 +94,14 @@ class Ros2Bag:
         ]
         return sorted(found, key=lambda each: each.name)
 
+    @property
+    def seconds(self) -> float:
+        """How long the bag lasts by the account of its metadata, s."""
+        # A timedelta, or one of ROS's own durations, by the release.
+        duration = self._metadata.duration
+        whole = getattr(duration, 'total_seconds', None)
+        return float(whole() if whole else 1e-9 * duration.nanoseconds)
+
     def messages(self, topics: Collection[Topic]) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic name, receive time in ns and serialised message, in the order received."""
         if not topics:

@@ -1,0 +1,242 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many bags of many vehicles: choose those to train on, follow the others, and score a fleet."""
+
+from __future__ import annotations
+
+from functools import partial
+import json
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.cli.options import (
+    fleet_of,
+    metres,
+    name_channels,
+    on_stderr,
+    percent,
+    print_table,
+    print_wrapped,
+    reading_options,
+)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
+from two_manifold_ros.fleet import Journal
+from two_manifold_ros.inspection.coverage import choose, recorded_s, survey_bags
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.progress import Progress
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Mapping, Sequence
+
+    from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
+    from two_manifold_ros.inspection.coverage import Choice
+    from two_manifold_ros.model.head import ModelHead
+
+SUFFIX = '.bags.jsonl'
+"""End of the name of the journal of surveys, beside the model."""
+
+WEAKEST = 5
+"""Places that are listed: enough to see where to look, few enough to read."""
+
+MOST_NAMED = 20
+"""Bags of which nothing is used that are named one by one on the terminal; JSON has all."""
+
+
+def choose_bags(
+    args: Namespace,
+    names: list[str],
+    client: Any,  # noqa: ANN401 - of an extra
+    say: Callable[[str], None],
+) -> tuple[list[str], Callable[[ModelHead], dict[str, Any]] | None]:
+    """
+    Leave in ``args.bags`` those to train on, where all last longer than ``args.most_minutes``.
+
+    Each is surveyed where it is read, and the surveys are kept in a journal beside the model.
+    Returned are the names of the routes of those that are left, and what tries a model on the
+    others, `follow_left`, if there are such.
+    """
+    most_s, paths = 60.0 * args.most_minutes, list(args.bags)
+    # Of bags without positions all are needed to find the laps.
+    few = len(paths) < 2 or args.marks or args.imu_alone
+    if few or recorded_s(paths, most_s) <= most_s:
+        return names, None
+    journal = Journal(Path(f'{args.output}{SUFFIX}'))
+    with Progress('surveying') as progress:
+        surveys = survey_bags(
+            args.bags,
+            reading_options(args),
+            args.until,
+            journal,
+            client,
+            lambda share: progress('surveying', share),
+        )
+    choice = choose(surveys, most_s)
+    bags = 'bag' if len(choice.trained) == 1 else 'bags'
+    hours = sum(surveys[each].lasts_s for each in (*choice.trained, *choice.left)) / 3600.0
+    say(
+        f'two-manifold: note: {len(choice.trained)} {bags} of {len(surveys)}, which last '
+        f'{hours:.1f} h, are trained on: every place by {choice.times}, or by as many as drove '
+        f'there (--most-minutes {args.most_minutes:g}); the model is tried on the others'
+    )
+    name_some(list(choice.troubles.values()), say)
+    args.bags = [paths[each] for each in choice.trained]
+    names = [names[each] for each in choice.trained] if names else names
+    return names, partial(follow_left, args, choice=choice, paths=paths, client=client)
+
+
+def name_some(troubles: Sequence[str], say: Callable[[str], None]) -> None:
+    """Name bags of which nothing is used, the first of them one by one."""
+    for sentence in troubles[:MOST_NAMED]:
+        say(f'two-manifold: warning: {sentence}')
+    if len(troubles) > MOST_NAMED:
+        say(f'two-manifold: warning: {len(troubles) - MOST_NAMED} more bags were not used')
+
+
+def follow_left(
+    args: Namespace,
+    model: ModelHead,
+    choice: Choice,
+    paths: Sequence[str],
+    client: Any = None,  # noqa: ANN401 - of an extra
+) -> dict[str, Any]:
+    """Follow the bags that were left by a choice, and return what the summary has of all bags."""
+    lags = dict.fromkeys(model.routes, args.position_lag or '')
+    left = [paths[each] for each in choice.left]
+    with Progress('following the other bags') as progress:
+        scores = score_drives(
+            model,
+            left,
+            reading_options(args),
+            lags,
+            client,
+            lambda share: progress('following the other bags', share),
+        )
+    good = [each for each in scores if each.ticks]
+    total = total_of(good).to_json() if good else None
+    return {
+        'bags': len(paths),
+        'trained': len(choice.trained),
+        'times': choice.times,
+        'not_used': len(choice.troubles),
+        'followed': total,
+    }
+
+
+def print_followed(found: Mapping[str, Any]) -> None:
+    """Print how the bags were followed that were not trained on."""
+    total = found['followed']
+    if total is not None:
+        print_wrapped(
+            f'the {total["drives"]} bags that were not trained on are followed with a mean error '
+            f'of {metres(total["mean_m"]).strip()} m, {percent(total["published_share"])} of '
+            f'their ticks published; the worst is {total["worst"]} '
+            f'({metres(total["worst_m"]).strip()} m)'
+        )
+
+
+def run_fleet(args: Namespace, lag_of: Callable[[ModelHead], str]) -> int:
+    """
+    Score each bag where it is read, report by vehicle, day and place, and return 0.
+
+    ``lag_of`` returns by how much positions are made earlier for a model, as it was trained.
+    """
+    if args.start is not None or args.until is not None or args.report:
+        msg = (
+            '--fleet scores whole bags into a table and a figure: leave out --from, --until and '
+            '--report'
+        )
+        raise InputError(msg)
+    model = load_model(args.model)
+    name_channels(args, model)
+    lags = {name: args.position_lag or lag_of(each) for name, each in model.routes.items()}
+    with fleet_of(args) as client, Progress('evaluating') as progress:
+        scores = score_drives(
+            model,
+            args.bags,
+            reading_options(args),
+            lags,
+            client,
+            lambda share: progress('evaluating', share),
+        )
+    fleets = fleets_of(model, scores)
+    name_some([each.trouble for each in scores if each.trouble], on_stderr)
+    if args.figure:
+        if len(fleets) > 1:
+            msg = (
+                f'--figure is about one route, and the bags are of {len(fleets)} '
+                f'({", ".join(fleets)}): evaluate those of each by themselves'
+            )
+            raise InputError(msg)
+        from two_manifold_ros.evaluation.figures import draw_fleet  # noqa: PLC0415 - an extra
+
+        (fleet,) = fleets.values()
+        draw_fleet(fleet, args.figure)
+    if args.json:
+        content = {
+            'model': args.model,
+            'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
+            'drives': [_plain(each) for each in scores],
+        }
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    for name, fleet in fleets.items():
+        print_fleet(fleet, name)
+    if args.figure:
+        print(f'drawn into {args.figure}')
+    return 0
+
+
+def _plain(score: DriveScore) -> dict[str, Any]:
+    """Return the score of a drive as JSON values, without its places."""
+    names = ('path', 'trouble', 'vehicle', 'day', 'route', 'ticks', 'published')
+    return {name: getattr(score, name) for name in names} | {
+        'mean_m': score.mean_m if score.ticks else None
+    }
+
+
+def print_fleet(fleet: Fleet, route: str = '') -> None:
+    """Print tables of the scores by vehicle and by day, and the weakest places."""
+    named = f'route {route}, ' if route else ''
+    for what in ('vehicle', 'day'):
+        totals = fleet.by(what)
+        rows = [[name, *_cells(total)] for name, total in totals.items()]
+        if len(rows) > 1:
+            rows.append(['all', *_cells(total_of(fleet.scores))])
+        header = [
+            what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst\ndrive, m',
+            'grows, m',
+        ]  # fmt: skip
+        print_table(
+            f'{named}mean position error by {what}, at all ticks after the first window',
+            header,
+            rows,
+        )
+        for name, total in totals.items():
+            if what == 'vehicle' and total.grows_m is not None:
+                first, last = total.grows_m
+                print_wrapped(
+                    f'{name} drifts: its error grows from drive to drive, from a mean of '
+                    f'{metres(first).strip()} m over the first third to {metres(last).strip()} m '
+                    'over the last; look at the mounting of its IMU, or train on newer drives'
+                )
+    places = [
+        [f'{each["x"]:.1f}, {each["y"]:.1f}', metres(each['mean_m']),
+         percent(each['published_share'])]
+        for each in fleet.weakest(WEAKEST)
+    ]  # fmt: skip
+    print_table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
+
+
+def _cells(total: Total) -> list[str]:
+    grows = total.grows_m
+    return [
+        str(total.drives),
+        str(total.ticks),
+        percent(total.published_share),
+        metres(total.mean_m),
+        metres(total.published_mean_m),
+        metres(total.worst_m),
+        '-' if grows is None else f'{metres(grows[0]).strip()} to {metres(grows[1]).strip()}',
+    ]

@@ -1,0 +1,306 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place.
+
+What is known of a drive is a few kilobytes, however long it is, so that thousands can be scored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial import KDTree
+from scipy.stats import spearmanr
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
+from two_manifold_ros.evaluation.routes import recordings_by_route
+from two_manifold_ros.fleet import spread
+from two_manifold_ros.inspection.lag import put_in_step
+from two_manifold_ros.recordings.reading import read_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.reading import ReadingOptions
+    from two_manifold_ros.typing import Floats
+
+MOST_PLACES = 200
+"""Places along a route at which errors are summed: a half of a per cent of a lap each."""
+
+FEWEST_DRIVES = 6
+"""Drives of a vehicle of which it can be said that errors grow: five in a row are chance."""
+
+DRIFT_CHANCE = 0.01
+"""Probability at which a vehicle whose errors do not grow is said to drift, in a whole fleet."""
+
+
+@dataclass(frozen=True)
+class DriveScore:
+    """
+    Errors of one drive.
+
+    Parameters
+    ----------
+    path, trouble
+        Of the bag; and why it has no scores, in a sentence.
+    vehicle, day
+        Name of the folder that the bag is in; date of its first sample, UTC.
+    begins_ns
+        Stamp of its first sample.
+    route
+        Of the model, where it knows several.
+    ticks, published
+        After the first window, with a true position; and how many of them are published.
+    error_m, published_error_m
+        Sums of the errors at these ticks, published or not, and of those published.
+    places : (P, 3)
+        The same as ``ticks``, ``published`` and ``error_m`` at each place of `places_of`.
+
+    """
+
+    path: str
+    trouble: str = ''
+    vehicle: str = ''
+    day: str = ''
+    begins_ns: int = 0
+    route: str = ''
+    ticks: int = 0
+    published: int = 0
+    error_m: float = 0.0
+    published_error_m: float = 0.0
+    places: Floats | None = None
+
+    @property
+    def mean_m(self) -> float:
+        """Mean error over all ticks."""
+        return self.error_m / max(self.ticks, 1)
+
+
+def places_of(model: ModelHead) -> Floats:
+    """Return at most ``MOST_PLACES`` places (P, 2) along the track of a model of one route."""
+    track = model.track[np.isfinite(model.track).all(axis=1)]
+    apart_m = float(np.ptp(track, axis=0).max()) / MOST_PLACES
+    while True:
+        # A cell has one place: the first position of the track in it.
+        cells = np.floor(track / apart_m).astype(np.int64)
+        _, first = np.unique(cells, axis=0, return_index=True)
+        if len(first) <= MOST_PLACES:
+            places: Floats = track[np.sort(first)]
+            return places
+        apart_m *= 1.2
+
+
+def score_drives(
+    model: ModelHead,
+    paths: Sequence[str],
+    options: ReadingOptions,
+    lags: Mapping[str, str],
+    client: Any = None,  # noqa: ANN401 - of an extra
+    done: Callable[[float], None] = lambda _: None,
+) -> list[DriveScore]:
+    """
+    Filter bags, each where it is read, on the workers of a ``client`` if there is one.
+
+    Parameters
+    ----------
+    model
+        Of one route, or of several: then each bag is of the one at whose places it drives most.
+    paths
+        Of bags. One that cannot be scored costs nothing but a sentence.
+    options
+        How they are read.
+    lags
+        By how much positions are made earlier, by route, as `put_in_step` takes it.
+    client, done
+        As in `fleet.spread`.
+
+    """
+    return spread(partial(score_drive, model, options, dict(lags)), paths, client, done)
+
+
+def score_drive(
+    model: ModelHead, options: ReadingOptions, lags: Mapping[str, str], path: str
+) -> DriveScore:
+    """Read a bag and score it, or state why it cannot be scored."""
+    name = DriveScore(path, vehicle=Path(path).absolute().parent.name)
+    try:
+        recording = read_recording(path, options)
+        ((route, _),) = recordings_by_route(model, [recording]).items()
+        head = model.routes[route]
+        if options.origin is None and head.origin is not None:
+            recording = read_recording(path, replace(options, origin=head.origin))
+        (recording,) = put_in_step([recording], lags.get(route, ''))
+        recording = recording.with_commands_held()
+        check_fit(head, recording)
+        run = run_filter(model, recording, lambda *_: None, route)
+        truth = compare(head, [recording], [run]).truths[0][:, 0]
+    except InputError as error:
+        return replace(name, trouble=str(error))
+    known = np.isfinite(truth).all(axis=1)
+    errors = np.linalg.norm(run.positions[known, 0] - truth[known], axis=1)
+    published = run.published[known]
+    places = places_of(head)
+    at = KDTree(places).query(truth[known])[1]
+    sums = np.zeros((len(places), 3))
+    np.add.at(sums, at, np.column_stack([np.ones(len(at)), published, errors]))
+    begins_ns = recording.imu.first_stamp
+    return replace(
+        name,
+        day=datetime.fromtimestamp(begins_ns * 1e-9, timezone.utc).date().isoformat(),
+        begins_ns=begins_ns,
+        route=route,
+        ticks=len(errors),
+        published=int(published.sum()),
+        error_m=float(errors.sum()),
+        published_error_m=float(errors[published].sum()),
+        places=sums,
+    )
+
+
+@dataclass(frozen=True)
+class Total:
+    """
+    Scores of some drives together.
+
+    ``grows_m`` is the mean error of the first third of them and of the last one, if errors grow
+    from drive to drive; else there is none.
+    """
+
+    drives: int
+    ticks: int
+    published_share: float
+    mean_m: float
+    published_mean_m: float | None
+    worst_m: float
+    worst: str
+    grows_m: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return vars(self) | {'grows_m': None if self.grows_m is None else list(self.grows_m)}
+
+
+def total_of(scores: Sequence[DriveScore], vehicles: int = 1) -> Total:
+    """
+    Return the scores of drives together, of which one at least has ticks.
+
+    That errors grow is tested for each of so many ``vehicles``, by Spearman's rank correlation.
+    """
+    ticks, published = (sum(getattr(each, n) for each in scores) for n in ('ticks', 'published'))
+    worst = max(scores, key=lambda each: each.mean_m)
+    grows = None
+    if len(scores) >= FEWEST_DRIVES:
+        ordered = sorted(scores, key=lambda each: each.begins_ns)
+        means = np.array([each.mean_m for each in ordered])
+        ranks = spearmanr(np.arange(len(means)), means, alternative='greater')
+        if ranks.pvalue < DRIFT_CHANCE / vehicles:
+            third = len(means) // 3
+            grows = float(means[:third].mean()), float(means[-third:].mean())
+    return Total(
+        len(scores),
+        ticks,
+        published / ticks,
+        sum(each.error_m for each in scores) / ticks,
+        sum(each.published_error_m for each in scores) / published if published else None,
+        worst.mean_m,
+        worst.path,
+        grows,
+    )
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """
+    Scores of many drives of one route.
+
+    Parameters
+    ----------
+    scores
+        Of the drives that have some.
+    troubles
+        Sentences about the others.
+    places : (P, 2)
+        See `places_of`.
+
+    """
+
+    scores: tuple[DriveScore, ...]
+    troubles: tuple[str, ...]
+    places: Floats
+
+    def by(self, name: str) -> dict[str, Total]:
+        """Return scores by ``vehicle`` or by ``day``."""
+        values = sorted({str(getattr(each, name)) for each in self.scores})
+        groups = {
+            value: [each for each in self.scores if getattr(each, name) == value]
+            for value in values
+        }
+        return {value: total_of(group, len(values)) for value, group in groups.items()}
+
+    @property
+    def at_places(self) -> Floats:
+        """Ticks, ticks published and the sum of errors at each place: (P, 3)."""
+        sums = np.zeros((len(self.places), 3))
+        for each in self.scores:
+            sums += 0.0 if each.places is None else each.places
+        return sums
+
+    def weakest(self, most: int) -> list[dict[str, float]]:
+        """Return the places of the largest mean errors, of those that are driven as others are."""
+        ticks, published, errors = self.at_places.T
+        # What is driven once in many drives is no place of the route, but a slip.
+        often = ticks > 0.1 * np.median(ticks[ticks > 0.0])
+        means = np.where(often, errors / np.maximum(ticks, 1.0), -1.0)
+        return [
+            {
+                'x': float(self.places[each, 0]),
+                'y': float(self.places[each, 1]),
+                'mean_m': float(means[each]),
+                'published_share': float(published[each] / ticks[each]),
+            }
+            for each in np.argsort(-means, kind='stable')[:most].tolist()
+            if means[each] >= 0.0
+        ]
+
+    def to_json(self, most: int) -> dict[str, Any]:
+        """Return tables as JSON values, and so many of the weakest places."""
+        return {
+            'all': total_of(self.scores).to_json(),
+            'vehicles': {name: each.to_json() for name, each in self.by('vehicle').items()},
+            'days': {name: each.to_json() for name, each in self.by('day').items()},
+            'weakest_places': self.weakest(most),
+            'without_scores': list(self.troubles),
+        }
+
+
+def fleets_of(model: ModelHead, scores: Sequence[DriveScore]) -> dict[str, Fleet]:
+    """
+    Return scores by the route of the model.
+
+    Raises
+    ------
+    InputError
+        If no drive has scores.
+
+    """
+    troubles = tuple(each.trouble for each in scores if each.trouble)
+    routes = {each.route for each in scores if not each.trouble}
+    if not routes:
+        msg = f'none of the bags could be scored; of the first: {troubles[0]}'
+        raise InputError(msg)
+    return {
+        name: Fleet(
+            tuple(each for each in scores if not each.trouble and each.route == name),
+            troubles,
+            places_of(model.routes[name]),
+        )
+        for name in sorted(routes)
+    }

@@ -1,0 +1,336 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which of many bags are enough to learn a route from: each place as often as the time allows.
+
+A `Survey` is what is known of a bag, in a kilobyte or two: the cells of a grid that it drives
+through, how long it lasts, and a digest of its samples. The bags of each cell are drawn by their
+digests, those with the smallest ones first (bottom-k sampling, Cohen & Kaplan 2007), which is a
+random draw that is the same for the same bags in any order, whichever worker surveyed them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial
+import hashlib
+import itertools
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import spread
+from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
+from two_manifold_ros.recordings.reading import open_bag, read_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from two_manifold_ros.fleet import Journal
+    from two_manifold_ros.recordings.reading import ReadingOptions
+    from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+    from two_manifold_ros.typing import Floats
+
+MOST_TRAINED_S = 3600.0
+"""
+Time of the bags that are trained on, if all of them last longer, s.
+
+`bench fleet` shows what more bring. The bags that are left out are followed with the model.
+"""
+
+MOST_CELLS = 256
+"""Cells of a survey: on a lap some hundred, so that a bend has several; a kilobyte or two."""
+
+SECTORS = 4
+"""Directions of travel in a cell, each of its own: a route driven backwards is another one."""
+
+FEWEST_BAGS = 3
+"""Bags of a route: what fewer of many drive is an excursion, and no place is met often enough."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """
+    What is known of a bag before it is trained on.
+
+    Parameters
+    ----------
+    path
+        Of the bag.
+    trouble
+        Why it cannot be read, in a sentence; then nothing else is known.
+    digest
+        Of its stamps and samples.
+    frame_id
+        Of its positions.
+    lasts_s
+        From its first sample to its last, s.
+    level
+        Cells are squares with sides of ``2 ** level`` metres.
+    cells
+        Column, row and direction of travel, where it drives; none without positions.
+
+    """
+
+    path: str
+    trouble: str = ''
+    digest: str = ''
+    frame_id: str = ''
+    lasts_s: float = 0.0
+    level: int = 0
+    cells: frozenset[tuple[int, int, int]] = frozenset()
+
+    def at_level(self, level: int) -> frozenset[tuple[int, int, int]]:
+        """Return the cells of a grid that is as coarse as its own, or coarser."""
+        halved = max(level - self.level, 0)
+        return frozenset((x >> halved, y >> halved, way) for x, y, way in self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return vars(self) | {'cells': sorted(self.cells)}
+
+    @classmethod
+    def of_json(cls, content: Mapping[str, Any]) -> Survey:
+        """Return the survey of `to_json`."""
+        cells = frozenset((int(x), int(y), int(way)) for x, y, way in content['cells'])
+        return cls(**{**content, 'cells': cells})
+
+
+def survey_recording(recording: Recording) -> Survey:
+    """Return the survey of a recording, of the places where it moves in what plane it has."""
+    imu = recording.imu
+    digest = hashlib.blake2b(np.ascontiguousarray(imu.stamps).tobytes(), digest_size=16)
+    digest.update(np.ascontiguousarray(imu.samples).tobytes())
+    lasts_s = (imu.last_stamp - imu.first_stamp) * 1e-9 if len(imu.stamps) else 0.0
+    stream = recording.positions
+    found = Survey(recording.name, '', digest.hexdigest(), lasts_s=lasts_s)
+    if stream is None or not lasts_s:
+        return found
+    track = positions_apart(recording, LOOK_S)
+    known = track[np.isfinite(track).all(axis=1)]
+    extent_m = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
+    if not extent_m > 0.0:
+        return replace(found, frame_id=stream.frame_id)
+    level = math.floor(math.log2(extent_m / MOST_CELLS))
+    while len(cells := frozenset(_cells_along(track, 2.0**level))) > MOST_CELLS:
+        level += 1
+    return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
+
+
+def _cells_along(track: Floats, side_m: float) -> Iterator[tuple[int, int, int]]:
+    """Yield the cells of a track (T, 2), m, NaN where unknown, in steps of a side or more."""
+    last: tuple[float, float] | None = None
+    for x, y in track.tolist():
+        if math.isnan(x + y):
+            last = None
+        elif last is None:
+            last = x, y
+        elif math.hypot(x - last[0], y - last[1]) >= side_m:
+            # Less than a side is noise as well: a vehicle that stands drives nowhere.
+            turned = math.atan2(y - last[1], x - last[0]) / (2.0 * math.pi)
+            way = math.floor(turned * SECTORS + 0.5) % SECTORS
+            yield math.floor(x / side_m), math.floor(y / side_m), way
+            last = x, y
+
+
+def survey_bags(
+    paths: Sequence[str],
+    options: ReadingOptions,
+    until_s: float | None,
+    journal: Journal,
+    client: Any = None,  # noqa: ANN401 - of an extra
+    done: Callable[[float], None] = lambda _: None,
+) -> list[Survey]:
+    """
+    Survey bags, each where it is read, on the workers of a ``client`` if there is one.
+
+    Of each the first ``until_s`` seconds count, or all. What a journal has of an earlier run is
+    not read again. A bag that cannot be read costs nothing but a sentence.
+    """
+    if options.origin is None:
+        options = replace(options, origin=_first_origin(paths, options))
+    key = f'{options} {until_s}'
+    known = {path: journal.find(f'{key} {path} {state_of(path)}') for path in paths}
+    left = [path for path in dict.fromkeys(paths) if known[path] is None]
+
+    def keep(path: str, survey: Survey) -> None:
+        known[path] = survey.to_json()
+        journal.keep(f'{key} {path} {state_of(path)}', known[path])
+
+    spread(partial(survey_bag, options, until_s), left, client, done, keep)
+    return [Survey.of_json(known[path]) for path in paths]
+
+
+def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Survey:
+    """Read a bag and survey it, or state in a survey why it cannot be read."""
+    try:
+        recording = read_recording(path, options)
+        if until_s is not None:
+            recording = recording.between(None, until_s)
+        return replace(survey_recording(recording), path=path)
+    except InputError as error:
+        return Survey(path, str(error))
+
+
+def _first_origin(paths: Iterable[str], options: ReadingOptions) -> GeodeticOrigin | None:
+    """Return the origin of the plane of the first bag that can be read, so that all have one."""
+    for path in paths:
+        try:
+            stream = read_recording(path, options).positions
+        except InputError:
+            continue
+        return None if stream is None else stream.origin
+    return None
+
+
+def state_of(path: str) -> str:
+    """Return size and time of the files of a bag, by which it is known to be the same one."""
+    place = Path(path)
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    states = [each.stat() for each in files if each.exists()]
+    newest = max((each.st_mtime_ns for each in states), default=0)
+    return f'{sum(each.st_size for each in states)} {newest}'
+
+
+def recorded_s(paths: Sequence[str], enough_s: float) -> float:
+    """
+    Return how long bags last by their own account, s, counting no further than to ``enough_s``.
+
+    Those that cannot be opened count nothing.
+    """
+    total_s = 0.0
+    for path in paths:
+        if total_s > enough_s:
+            break
+        try:
+            with open_bag(path) as bag:
+                total_s += bag.seconds
+        except InputError:
+            continue
+    return total_s
+
+
+@dataclass(frozen=True)
+class Choice:
+    """
+    What of many bags is trained on; numbers of bags throughout.
+
+    Parameters
+    ----------
+    trained, left
+        Those to train on, and those of the same routes that are left to follow.
+    times
+        How many of those that are trained on drive at each place, or as many as there are.
+    troubles
+        Sentences about bags of which nothing is used: unreadable, without positions, given
+        twice, or of a route of their own.
+
+    """
+
+    trained: tuple[int, ...]
+    left: tuple[int, ...]
+    times: int
+    troubles: dict[int, str] = field(default_factory=dict)
+
+
+def choose(surveys: Sequence[Survey], most_s: float = MOST_TRAINED_S) -> Choice:
+    """
+    Choose the bags to train on, which last ``most_s`` seconds at most where three drives fit.
+
+    For each cell so many bags are taken, those with the smallest digests, as fit. In which order
+    the bags are given does not matter.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of the bags.
+
+    """
+    troubles: dict[int, str] = {}
+    first: dict[str, int] = {}
+    usable = []
+    for number in sorted(range(len(surveys)), key=lambda each: (surveys[each].digest, each)):
+        each = surveys[number]
+        if each.trouble:
+            troubles[number] = each.trouble
+        elif not each.cells:
+            troubles[number] = f'{each.path}: no position moves in it, so nothing is learned of it'
+        elif each.digest in first:
+            of = surveys[first[each.digest]].path
+            troubles[number] = f'{each.path} has the samples of {of}: it counts once'
+        else:
+            first[each.digest] = number
+            usable.append(number)
+    routes = _routes_of(surveys, usable)
+    largest = max(map(len, routes), default=0)
+    kept = []
+    for route in routes:
+        if len(route) < min(FEWEST_BAGS, largest):
+            for number in route:
+                troubles[number] = (
+                    f'{surveys[number].path} shares less than a tenth of its places with other '
+                    'bags, driven in the same direction: it is of another route and left out'
+                )
+        else:
+            kept += route
+    if not kept:
+        sentence = next(iter(troubles.values()), 'there is none')
+        msg = f'no bag can be trained on; of the first: {sentence}'
+        raise InputError(msg)
+    ranks = _ranks(surveys, sorted(kept, key=lambda each: surveys[each].digest))
+    lasting_s = np.zeros(max(ranks.values()) + 1)
+    for number, rank in ranks.items():
+        lasting_s[rank] += surveys[number].lasts_s
+    times = int(np.searchsorted(np.cumsum(lasting_s), most_s, side='right'))
+    times = max(times, min(FEWEST_BAGS, len(lasting_s)))
+    trained = tuple(sorted(each for each, rank in ranks.items() if rank < times))
+    left = tuple(sorted(each for each, rank in ranks.items() if rank >= times))
+    return Choice(trained, left, times, dict(sorted(troubles.items())))
+
+
+def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
+    """
+    Return of each bag how many earlier ones, in this order, drove where hardly one of them did.
+
+    A tenth of its cells have no more, as routes share places if a tenth of them is the same: that
+    noise puts a drive into some cell of its own says nothing.
+    """
+    level = max(surveys[each].level for each in ordered)
+    counts: Counter[tuple[str, int, int, int]] = Counter()
+    ranks = {}
+    for number in ordered:
+        cells = [(surveys[number].frame_id, *each) for each in surveys[number].at_level(level)]
+        ranks[number] = sorted(counts[each] for each in cells)[math.floor(SHARED * len(cells))]
+        counts.update(cells)
+    return ranks
+
+
+_Route: TypeAlias = tuple[list[int], set[tuple[str, int, int, int]]]
+"""Numbers of bags, and the cells that they drive through."""
+
+
+def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[int]]:
+    """
+    Return the bags that share places, by routes.
+
+    A bag is of a route if they share a tenth of the cells of either. Each is compared with routes
+    and not with all others, of which there may be many thousands.
+    """
+    if not ordered:
+        return []
+    level = max(surveys[each].level for each in ordered)
+    routes: list[_Route] = []
+    for number in ordered:
+        cells = {(surveys[number].frame_id, *each) for each in surveys[number].at_level(level)}
+        apart, joined = list[_Route](), [([number], cells)]
+        for route in routes:
+            least = min(len(cells), len(route[1]))
+            shares = len(cells & route[1]) >= SHARED * least
+            (joined if shares else apart).append(route)
+        members = list(itertools.chain.from_iterable(each for each, _ in joined))
+        routes = [*apart, (members, set().union(*(each for _, each in joined)))]
+    return [members for members, _ in routes]
