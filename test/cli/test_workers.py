@@ -1,11 +1,23 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Commands print with workers what they print without."""
+"""Commands print and write with workers what they print and write without."""
 
 import json
+import os
+from pathlib import Path
+import signal
 
 import pytest
 
+from two_manifold_ros.evaluation.drives import score_drives
+from two_manifold_ros.fleet import client_of, Journal
+from two_manifold_ros.inspection.coverage import choose, survey_bags
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.reading import ReadingOptions
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+
+pytest.importorskip('rosbags')
 pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
 pytestmark = pytest.mark.xdist_group('fleet')
 
@@ -41,3 +53,90 @@ def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
     report = ('--report', tmp_path / 'page.html')
     assert '--report' in command('inspect', slot_car_bag, *report, *one, status=2).err
     assert '--online' in command('evaluate', '--online', slot_car_bag, *one, status=2).err
+
+
+@pytest.fixture(scope='module')
+def fleet_bags(tmp_path_factory):
+    """Return eight bags of three laps each, and one that is damaged."""
+    folder = tmp_path_factory.mktemp('fleet')
+    paths = [folder / f'car{number % 2}' / f'drive{number}' for number in range(8)]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(exist_ok=True)
+        write_run(simulate(SlotCarSettings(seed=30 + number, rate_hz=10.0), laps=3), path)
+    (folder / 'bad.mcap').write_bytes(b'no bag')
+    return [*map(str, paths), str(folder / 'bad.mcap')]
+
+
+def test_a_model_of_many_bags_has_the_same_bytes_from_workers(command, fleet_bags, tmp_path):
+    said, models = [], []
+    for number, workers in enumerate(((), ('--workers', 2))):
+        file = tmp_path / f'{number}.npz'
+        arguments = ('-o', file, '--most-minutes', 2, '--rate', 10, *workers, '--json')
+        out = command('train', *fleet_bags, *arguments)
+        assert 'bad.mcap' in out.err
+        found = json.loads(out.out)
+        said.append(found['fleet'])
+        models.append(file.read_bytes())
+    assert models[0] == models[1]
+    assert said[0] == said[1]
+    assert (said[0]['bags'], said[0]['not_used']) == (9, 1)
+    assert said[0]['trained'] + said[0]['followed']['drives'] == 8
+    assert said[0]['followed']['mean_m'] < 0.3
+    # The order in which they are named says nothing about the route.
+    file = tmp_path / 'again.npz'
+    command('train', *fleet_bags[::-1], '-o', file, '--most-minutes', 2, '--rate', 10)
+    trained = [load_model(each).summary['recordings'] for each in (tmp_path / '0.npz', file)]
+    assert sorted(trained[0]) == sorted(trained[1])
+
+
+def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, tmp_path):
+    said = [
+        command('evaluate', model_file, *fleet_bags, '--fleet', *more, '--json').out
+        for more in ((), ('--workers', 2))
+    ]
+    assert said[0] == said[1]
+    content = json.loads(said[0])
+    assert sorted(content['routes']['']['vehicles']) == ['car0', 'car1']
+    assert 'bad.mcap' in content['drives'][-1]['trouble']
+    figure = tmp_path / 'fleet.png'
+    words = command('evaluate', model_file, *fleet_bags, '--fleet', '--figure', figure)
+    assert 'car1' in words.out
+    assert 'bad.mcap' in words.err
+    assert figure.exists()
+
+
+def test_what_a_killed_worker_surveyed_and_followed_is_done_again(fleet_bags, model_file):
+    model, options = load_model(model_file), ReadingOptions()
+    with client_of(workers=2) as client:
+        killed = []
+
+        def kill(_: float) -> None:
+            if not killed:
+                killed.extend(client.run(os.getpid).values())
+                os.kill(killed[0], signal.SIGKILL)
+
+        there = survey_bags(fleet_bags, options, None, Journal(None), client, kill)
+        assert killed
+        killed.clear()
+        scores = score_drives(model, fleet_bags, options, {}, client, kill)
+        assert killed
+    here = survey_bags(fleet_bags, options, None, Journal(None))
+    assert there == here
+    assert choose(there, 60.0) == choose(here, 60.0)
+    for one, other in zip(scores, score_drives(model, fleet_bags, options, {}), strict=True):
+        assert (one.path, one.trouble, one.error_m) == (other.path, other.trouble, other.error_m)
+
+
+def test_a_run_that_was_stopped_does_not_survey_again(command, fleet_bags, tmp_path, monkeypatch):
+    file = tmp_path / 'model.npz'
+    arguments = (*fleet_bags, '-o', file, '--most-minutes', 2, '--rate', 10)
+    command('train', *arguments)
+    first = file.read_bytes()
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', never)
+    command('train', *arguments)
+    assert file.read_bytes() == first
+    assert Path(f'{file}.bags.jsonl').exists()

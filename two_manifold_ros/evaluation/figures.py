@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Axes: TypeAlias = Any
 """Axes of a figure, which matplotlib hands out as anything."""
 
+MOST_LISTED = 20
+"""Vehicles in the legend of a fleet: more do not fit beside the plots, and the table has them."""
+
 FORMATS = ('.png', '.pdf', '.svg')
 
 
@@ -155,7 +158,10 @@ def draw_fleet(fleet: Fleet, path: str | Path) -> None:
     dots = where.scatter(
         *fleet.places[driven].T, c=means, s=15.0 + 150.0 * withheld, norm=scale, cmap='viridis'
     )
-    figure.colorbar(dots, ax=where, label='mean error there (m), published or not', format='{x:g}')
+    bar = figure.colorbar(dots, ax=where, label='mean error there (m), published or not')
+    bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    bar.ax.yaxis.set_major_formatter('{x:g}')
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
     where.set(xlabel='x (m)', ylabel='y (m)')
     where.set_title('Where: the larger a dot, the more is withheld', fontsize='medium')
     where.set_aspect('equal', adjustable='datalim')
@@ -168,16 +174,14 @@ def draw_fleet(fleet: Fleet, path: str | Path) -> None:
         when.plot(np.arange(1, len(means) + 1), means, label=name, alpha=0.7, **style)
     when.xaxis.set_major_locator(MaxNLocator(integer=True))
     when.set(xlabel='drives of a vehicle, in order of time', ylabel='mean error of a drive (m)')
-    when.set_yscale('log')
-    when.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    when.yaxis.set_major_formatter('{x:g}')
-    when.yaxis.set_minor_formatter(NullFormatter())
+    when.set_ylim(bottom=0.0)
     when.set_title(
         f'When and which: {len(fleet.scores)} drives, {len(fleet.by("vehicle"))} vehicles',
         fontsize='medium',
     )
     when.grid(which='both', alpha=0.25)
-    figure.legend(loc='outside right upper', title='vehicle', fontsize='small')
+    if len(fleet.by('vehicle')) <= MOST_LISTED:
+        figure.legend(loc='outside right upper', title='vehicle', fontsize='small')
     save(figure, path)
 
 

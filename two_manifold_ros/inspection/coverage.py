@@ -45,6 +45,14 @@ Time of the bags that are trained on, if all of them last longer, s.
 MOST_CELLS = 256
 """Cells of a survey: on a lap some hundred, so that a bend has several; a kilobyte or two."""
 
+MOST_ACROSS = 64
+"""
+Cells of a survey along its longer side.
+
+With many more, cells of a short drive are smaller than the noise of its positions, and so is each
+step from which the direction of travel is taken.
+"""
+
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
 
@@ -89,6 +97,11 @@ class Survey:
         halved = max(level - self.level, 0)
         return frozenset((x >> halved, y >> halved, way) for x, y, way in self.cells)
 
+    def moves(self, level: int) -> bool:
+        """Return whether it drives farther than from one cell of a grid into the next."""
+        places = np.array(sorted(self.at_level(level))).reshape(-1, 3)[:, :2]
+        return len(places) > 0 and bool(np.ptp(places, axis=0).max() > 1)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return vars(self) | {'cells': sorted(self.cells)}
@@ -115,7 +128,7 @@ def survey_recording(recording: Recording) -> Survey:
     extent_m = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
     if not extent_m > 0.0:
         return replace(found, frame_id=stream.frame_id)
-    level = math.floor(math.log2(extent_m / MOST_CELLS))
+    level = math.ceil(math.log2(extent_m / MOST_ACROSS))
     while len(cells := frozenset(_cells_along(track, 2.0**level))) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
@@ -252,12 +265,12 @@ def choose(surveys: Sequence[Survey], most_s: float = MOST_TRAINED_S) -> Choice:
     """
     troubles: dict[int, str] = {}
     first: dict[str, int] = {}
-    usable = []
+    usable, level = [], max((each.level for each in surveys if each.cells), default=0)
     for number in sorted(range(len(surveys)), key=lambda each: (surveys[each].digest, each)):
         each = surveys[number]
         if each.trouble:
             troubles[number] = each.trouble
-        elif not each.cells:
+        elif not each.moves(level):
             troubles[number] = f'{each.path}: no position moves in it, so nothing is learned of it'
         elif each.digest in first:
             of = surveys[first[each.digest]].path

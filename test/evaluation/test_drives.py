@@ -1,0 +1,144 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Scores of drives of many vehicles: those of `evaluate`, summed up by vehicle, day and place."""
+
+import json
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.drives import (
+    DriveScore,
+    Fleet,
+    fleets_of,
+    MOST_PLACES,
+    places_of,
+    score_drives,
+    total_of,
+)
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.figures import draw_fleet
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+
+
+@pytest.fixture(scope='module')
+def bags(tmp_path_factory):
+    """Return three bags of two vehicles, and one that is damaged."""
+    pytest.importorskip('rosbags')
+    folder = tmp_path_factory.mktemp('fleet')
+    paths = []
+    for number in range(3):
+        place = folder / f'car{number % 2}' / f'drive{number}'
+        place.parent.mkdir(exist_ok=True)
+        write_run(simulate(SlotCarSettings(seed=20 + number, rate_hz=10.0), laps=3), place)
+        paths.append(str(place))
+    (folder / 'bad.mcap').write_bytes(b'no bag')
+    return [*paths, str(folder / 'bad.mcap')]
+
+
+@pytest.fixture(scope='module')
+def scores(slot_car_model, bags):
+    return score_drives(slot_car_model, bags, ReadingOptions(), {})
+
+
+def test_drives_have_the_errors_of_evaluate(slot_car_model, bags, scores):
+    for path, score in zip(bags[:3], scores, strict=False):
+        found = evaluate(slot_car_model, [read_recording(path)])
+        (run,), (truth,) = found.runs, found.truths
+        errors = np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
+        known = np.isfinite(errors)
+        assert score.ticks == known.sum()
+        assert score.published == (known & run.published).sum()
+        assert score.mean_m == pytest.approx(errors[known].mean())
+        assert score.published_error_m == pytest.approx(errors[known & run.published].sum())
+    assert [each.vehicle for each in scores[:3]] == ['car0', 'car1', 'car0']
+    assert {each.day for each in scores[:3]} == {'2026-01-01'}
+    assert 'bad.mcap' in scores[3].trouble
+
+
+def test_places_hold_all_ticks_where_they_are(slot_car_model, bags, scores):
+    places = places_of(slot_car_model)
+    assert 20 < len(places) <= MOST_PLACES
+    score = scores[0]
+    assert score.places.sum(axis=0) == pytest.approx([score.ticks, score.published, score.error_m])
+    found = evaluate(slot_car_model, [read_recording(bags[0])])
+    truth = found.truths[0][:, 0]
+    truth = truth[np.isfinite(truth).all(axis=1)]
+    counts = np.zeros(len(places))
+    for at in truth:
+        counts[np.argmin(np.linalg.norm(places - at, axis=1))] += 1
+    np.testing.assert_array_equal(score.places[:, 0], counts)
+
+
+def test_totals_weigh_drives_by_their_ticks(slot_car_model, scores):
+    (fleet,) = fleets_of(slot_car_model, scores).values()
+    assert len(fleet.scores) == 3
+    assert len(fleet.troubles) == 1
+    total, good = total_of(fleet.scores), scores[:3]
+    assert total.mean_m == pytest.approx(
+        sum(each.error_m for each in good) / sum(each.ticks for each in good)
+    )
+    assert total.worst_m == max(each.mean_m for each in good)
+    vehicles = fleet.by('vehicle')
+    assert {name: each.drives for name, each in vehicles.items()} == {'car0': 2, 'car1': 1}
+    json.dumps(fleet.to_json(3), allow_nan=False)
+
+
+def drives(means, vehicle='car'):
+    return [
+        DriveScore(
+            f'{vehicle}/{number}',
+            vehicle=vehicle,
+            begins_ns=number,
+            ticks=100,
+            published=90,
+            error_m=100.0 * mean,
+            published_error_m=80.0 * mean,
+            places=np.array(
+                [[50.0, 45.0, 20.0 * mean], [49.0, 45.0, 78.0 * mean], [1.0, 0.0, 2.0]]
+            ),
+        )
+        for number, mean in enumerate(means)
+    ]
+
+
+def test_a_vehicle_whose_errors_grow_is_named():
+    grows = drives([1.0, 1.2, 1.1, 1.4, 1.8, 1.7, 2.1, 2.4, 2.2])
+    first, last = total_of(grows[::-1]).grows_m
+    assert (first, last) == (pytest.approx(1.1), pytest.approx(2.233, abs=0.001))
+    assert total_of(drives([1.0, 2.0, 3.0, 4.0, 5.0])).grows_m is None
+    # Among a thousand vehicles one in hundred is no sign.
+    assert total_of(grows, 100_000).grows_m is None
+
+
+def test_vehicles_that_do_not_drift_are_rarely_said_to():
+    generator = np.random.default_rng(0)
+    said = 0
+    for _ in range(100):
+        means = generator.uniform(1.0, 2.0, (20, 12))
+        said += any(total_of(drives(each), 20).grows_m is not None for each in means)
+    # In one of a hundred fleets by design; four would be chance in one of fifty.
+    assert said <= 4
+
+
+def test_the_weakest_places_are_those_driven_as_others_are():
+    fleet = Fleet(tuple(drives([1.0, 2.0])), (), np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
+    first, second = fleet.weakest(5)
+    assert (first['x'], second['x']) == (1.0, 0.0)
+    assert first['mean_m'] == pytest.approx(78.0 * 3.0 / 98.0)
+    assert first['published_share'] == pytest.approx(90.0 / 98.0)
+
+
+def test_without_a_score_the_first_reason_is_given(slot_car_model, scores):
+    with pytest.raises(InputError, match=r'bad\.mcap'):
+        fleets_of(slot_car_model, scores[3:])
+
+
+def test_a_fleet_is_drawn_the_same_twice(slot_car_model, scores, tmp_path):
+    (fleet,) = fleets_of(slot_car_model, scores).values()
+    for name in ('one.png', 'two.png'):
+        draw_fleet(fleet, tmp_path / name)
+    assert (tmp_path / 'one.png').read_bytes() == (tmp_path / 'two.png').read_bytes()

@@ -1,0 +1,215 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which of many bags are trained on: surveys, routes, draws and journals."""
+
+from dataclasses import replace
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import Journal
+from two_manifold_ros.inspection.coverage import (
+    choose,
+    MOST_CELLS,
+    recorded_s,
+    Survey,
+    survey_bags,
+    survey_recording,
+)
+from two_manifold_ros.recordings.reading import ReadingOptions
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, write_run
+
+
+@pytest.fixture(scope='module')
+def laps():
+    return run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=3))
+
+
+def moved(recording, change):
+    """Return a recording whose positions were changed."""
+    stream = recording.positions
+    return replace(recording, positions=replace(stream, positions=change(stream.positions)))
+
+
+def bag(name, cells, lasts_s=60.0):
+    """Return the survey of a bag that drives through numbered cells, in the order of its name."""
+    places = frozenset((each, 0, 0) for each in cells)
+    return Survey(name, '', name, 'map', lasts_s, 0, places)
+
+
+def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
+    survey = survey_recording(laps)
+    assert MOST_CELLS / 8 < len(survey.cells) <= MOST_CELLS
+    assert survey.lasts_s == pytest.approx(3 * 9.0, rel=0.2)
+
+
+def test_a_route_twice_as_large_has_the_same_cells_twice_as_large(laps):
+    one, twice = (survey_recording(moved(laps, lambda xy, k=k: k * xy)) for k in (1.0, 2.0))
+    assert twice.cells == one.cells
+    assert twice.level == one.level + 1
+
+
+def test_cells_are_the_same_at_a_coarser_level_as_of_a_larger_drive(laps):
+    survey = survey_recording(laps)
+    coarse = survey.at_level(survey.level + 2)
+    assert 0 < len(coarse) < len(survey.cells)
+    assert coarse == {(math.floor(x / 4), math.floor(y / 4), way) for x, y, way in survey.cells}
+
+
+def test_standing_adds_no_cells(laps):
+    noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
+    driven = survey_recording(moved(laps.between(None, 4.0), lambda xy: xy + noise[: len(xy)]))
+    count = len(laps.between(None, 4.0).positions.positions)
+    stands = moved(
+        laps, lambda xy: np.where(np.arange(len(xy))[:, None] < count, xy, xy[count - 1]) + noise
+    )
+    # The last step of the drive may be a whole one by noise.
+    assert len(survey_recording(stands).cells ^ driven.cells) <= 1
+
+
+def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
+    noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
+    drives = [
+        replace(survey_recording(laps.between(begin_s, None)), path=str(begin_s))
+        for begin_s in (0.0, 2.0, 4.0)
+    ]
+    stands = survey_recording(moved(laps.between(1.0, None), lambda xy: noise[: len(xy)]))
+    choice = choose([*drives, stands])
+    assert choice.trained == (0, 1, 2)
+    assert 'no position moves' in choice.troubles[3]
+
+
+def test_without_positions_there_are_no_cells(laps):
+    assert survey_recording(replace(laps, positions=None)).cells == frozenset()
+    still = survey_recording(moved(laps, np.ones_like))
+    assert still.cells == frozenset()
+
+
+def test_a_survey_is_the_same_after_a_journal(laps):
+    survey = survey_recording(laps)
+    assert Survey.of_json(survey.to_json()) == survey
+
+
+def ranked_naively(surveys):
+    """Return ranks of bags in the order of their digests, by a loop over all pairs."""
+    ordered = sorted(surveys, key=lambda each: each.digest)
+    ranks = {}
+    for number, each in enumerate(ordered):
+        counts = sorted(
+            sum(cell in earlier.cells for earlier in ordered[:number]) for cell in each.cells
+        )
+        ranks[each.digest] = counts[math.floor(0.1 * len(counts))]
+    return ranks
+
+
+ROUTES = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(6, 20), st.floats(10.0, 100.0)),
+    min_size=3,
+    max_size=25,
+)
+
+
+@given(ROUTES, st.randoms(use_true_random=False), st.floats(30.0, 800.0))
+def test_the_draw_is_that_of_the_definition_in_any_order(drives, shuffling, most_s):
+    surveys = [
+        # All have a stretch in common, so that they are of one route.
+        bag(f'{number * 7919 % 97:02d}', [*range(begin, begin + count), 97, 98, 99], lasts_s)
+        for number, (begin, count, lasts_s) in enumerate(drives)
+    ]
+    choice = choose(surveys, most_s)
+    ranks = ranked_naively(surveys)
+    trained = {surveys[each].digest for each in choice.trained}
+    assert trained == {name for name, rank in ranks.items() if rank < choice.times}
+    lasting_s = sum(surveys[each].lasts_s for each in choice.trained)
+    assert lasting_s <= most_s or choice.times <= 3
+    # Once more would not fit.
+    more = [each for each in surveys if ranks[each.digest] <= choice.times]
+    assert not choice.left or sum(each.lasts_s for each in more) > most_s
+    mixed = surveys.copy()
+    shuffling.shuffle(mixed)
+    again = choose(mixed, most_s)
+    assert {mixed[each].digest for each in again.trained} == trained
+    assert sorted((*again.trained, *again.left)) == list(range(len(surveys)))
+
+
+def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
+    many = [bag(f'{number:02d}', range(20)) for number in range(30)]
+    few = [bag(f'x{number}', range(15, 40)) for number in range(3)]
+    choice = choose([*many, *few], 600.0)
+    assert set(choice.trained) > {30, 31, 32}
+    assert choice.times == 7
+
+
+@pytest.mark.parametrize(
+    ('odd', 'word'),
+    [
+        (Survey('odd', 'odd is damaged'), 'odd is damaged'),
+        (Survey('odd', digest='odd', lasts_s=60.0), 'no position moves'),
+        (bag('03', range(20)), 'counts once'),
+        (bag('odd', range(100, 120)), 'another route'),
+        (replace(bag('odd', ()), cells=frozenset((n, 0, 2) for n in range(20))), 'another route'),
+        (replace(bag('odd', range(20)), frame_id='other'), 'another route'),
+    ],
+)
+def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
+    surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
+    alone, beside = choose(surveys, 300.0), choose([*surveys, odd], 300.0)
+    assert (beside.trained, beside.left) == (alone.trained, alone.left)
+    assert list(beside.troubles) == [10]
+    assert word in beside.troubles[10]
+
+
+def test_several_routes_are_all_kept():
+    surveys = [bag(f'{n:02d}', range(40 * (n % 2), 40 * (n % 2) + 20)) for n in range(20)]
+    choice = choose(surveys, 600.0)
+    assert {each % 2 for each in choice.trained} == {0, 1}
+    assert not choice.troubles
+
+
+def test_where_nothing_is_left_the_first_reason_is_given():
+    with pytest.raises(InputError, match='is damaged'):
+        choose([Survey('a', 'a is damaged')])
+
+
+def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monkeypatch):
+    pytest.importorskip('rosbags')
+    run = simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=3)
+    paths = [str(tmp_path / name) for name in ('one', 'two', 'bad.mcap')]
+    for path in paths[:2]:
+        write_run(run, path)
+    (tmp_path / 'bad.mcap').write_bytes(b'no bag')
+    assert recorded_s(paths, math.inf) == pytest.approx(
+        2 * survey_recording(laps).lasts_s, rel=0.01
+    )
+    assert recorded_s(paths, 1.0) < recorded_s(paths, math.inf)
+    file = tmp_path / 'journal'
+    first = survey_bags(paths, ReadingOptions(), None, Journal(file))
+    assert [bool(each.trouble) for each in first] == [False, False, True]
+    assert first[0].digest == first[1].digest == survey_recording(laps).digest
+    # A run that was ended in the middle of a line goes on behind the last whole one.
+    whole = file.read_text()
+    file.write_text(whole[:-20])
+    monkeypatch.setattr(
+        'two_manifold_ros.inspection.coverage.survey_bag', lambda *_: Survey('new', 'again')
+    )
+    assert survey_bags(paths, ReadingOptions(), None, Journal(file)) == [
+        *first[:2],
+        Survey('new', 'again'),
+    ]
+    other = survey_bags(paths[:1], ReadingOptions(use_receive_time=True), None, Journal(file))
+    assert other == [Survey('new', 'again')]
+
+
+def test_what_is_no_journal_is_refused(tmp_path):
+    file = tmp_path / 'notes'
+    file.write_text('important\n')
+    with pytest.raises(InputError, match='no journal'):
+        Journal(file)
+    assert file.read_text() == 'important\n'
+    file.write_text('{"format": "two_manifold bags 1", "version": "0"}\n["a", 1]\n')
+    assert Journal(file).find('a') is None
