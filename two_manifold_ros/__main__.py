@@ -36,6 +36,7 @@ COMMANDS = {
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
     'atlas': 'put several routes into one model, take some out, list them',
+    'merge': 'learn one model from what several robots keep of one route',
     'view': 'show a drive, recorded or live, in the browser',
     'status': 'watch the nodes that run, one line each',
     'compile': 'compile all loops now, so that nodes and commands start at once',
@@ -50,6 +51,7 @@ TOGETHER = {
     'info': 'looking',
     'inspect': 'looking',
     'laps': 'running',
+    'merge': 'fleet',
     'replay': 'running',
 }
 """Modules of cli/ that hold several commands, each under its name in capitals."""
@@ -85,6 +87,7 @@ WAY = (
         'Beside that:',
         (
             ('two-manifold atlas add a.npz b.npz -o both.npz', 'several routes in one'),
+            ('two-manifold merge a.npz b.npz -o both.npz', 'several robots, one route'),
             ('two-manifold compare my_bag -o comparison', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),

@@ -194,6 +194,16 @@ def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule):
     assert not schedule.begin_training(LAP_S, schedule.known_s, 0)
 
 
+def test_a_part_that_contradicts_without_bound_is_kept(schedule):
+    schedule.judge(0.1, math.inf, 0, 1, LAP_S)
+    numbers = json.loads(json.dumps(schedule.saved(), allow_nan=False))
+    again = Schedule.restored(numbers)
+    assert again.saved() == schedule.saved()
+    judged(again, *[0.1] * USUAL_PARTS)
+    judged(schedule, *[0.1] * USUAL_PARTS)
+    assert again.saved() == schedule.saved()
+
+
 def test_it_goes_on_after_a_restart(schedule):
     risen(schedule)
     judged(schedule, *[0.1] * USUAL_PARTS, 1.0, 1.0)

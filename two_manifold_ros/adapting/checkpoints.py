@@ -17,11 +17,12 @@ from threading import Thread
 from time import monotonic
 from typing import Any, IO, TYPE_CHECKING
 
+from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.updater_session import learner_name
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
-from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+
+DRIVE = ' drive '
+"""Between the path of a checkpoint and the number of a drive in it, in the name of a recording."""
 
 FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""
@@ -327,6 +332,53 @@ class Checkpoints:
         unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
         has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
         return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
+
+
+def drives_in(path: str | Path) -> list[Recording]:
+    """
+    Return the drives that a checkpoint keeps, samples and positions, of those with positions.
+
+    Positions are made earlier by the lag that the updater found. Commands are left out.
+
+    Raises
+    ------
+    InputError
+        If the file is no checkpoint of this version, or its parts do not fit together.
+
+    """
+    header, arrays = _read(Path(path))
+    if header.get('format') != FORMAT:
+        msg = (
+            f'{path} is no "{FORMAT}", which keeps the drives that were learned from: name files '
+            'of checkpoint_folder, those without .model. in their names'
+        )
+        raise InputError(msg)
+    try:
+        stream, learner = header['numbers']['stream'], header['numbers']['learner']
+        memory = StreamMemory(arrays['samples'].shape[1])
+        memory.restore(learner['stretches'], arrays)
+        origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
+        head = replace(
+            make_head(),
+            origin=origin,
+            frame_id=str(stream['frame_id']),
+            imu_frame_id=str(stream['imu_frame_id']),
+        )
+        lag_s = int(learner['lag_ns']) * 1e-9
+    # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
+    except Exception as error:
+        msg = f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again'
+        raise InputError(msg) from error
+    drives = memory.recordings(head)
+    width, names = len(IMU_CHANNELS), IMU_CHANNELS
+    return [
+        replace(
+            each,
+            name=f'{path}{DRIVE}{number}',
+            imu=replace(each.imu, samples=each.imu.samples[:, :width], names=names),
+        ).with_positions_earlier(lag_s)
+        for number, each in enumerate(drives, 1)
+    ]
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -204,7 +205,9 @@ class Schedule:
         """Return the state to save, as JSON values."""
         kept = {name.lstrip('_'): value for name, value in vars(self).items()}
         del kept['newest_ns'], kept['ended']
-        return kept | {'parts': list(self._parts)}
+        # An estimate without a covariance contradicts without bound, which is no JSON number.
+        parts = [(error, other if other < math.inf else 'inf') for error, other in self._parts]
+        return kept | {'parts': parts}
 
     @classmethod
     def restored(cls, numbers: Mapping[str, Any]) -> Schedule:

@@ -1,15 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Many bags of many vehicles: choose those to train on, follow the others, and score a fleet."""
+"""Many bags of many vehicles: choose those to train on, score them, merge what robots kept."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 import json
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.adapting.checkpoints import DRIVE, drives_in
 from two_manifold_ros.cli.options import (
+    add_json,
+    add_topics,
+    Command,
     fleet_of,
     metres,
     name_channels,
@@ -19,20 +24,33 @@ from two_manifold_ros.cli.options import (
     print_wrapped,
     reading_options,
 )
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
 from two_manifold_ros.fleet import Journal
-from two_manifold_ros.inspection.coverage import choose, recorded_s, survey_bags
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.inspection.coverage import choose, recorded_s, survey_bags, survey_recording
+from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import Progress
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.recordings.satellite_fixes import in_plane
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
     from two_manifold_ros.inspection.coverage import Choice
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.reading import ReadingOptions
+    from two_manifold_ros.recordings.recording import Recording
+
+MERGE_HELP = (
+    'Learn one model from what several robots keep of one route: checkpoints of their updater '
+    'nodes, which hold the drives that each has learned from, and bags. Each robot need not have '
+    'seen all of the route. Models without drives in them, those of train, cannot be merged.'
+)
 
 SUFFIX = '.bags.jsonl'
 """End of the name of the journal of surveys, beside the model."""
@@ -240,3 +258,72 @@ def _cells(total: Total) -> list[str]:
         metres(total.worst_m),
         '-' if grows is None else f'{metres(grows[0]).strip()} to {metres(grows[1]).strip()}',
     ]
+
+
+def add_merge(parser: ArgumentParser) -> None:
+    """Add the arguments of merge."""
+    parser.add_argument(
+        'bags',
+        nargs='+',
+        metavar='MODEL',
+        help='checkpoint of an updater node (checkpoint_folder), or a bag with IMU and positions',
+    )
+    parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
+    parser.add_argument(
+        '--force', action='store_true', help='write the model even if it is of no use, and warn'
+    )
+    add_topics(parser)
+    add_json(parser)
+
+
+def run_merge(args: Namespace) -> int:
+    """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
+    drives = drives_of(args.bags, reading_options(args))
+    surveys = [survey_recording(each) for each in drives]
+    # Parts of a route that robots saw need not meet.
+    choice = choose(surveys, fewest=1)
+    name_some(list(choice.troubles.values()), on_stderr)
+    with Progress('training') as progress:
+        model = train_model(
+            [drives[each] for each in choice.trained], TrainingSettings(), progress
+        )
+    refusal = model.summary['refusal']
+    status = NO_USE if refusal and not args.force else 0
+    if refusal:
+        kind, done = ('error', ' (not written; see --force)') if status else ('warning', '')
+        on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
+    if not status:
+        save_model(model, args.output)
+    minutes = dict.fromkeys(args.bags, 0.0)
+    for each in choice.trained:
+        minutes[drives[each].name.partition(DRIVE)[0]] += surveys[each].lasts_s / 60.0
+    if args.json:
+        content = {'model': None if status else args.output, 'minutes': minutes, **model.summary}
+        print(json.dumps(content, indent=2, allow_nan=False))
+    elif not status:
+        rows = [[path, f'{lasting:.1f}'] for path, lasting in minutes.items()]
+        print_table(f'merged into {args.output}', ['of', 'minutes trained on'], rows)
+        print_wrapped(f'see two-manifold info {args.output}')
+    return status
+
+
+def drives_of(paths: Sequence[str], options: ReadingOptions) -> list[Recording]:
+    """Return the drives of checkpoints and of bags, in one plane, that of the first of them."""
+    drives = []
+    for path in paths:
+        if path.endswith('.npz'):
+            drives += drives_in(path)
+        else:
+            drives.append(read_recording(path, options))
+    streams = [each.positions for each in drives if each.positions is not None]
+    origin = next((each.origin for each in streams if each.origin is not None), None)
+    if origin is not None:
+        drives = [
+            replace(each, positions=in_plane(each.positions, origin)) if each.positions else each
+            for each in drives
+        ]
+    check_one_plane(drives)
+    return drives
+
+
+MERGE = Command(MERGE_HELP, add_merge, run_merge)

@@ -250,12 +250,15 @@ class Choice:
     troubles: dict[int, str] = field(default_factory=dict)
 
 
-def choose(surveys: Sequence[Survey], most_s: float = MOST_TRAINED_S) -> Choice:
+def choose(
+    surveys: Sequence[Survey], most_s: float = MOST_TRAINED_S, fewest: int = FEWEST_BAGS
+) -> Choice:
     """
     Choose the bags to train on, which last ``most_s`` seconds at most where three drives fit.
 
     For each cell so many bags are taken, those with the smallest digests, as fit. In which order
-    the bags are given does not matter.
+    the bags are given does not matter. A route that less than ``fewest`` of them drive is left
+    out, where another one is driven by more.
 
     Raises
     ------
@@ -282,7 +285,7 @@ def choose(surveys: Sequence[Survey], most_s: float = MOST_TRAINED_S) -> Choice:
     largest = max(map(len, routes), default=0)
     kept = []
     for route in routes:
-        if len(route) < min(FEWEST_BAGS, largest):
+        if len(route) < min(fewest, largest):
             for number in route:
                 troubles[number] = (
                     f'{surveys[number].path} shares less than a tenth of its places with other '

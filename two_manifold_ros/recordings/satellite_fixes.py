@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,16 @@ GEODETIC = 'sensor_msgs/msg/NavSatFix'
 NO_FIX = -1
 # The header names the antenna; the positions are in a plane fixed to the earth.
 FRAME = 'map'
+
+
+def in_plane(stream: PositionStream, origin: GeodeticOrigin) -> PositionStream:
+    """Return positions of fixes about another origin; others as they are."""
+    if stream.origin in {None, origin}:
+        return stream
+    degrees = latitude_longitude(stream.positions, stream.origin)
+    heights = np.full(len(degrees), stream.origin.altitude_m)
+    moved = east_north(degrees[:, 0], degrees[:, 1], heights, origin)
+    return replace(stream, positions=moved, origin=origin)
 
 
 def distance_m(one: GeodeticOrigin, other: GeodeticOrigin) -> float:
