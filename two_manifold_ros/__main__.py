@@ -87,7 +87,7 @@ WAY = (
         'Beside that:',
         (
             ('two-manifold atlas add a.npz b.npz -o both.npz', 'several routes in one'),
-            ('two-manifold merge a.npz b.npz -o both.npz', 'several robots, one route'),
+            ('two-manifold merge a.npz b.npz -o both.npz', 'robots, one route'),
             ('two-manifold compare my_bag -o comparison', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),
@@ -102,7 +102,7 @@ def overview() -> str:
     shown = [DESCRIPTION]
     for heading, lines in WAY:
         shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
-    return '\n'.join([*shown, '', 'two-manifold COMMAND --help has all options of a command.'])
+    return '\n'.join([*shown, 'two-manifold COMMAND --help has all options of a command.'])
 
 
 class Limits:
