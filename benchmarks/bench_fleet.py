@@ -121,8 +121,8 @@ def report_training(folder: Path, count: int, minutes: float) -> None:
         '(to reach: 1.8 times)'
     )
     print(
-        f'the command trains on {fleet["trained"]} bags, and workers follow '
-        f'{fleet["followed"]["drives"]}; the largest process takes {largest_gb:.2f} GB '
+        f'the command trains on {fleet["trained"]} bags, and workers try the model on '
+        f'{fleet["tried"]["drives"]}; the largest process takes {largest_gb:.2f} GB '
         f'(to reach: 1.5 GB), the model {len(models["two"]) / 1e6:.2f} MB (to reach: 5 MB)'
     )
     print(f'one worker and two write the same bytes: {models["one"] == models["two"]}')
@@ -134,10 +134,10 @@ def report_bags(folder: Path, minutes: list[float]) -> None:
     for each in minutes:
         more = ('--most-minutes', f'{each:g}', '--workers', str(os.cpu_count()))
         _, said = train(str(folder / 'bags'), folder / 'model.npz', *more)
-        total = said['fleet']['followed']
+        total = said['fleet']['tried']
         print(
             f'trained on {said["fleet"]["trained"]} bags of {BAG_S:g} s: mean error '
-            f'{total["mean_m"]:.4f} m on the other {total["drives"]}, '
+            f'{total["mean_m"]:.4f} m on {total["drives"]} others, '
             f'{100.0 * total["published_share"]:.1f} % published'
         )
 

@@ -129,12 +129,19 @@ def test_the_draw_is_that_of_the_definition_in_any_order(drives, shuffling, most
     assert lasting_s <= most_s or choice.times <= 3
     # Once more would not fit.
     more = [each for each in surveys if ranks[each.digest] <= choice.times]
-    assert not choice.left or sum(each.lasts_s for each in more) > most_s
+    assert not choice.tried or sum(each.lasts_s for each in more) > most_s
+    # As many minutes of the others are tried, those of the next ranks.
+    others = [ranks[surveys[each].digest] for each in choice.tried]
+    rest = [ranks[surveys[each].digest] for each in choice.rest]
+    assert not others or min(others) >= choice.times
+    assert not rest or max(others) < min(rest)
+    tried_s = sum(surveys[each].lasts_s for each in choice.tried)
+    assert tried_s <= most_s or max(others) == min(others)
     mixed = surveys.copy()
     shuffling.shuffle(mixed)
     again = choose(mixed, most_s)
     assert {mixed[each].digest for each in again.trained} == trained
-    assert sorted((*again.trained, *again.left)) == list(range(len(surveys)))
+    assert sorted((*again.trained, *again.tried, *again.rest)) == list(range(len(surveys)))
 
 
 def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
@@ -159,7 +166,7 @@ def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
 def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
     surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
     alone, beside = choose(surveys, 300.0), choose([*surveys, odd], 300.0)
-    assert (beside.trained, beside.left) == (alone.trained, alone.left)
+    assert (beside.trained, beside.tried, beside.rest) == (alone.trained, alone.tried, alone.rest)
     assert list(beside.troubles) == [10]
     assert word in beside.troubles[10]
 

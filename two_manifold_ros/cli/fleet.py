@@ -73,12 +73,17 @@ def choose_bags(
 
     Each is surveyed where it is read, and the surveys are kept in a journal beside the model.
     Returned are the names of the routes of those that are left, and what tries a model on the
-    others, `follow_left`, if there are such.
+    others, `try_on_others`, if there are such.
     """
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
     if few or recorded_s(paths, most_s) <= most_s:
+        if client is not None and not args.tune:
+            say(
+                'two-manifold: note: all bags are trained on, here: workers share out surveys of '
+                f'more than --most-minutes {args.most_minutes:g}, and --tune'
+            )
         return names, None
     journal = Journal(Path(f'{args.output}{SUFFIX}'))
     with Progress('surveying') as progress:
@@ -92,16 +97,19 @@ def choose_bags(
         )
     choice = choose(surveys, most_s)
     bags = 'bag' if len(choice.trained) == 1 else 'bags'
-    hours = sum(surveys[each].lasts_s for each in (*choice.trained, *choice.left)) / 3600.0
+    hours = (
+        sum(surveys[each].lasts_s for each in (*choice.trained, *choice.tried, *choice.rest))
+        / 3600.0
+    )
     say(
         f'two-manifold: note: {len(choice.trained)} {bags} of {len(surveys)}, which last '
         f'{hours:.1f} h, are trained on: every place by {choice.times}, or by as many as drove '
-        f'there (--most-minutes {args.most_minutes:g}); the model is tried on the others'
+        f'there (--most-minutes {args.most_minutes:g}); the model is tried on as many others'
     )
     name_some(list(choice.troubles.values()), say)
     args.bags = [paths[each] for each in choice.trained]
     names = [names[each] for each in choice.trained] if names else names
-    return names, partial(follow_left, args, choice=choice, paths=paths, client=client)
+    return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
 
 
 def name_some(troubles: Sequence[str], say: Callable[[str], None]) -> None:
@@ -112,24 +120,24 @@ def name_some(troubles: Sequence[str], say: Callable[[str], None]) -> None:
         say(f'two-manifold: warning: {len(troubles) - MOST_NAMED} more bags were not used')
 
 
-def follow_left(
+def try_on_others(
     args: Namespace,
     model: ModelHead,
     choice: Choice,
     paths: Sequence[str],
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> dict[str, Any]:
-    """Follow the bags that were left by a choice, and return what the summary has of all bags."""
+    """Follow the bags that a choice keeps for that; return what the summary has of all bags."""
     lags = dict.fromkeys(model.routes, args.position_lag or '')
-    left = [paths[each] for each in choice.left]
-    with Progress('following the other bags') as progress:
+    tried = [paths[each] for each in choice.tried]
+    with Progress('trying the model') as progress:
         scores = score_drives(
             model,
-            left,
+            tried,
             reading_options(args),
             lags,
             client,
-            lambda share: progress('following the other bags', share),
+            lambda share: progress('trying the model', share),
         )
     good = [each for each in scores if each.ticks]
     total = total_of(good).to_json() if good else None
@@ -138,18 +146,18 @@ def follow_left(
         'trained': len(choice.trained),
         'times': choice.times,
         'not_used': len(choice.troubles),
-        'followed': total,
+        'tried': total,
     }
 
 
 def print_followed(found: Mapping[str, Any]) -> None:
-    """Print how the bags were followed that were not trained on."""
-    total = found['followed']
+    """Print how the model follows bags that it was not trained on."""
+    total = found['tried']
     if total is not None:
         print_wrapped(
-            f'the {total["drives"]} bags that were not trained on are followed with a mean error '
-            f'of {metres(total["mean_m"]).strip()} m, {percent(total["published_share"])} of '
-            f'their ticks published; the worst is {total["worst"]} '
+            f'tried on {total["drives"]} bags that it was not trained on: a mean error of '
+            f'{metres(total["mean_m"]).strip()} m, {percent(total["published_share"])} of the '
+            f'ticks published; the worst is {total["worst"]} '
             f'({metres(total["worst_m"]).strip()} m)'
         )
 

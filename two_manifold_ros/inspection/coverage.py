@@ -39,7 +39,7 @@ MOST_TRAINED_S = 3600.0
 """
 Time of the bags that are trained on, if all of them last longer, s.
 
-`bench fleet` shows what more bring. The bags that are left out are followed with the model.
+`bench fleet` shows what more bring. The model is tried on as many of the others.
 """
 
 MOST_CELLS = 256
@@ -234,8 +234,10 @@ class Choice:
 
     Parameters
     ----------
-    trained, left
-        Those to train on, and those of the same routes that are left to follow.
+    trained, tried
+        Those to train on, and those to try the model on: as many minutes, drawn next.
+    rest
+        Those of the same routes that are of no further use.
     times
         How many of those that are trained on drive at each place, or as many as there are.
     troubles
@@ -245,7 +247,8 @@ class Choice:
     """
 
     trained: tuple[int, ...]
-    left: tuple[int, ...]
+    tried: tuple[int, ...]
+    rest: tuple[int, ...]
     times: int
     troubles: dict[int, str] = field(default_factory=dict)
 
@@ -303,9 +306,16 @@ def choose(
         lasting_s[rank] += surveys[number].lasts_s
     times = int(np.searchsorted(np.cumsum(lasting_s), most_s, side='right'))
     times = max(times, min(FEWEST_BAGS, len(lasting_s)))
-    trained = tuple(sorted(each for each, rank in ranks.items() if rank < times))
-    left = tuple(sorted(each for each, rank in ranks.items() if rank >= times))
-    return Choice(trained, left, times, dict(sorted(troubles.items())))
+    lasting_s = np.cumsum(lasting_s[times:])
+    again = times + max(int(np.searchsorted(lasting_s, most_s, side='right')), 1)
+    ordered = sorted(ranks)
+    return Choice(
+        tuple(each for each in ordered if ranks[each] < times),
+        tuple(each for each in ordered if times <= ranks[each] < again),
+        tuple(each for each in ordered if ranks[each] >= again),
+        times,
+        dict(sorted(troubles.items())),
+    )
 
 
 def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
