@@ -126,12 +126,15 @@ setup(
         ],
         # Work on several processes or machines: nothing on a robot needs it.
         'fleet': ['distributed>=2024.5', 'dask'],
+        # Bags in object stores and on web servers: s3://, gs://, http(s)://.
+        'remote': ['fsspec', 's3fs', 'gcsfs', 'aiohttp'],
         # Files of AiM loggers, which nothing else reads.
         'xrk': ['libxrk'],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.
         # playwright opens pages in a browser that is there already.
+        # moto is a server of S3 on this machine, and s3fs its client.
         'test': [
             'pytest<9',
             'hypothesis',
@@ -140,6 +143,8 @@ setup(
             'pytest-timeout',
             'pytest-xdist',
             'PyYAML',
+            'moto[server]',
+            's3fs',
         ],
         # The documentation site; the last is MathJax, so that nothing is loaded from a network.
         'docs': ['sphinx>=8', 'myst-parser', 'furo', 'sphinx-mathjax-offline'],

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.sources import public
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
 
@@ -157,7 +158,7 @@ def _run(arguments: list[str]) -> int:
         if unknown:
             # The parser of the command, whose help lists the options that there are.
             parser = getattr(parsed, 'parser', parser)
-            parser.error(f'unrecognized arguments: {" ".join(unknown)}')
+            parser.error(f'unrecognized arguments: {" ".join(map(public, unknown))}')
     except SystemExit as stop:
         return int(stop.code or 0)
     status: int = parsed.run(parsed)

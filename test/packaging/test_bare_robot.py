@@ -17,8 +17,12 @@ EXTRAS = (
     'mcap',
     'joblib',
     'distributed',
+    'fsspec',
+    's3fs',
+    'gcsfs',
+    'aiohttp',
 )
-"""Top-level modules of the extras ``train`` and ``fleet`` in setup.py."""
+"""Top-level modules of the extras ``train``, ``fleet`` and ``remote`` in setup.py."""
 
 UNUSED = {
     # scipy.sparse and scipy.spatial are some 40 MB, which manifold learners need; scipy.stats is

@@ -91,7 +91,7 @@ def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setu
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Offline work only: rosdep has no key for a package that comes from pip alone.
     extras = setup_arguments['extras_require']
-    offline = [*extras['train'], *extras['fleet'], *extras['xrk']]
+    offline = [*extras['train'], *extras['fleet'], *extras['remote'], *extras['xrk']]
     offline = {re.split(r'[^\w-]', requirement)[0] for requirement in offline}
     folders = [checkout / 'two_manifold_ros', checkout / 'launch']
     used = imported(folders) - GIVEN

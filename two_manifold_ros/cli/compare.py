@@ -20,6 +20,7 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_report,
     add_topics,
+    Bags,
     check_report,
     console,
     in_step,
@@ -356,7 +357,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _add_protocol(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('what is learned from and what is followed')
     group.add_argument(
-        '--test', nargs='+', metavar='BAG', help='bags to follow, of the same route and frame'
+        '--test',
+        nargs='+',
+        action=Bags,
+        metavar='BAG',
+        help='bags to follow, of the same route and frame',
     )
     group.add_argument(
         '--routes',

@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
+    add_bags,
     add_fleet,
     add_further_topics,
     add_json,
@@ -47,6 +48,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.sources import expand
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -206,12 +208,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='MODEL',
         help='file written by two-manifold train; with --online there is none',
     )
-    parser.add_argument(
-        'bags',
-        nargs='*',
-        metavar='BAG',
-        help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
-    )
+    add_bags(parser, '*')
     add_topics(parser)
     add_further_topics(parser, 'that of the training', 'those of the training')
     parser.add_argument(
@@ -252,7 +249,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0."""
     if args.online:
-        args.bags = [args.model, *args.bags]
+        args.bags = [*expand([args.model]), *args.bags]
         return run_online(args)
     if args.positions_until is not None or args.learners is not None:
         option = '--learners' if args.positions_until is None else '--positions-until'

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Action, ArgumentTypeError, Namespace
 from dataclasses import replace
 from functools import partial
 import math
@@ -25,6 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
 from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
+from two_manifold_ros.sources import expand, fetched, only_bag
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
@@ -168,14 +169,22 @@ def make_folder(path: str | Path, marker: str | None = None) -> Path:
     return folder
 
 
-def add_bags(parser: ArgumentParser) -> None:
-    """Add one or more bags, as ``args.bags``."""
-    parser.add_argument(
-        'bags',
-        nargs='+',
-        metavar='BAG',
-        help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
+class Bags(Action):
+    """Takes the bags that addresses stand for: one, where the command takes no more."""
+
+    def __call__(self, _: ArgumentParser, namespace: Namespace, values: Any, *__: Any) -> None:  # noqa: ANN401 - of argparse
+        """Set the attribute; ``InputError`` says why one cannot be found."""
+        one = self.nargs == 1
+        setattr(namespace, self.dest, [only_bag(*values)] if one else expand(values))
+
+
+def add_bags(parser: ArgumentParser, nargs: int | str = '+') -> None:
+    """Add bags, one or more of them or ``nargs``, as ``args.bags``."""
+    words = (
+        'a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file; or a folder or a quoted glob of '
+        'several; here, or at an address such as s3://BUCKET/BAG (extra: remote)'
     )
+    parser.add_argument('bags', nargs=nargs, action=Bags, metavar='BAG', help=words)
 
 
 def add_topics(parser: ArgumentParser) -> None:
@@ -524,11 +533,12 @@ def recordings_in_planes(
         read = partial(
             recordings_of, one, need_positions=need_positions, find_positions=find_positions
         )
-        (recording,) = read()
-        own = None if recording.positions is None else recording.positions.origin
-        if own is not None:
-            nearest = min(known, key=lambda each: distance_m(each, own))
-            (recording,) = read(origin=nearest, say=lambda _: None)
+        with fetched(bag):
+            (recording,) = read()
+            own = None if recording.positions is None else recording.positions.origin
+            if own is not None:
+                nearest = min(known, key=lambda each: distance_m(each, own))
+                (recording,) = read(origin=nearest, say=lambda _: None)
         recordings.append(recording)
     return recordings
 

@@ -14,6 +14,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_fleet,
+    Bags,
     fleet_of,
     make_folder,
     print_table,
@@ -55,7 +56,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     takers = ', '.join(each.name for each in EXPERIMENTS if each.takes_recordings)
     parser.add_argument(
-        'bags', nargs='*', metavar='BAG', help=f'recordings to run on as well, for {takers}'
+        'bags',
+        nargs='*',
+        action=Bags,
+        metavar='BAG',
+        help=f'recordings to run on as well, for {takers}',
     )
     parser.add_argument('--list', action='store_true', help='list the experiments')
     parser.add_argument(

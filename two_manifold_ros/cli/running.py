@@ -244,7 +244,7 @@ REPLAY_HELP = (
 def add_replay(parser: ArgumentParser) -> None:
     """Add the arguments of replay."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
+    add_bags(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
     add_topics(parser)
     add_further_topics(parser, 'that of the training', 'those of the training')
@@ -281,7 +281,7 @@ EXPORT_HELP = (
 def add_export(parser: ArgumentParser) -> None:
     """Add the arguments of export."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    parser.add_argument('bags', nargs=1, metavar='BAG', help='recording with an IMU topic')
+    add_bags(parser, 1)
     parser.add_argument(
         '-o',
         '--output',

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 import math
 import os
 import sys
@@ -35,6 +36,7 @@ from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
 from two_manifold_ros.pages.vehicle import moment_of, Scene, stamp_of
 from two_manifold_ros.recordings.bag_topics import candidates, IMU, POSITION
 from two_manifold_ros.recordings.reading import open_bag
+from two_manifold_ros.sources import fetched, only_bag
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -123,9 +125,9 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     has_model = args.live is not None or len(args.files) == 2
     model = load_model(args.files[0]) if has_model and args.files else None
-    args.bags = args.files[-1:]
     if args.live is not None:
         return _view_live(args, model)
+    args.bags = [only_bag(args.files[-1])]
     if model is not None:
         name_channels(args, model)
     scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
@@ -134,17 +136,21 @@ def run(args: Namespace) -> int:
     if model is None and args.bags[0].endswith('.npz'):
         msg = f'{args.bags[0]} is a model: name a bag after it, or --live'
         raise InputError(msg)
-    # What is no bag is refused before a browser opens.
-    with open_bag(args.bags[0], salvage=args.salvage):
-        pass
-    with _Served(args, scene):
-        if model is None:
-            _read_bag(args, scene)
-        else:
-            _filter_bag(args, scene, model)
-        scene.note = ''
-        # Until a signal, which the main program turns into the status of the command.
-        Event().wait()
+    with ExitStack() as copy:
+        # All that follows reads the same copy of a bag from elsewhere.
+        copy.enter_context(fetched(args.bags[0]))
+        # What is no bag is refused before a browser opens.
+        with open_bag(args.bags[0], salvage=args.salvage):
+            pass
+        with _Served(args, scene):
+            if model is None:
+                _read_bag(args, scene)
+            else:
+                _filter_bag(args, scene, model)
+            scene.note = ''
+            copy.close()
+            # Until a signal, which the main program turns into the status of the command.
+            Event().wait()
     return 0
 
 

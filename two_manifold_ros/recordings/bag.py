@@ -32,14 +32,13 @@ from two_manifold_ros.recordings.message_building import types_of, types_with
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
-    COMPRESSED,
     LARGEST_PART,
     largest_unpacked,
     storage_files,
-    storage_kind,
     unpack,
     unpack_file,
 )
+from two_manifold_ros.sources import COMPRESSED, storage_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -307,14 +306,14 @@ class Bag:
     """
 
     def __init__(self, path: str | Path, *, salvage: bool = False) -> None:
-        self.path = Path(path)
+        self.path: Path | str = Path(path)
         self._salvage = salvage
         self.notes: list[str] = []
         self._stack = ExitStack()
         self._readers: list[tuple[Path, Reader]] = []
 
     def __enter__(self) -> Self:
-        files, self.notes, metadata = storage_files(self.path, salvage=self._salvage)
+        files, self.notes, metadata = storage_files(Path(self.path), salvage=self._salvage)
         with ExitStack() as stack:
             opening = open_or_salvage if self._salvage else open_file
             self._readers = [(file, opening(file, stack)) for file in files]
@@ -403,7 +402,7 @@ class Bag:
 
 
 def _loss_notes(
-    path: Path, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
+    path: Path | str, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
 ) -> list[str]:
     """
     Return a sentence for each damaged file, and one on what the whole bag lacks.

@@ -42,7 +42,7 @@ class OpenBag(Protocol):
 
     """
 
-    path: Path
+    path: Path | str
     notes: list[str]
 
     def __enter__(self) -> Self: ...
@@ -95,7 +95,9 @@ def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
     return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
 
 
-def choose_topic(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> Topic:
+def choose_topic(
+    path: Path | str, topics: Sequence[Topic], role: TopicRole, name: str | None
+) -> Topic:
     """
     Return the topic of that name, or the only one that fits.
 
@@ -134,7 +136,7 @@ def choose_imu_topic(bag: OpenBag, name: str | None, field: str | None) -> Topic
 
 
 def choose_position_topic(
-    path: Path, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
+    path: Path | str, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
 ) -> tuple[Topic | None, list[str]]:
     """Return the topic of positions, ``None`` if none has to be read, and notes on those left."""
     if not (needed or find) and name is None:
@@ -156,7 +158,9 @@ def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
     return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
 
 
-def _nothing_fits(path: Path, topics: Sequence[Topic], role: TopicRole, name: str | None) -> str:
+def _nothing_fits(
+    path: Path | str, topics: Sequence[Topic], role: TopicRole, name: str | None
+) -> str:
     held = [topic for topic in topics if topic.count]
     if not held:
         return f'{path} holds no messages at all: choose another recording.'

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from struct import Struct
 from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -33,9 +33,11 @@ from two_manifold_ros.recordings.further_channels import (
 )
 from two_manifold_ros.recordings.recording import ImuStream, is_far, PositionStream, Recording
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
+from two_manifold_ros.sources import fetched, is_remote, named, public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -89,25 +91,31 @@ class ReadingOptions:
     salvage: bool = False
 
 
-def open_bag(path: str | Path, *, salvage: bool = False) -> OpenBag:
+@contextmanager
+def open_bag(path: str | Path, *, salvage: bool = False) -> Iterator[OpenBag]:
     """
-    Return a bag, for a ``with``: by `rosbags`, or by ROS's `rosbag2_py` where that is missing.
+    Open a bag for a ``with``: by `rosbags`, or by ROS's `rosbag2_py` where that is missing.
 
     Raises
     ------
     InputError
-        If neither is installed; on entering and on reading, if the bag is missing or damaged.
+        If neither is installed, or the bag is missing or damaged or cannot be `fetched`.
 
     """
     # A robot may have either library, or none: reading this module must not need one.
     with bags_wanted():
         try:
             from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
+
+            kind: Callable[..., OpenBag] = Bag
         except ModuleNotFoundError:
             from two_manifold_ros.recordings.ros2_bag import Ros2Bag  # noqa: PLC0415
 
-            return Ros2Bag(Path(path), salvage=salvage)
-    return Bag(path, salvage=salvage)
+            kind = Ros2Bag
+    with fetched(path) as place, kind(place, salvage=salvage) as bag:
+        if is_remote(path):
+            bag.path, bag.notes = public(path), [named(each, place, path) for each in bag.notes]
+        yield bag
 
 
 def read_recording(
@@ -126,7 +134,7 @@ def read_recording(
     ----------
     path
         A rosbag2 folder (sqlite3 or mcap, split or compressed or not), or one ``.mcap``,
-        ``.db3`` or ROS 1 ``.bag`` file.
+        ``.db3`` or ROS 1 ``.bag`` file; here or at an address, as `fetched` takes it.
     options
         What to read, and how.
     progress
@@ -171,14 +179,8 @@ def read_recording(
         notes += fix_notes
     imu = collected[0].imu(times[0])
     held = None if commands is None else _held_stream(CommandStream, commands, imu, fields)
-    return Recording(
-        str(path),
-        imu,
-        positions,
-        tuple(notes),
-        held,
-        tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors),
-    )
+    further = tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors)
+    return Recording(public(path), imu, positions, tuple(notes), held, further)
 
 
 def _read_sensors(
@@ -215,11 +217,12 @@ def read_recordings(
     planes: list[GeodeticOrigin | None] = []
     for number, path in enumerate(paths):
         part = partial(lambda done, share: progress((done + share) / len(paths)), number)
-        for plane in [options.origin] if options.origin else [*planes, None]:
-            recording = read_recording(path, replace(options, origin=plane), progress=part)
-            stream = recording.positions
-            if not is_far(stream):
-                break
+        with fetched(path):
+            for plane in [options.origin] if options.origin else [*planes, None]:
+                recording = read_recording(path, replace(options, origin=plane), progress=part)
+                stream = recording.positions
+                if not is_far(stream):
+                    break
         planes += [] if stream is None or stream.origin in {*planes, None} else [stream.origin]
         yield recording
 
@@ -437,10 +440,8 @@ class MessageColumns:
     @property
     def notes(self) -> list[str]:
         """Sentences on skipped messages, and on frames of an IMU that changed."""
-        notes = []
-        if self.passed_over:
-            note = f'{self.passed_over} messages on {self.name} are damaged and left out.'
-            notes.append(note)
+        damaged = f'{self.passed_over} messages on {self.name} are damaged and left out.'
+        notes = [damaged] if self.passed_over else []
         if len(self.frames) < 2 or self.msgtype in _POSITION_FIELD:
             return notes
         note = (
@@ -537,8 +538,7 @@ def collect(
 
 
 def time_base(
-    collected: Sequence[MessageColumns],
-    use_receive_time: bool,
+    collected: Sequence[MessageColumns], use_receive_time: bool
 ) -> tuple[list[Ints], list[str]]:
     """
     Return the stamps of each topic in nanoseconds, and what has to be said about them.

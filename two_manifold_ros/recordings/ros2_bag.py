@@ -51,7 +51,8 @@ class Ros2Bag:
     """
 
     def __init__(self, path: Path, *, salvage: bool = False) -> None:
-        self.path = path
+        self.path: Path | str = path
+        self._place = path
         self.notes: list[str] = []
         if not path.exists():
             msg = f'{path} does not exist: check the path of the bag.'
@@ -63,9 +64,10 @@ class Ros2Bag:
 
     def __enter__(self) -> Self:
         try:
-            storage = _STORAGE.get(self.path.suffix, '') if self.path.is_file() else ''
-            self._options = rosbag2_py.StorageOptions(uri=str(self.path), storage_id=storage)
-            self._metadata = rosbag2_py.Info().read_metadata(str(self.path), storage)
+            place = self._place
+            storage = _STORAGE.get(place.suffix, '') if place.is_file() else ''
+            self._options = rosbag2_py.StorageOptions(uri=str(place), storage_id=storage)
+            self._metadata = rosbag2_py.Info().read_metadata(str(place), storage)
             self._open()
         # Its errors are those of its plugins, of many types.
         except Exception as error:

@@ -19,12 +19,11 @@ from rosbags.rosbag2 import storage_mcap
 from ruamel.yaml import YAML
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.sources import KINDS, METADATA, PARTS, storage_kind, UNMERGED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-METADATA = 'metadata.yaml'
 
 LARGEST = 1_000_000
 """Bytes; it has some 200 for each file of a split bag."""
@@ -239,10 +238,6 @@ def check_database(file: Path) -> None:
                 raise ValueError(msg)
 
 
-COMPRESSED = ('.zstd', '.zst')
-UNMERGED = '-wal'
-"""End of the name of a log with rows that SQLite did not yet put into its file."""
-
 _MAGIC = {
     '.mcap': b'\x89MCAP0\r\n',
     '.db3': b'SQLite format 3\x00',
@@ -305,11 +300,6 @@ def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
     return StorageFiles(files, notes, found.metadata)
 
 
-def storage_kind(file: Path) -> str:
-    """Return the suffix that names the storage, without that of a compression."""
-    return file.with_suffix('').suffix if file.suffix in COMPRESSED else file.suffix
-
-
 def _files_of_folder(folder: Path, salvage: bool) -> StorageFiles:
     notes = [f'{folder} has no {METADATA}: its files are read by name.']
     if (folder / METADATA).exists():
@@ -321,7 +311,7 @@ def _files_of_folder(folder: Path, salvage: bool) -> StorageFiles:
                 raise
             notes = [f'{error} Its files are read by name.']
     files = sorted(
-        (file for file in folder.iterdir() if storage_kind(file) in {'.mcap', '.db3'}),
+        (file for file in folder.iterdir() if storage_kind(file) in PARTS),
         key=_natural_order,
     )
     if not files:
@@ -358,7 +348,7 @@ def _natural_order(file: Path) -> list[tuple[int, str]]:
 def _wrong_kind(file: Path) -> str:
     """Return why a file cannot be one of a bag, or an empty text."""
     kind = storage_kind(file)
-    if kind not in {'.mcap', '.db3', '.bag'}:
+    if kind not in KINDS:
         return (
             f'{file} is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag '
             f'file.'

@@ -1,0 +1,428 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bags in folders, by globs, in an object store and on a web server."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+import json
+import logging
+import os
+from pathlib import Path
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.__main__ import main
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import client_of
+from two_manifold_ros.inspection.inspecting import inspect_bags
+from two_manifold_ros.model.model_file import header_of
+from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.sources import bags_among, expand, fetched, only_bag, public
+
+pytest.importorskip('rosbags', reason='rosbags is not installed (extra: train)')
+pytestmark = pytest.mark.xdist_group('fleet')
+
+KEY, SECRET = 'AKIAOFTHISTEST', 'hush-of-this-test'
+USER, PASSWORD, SIGNATURE = 'ada', 'pass-of-this-test', 'signed-by-this-test'
+SECRETS = (KEY, SECRET, PASSWORD, SIGNATURE)
+
+
+@pytest.fixture(scope='module')
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder: two bags of one cart, one of another, a single file, one that is damaged."""
+    folder = tmp_path_factory.mktemp('sources') / 'fleet'
+    for seed, name in enumerate(('one/monday', 'one/tuesday', 'two/monday')):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_run(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), laps=2), folder / name)
+    (single,) = (folder / 'two' / 'monday').glob('*.mcap')
+    (folder / 'single.mcap').write_bytes(single.read_bytes())
+    (folder / 'broken.mcap').write_bytes(single.read_bytes()[:-3000])
+    (folder / 'notes.txt').write_text('no bag')
+    return folder
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of temporary files, which is empty."""
+    folder = tmp_path / 'temporary'
+    folder.mkdir()
+    monkeypatch.setenv('TMPDIR', str(folder))
+    monkeypatch.setattr(tempfile, 'tempdir', str(folder))
+    return folder
+
+
+@pytest.fixture(scope='module')
+def s3_server() -> Iterator[str]:
+    """Yield the address of a server of S3 on this machine."""
+    pytest.importorskip('s3fs', reason='s3fs is not installed (extra: remote)')
+    server = pytest.importorskip('moto.server', reason='moto is not installed (extra: test)')
+    logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
+    running = server.ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
+    running.start()
+    yield 'http://{}:{}'.format(*running.get_host_and_port())
+    running.stop()
+
+
+@pytest.fixture(scope='module')
+def filled_server(s3_server: str, fleet: Path) -> str:
+    """Return the same with a bucket that holds the fleet."""
+    boto3 = pytest.importorskip('boto3', reason='boto3 is not installed (extra: test)')
+    client = boto3.client(
+        's3', endpoint_url=s3_server, aws_access_key_id='a', aws_secret_access_key='b',
+        region_name='us-east-1',
+    )  # fmt: skip
+    client.create_bucket(Bucket='carts')
+    for file in filter(Path.is_file, fleet.rglob('*')):
+        client.upload_file(str(file), 'carts', f'fleet/{file.relative_to(fleet)}')
+    return s3_server
+
+
+@pytest.fixture
+def s3(filled_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Return the address of the fleet, which the environment has the credentials for."""
+    s3fs = pytest.importorskip('s3fs')
+    s3fs.S3FileSystem.clear_instance_cache()
+    for name in [*filter(lambda each: each.startswith('AWS_'), os.environ)]:
+        monkeypatch.delenv(name)
+    for name, value in {
+        'ACCESS_KEY_ID': KEY,
+        'SECRET_ACCESS_KEY': SECRET,
+        'ENDPOINT_URL': filled_server,
+        'DEFAULT_REGION': 'us-east-1',
+        'EC2_METADATA_DISABLED': 'true',
+        'MAX_ATTEMPTS': '1',
+        'CONFIG_FILE': str(tmp_path / 'none'),
+        'SHARED_CREDENTIALS_FILE': str(tmp_path / 'none'),
+    }.items():
+        monkeypatch.setenv(f'AWS_{name}', value)
+    return 's3://carts/fleet'
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files to whoever has the password or a signature."""
+
+    def send_head(self) -> Any:  # noqa: ANN401 - of the base
+        if 'Authorization' not in self.headers and SIGNATURE not in self.path:
+            self.send_error(401)
+            return None
+        return super().send_head()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def web(fleet: Path) -> Iterator[str]:
+    """Yield the address of a web server of the fleet, without its scheme."""
+    pytest.importorskip('fsspec', reason='fsspec is not installed (extra: remote)')
+    pytest.importorskip('aiohttp', reason='aiohttp is not installed (extra: remote)')
+    server = ThreadingHTTPServer(('127.0.0.1', 0), partial(Handler, directory=str(fleet)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f'127.0.0.1:{server.server_port}'
+    server.shutdown()
+    server.server_close()
+
+
+Said = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str], temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
+    """Return a function that runs a command, looks at what it leaves, and returns what it says."""
+    monkeypatch.setattr('two_manifold_ros.progress.PATIENCE_S', 600.0)
+
+    def run(*arguments: object, status: int = 0) -> tuple[str, str]:
+        assert main([str(each) for each in arguments]) == status
+        out, err = capfd.readouterr()
+        for each in (*SECRETS, str(temporary), 'Traceback'):
+            assert each not in out + err
+        assert list(temporary.glob('two_manifold_*')) == []
+        return out, err
+
+    return run
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ('address', 'shown'),
+    [
+        ('bags/monday', 'bags/monday'),
+        ('what?a=b', 'what?a=b'),
+        ('s3://carts/one', 's3://carts/one'),
+        (f's3://{KEY}:{SECRET}@carts/one', 's3://carts/one'),
+        (f's3://carts/one?X-Amz-Signature={SECRET}', 's3://carts/one'),
+        ('s3://carts/day=202?/*', 's3://carts/day=202?/*'),
+        (f'https://{USER}:p@ss@host:80/a b.mcap?{SECRET}', 'https://host:80/a b.mcap'),
+        ('http://[::1]:8000/a@b.mcap', 'http://[::1]:8000/a@b.mcap'),
+    ],
+)
+def test_an_address_is_shown_without_what_is_secret(address, shown):
+    assert public(address) == shown
+    assert public(shown) == shown
+
+
+def test_an_address_for_workers_shows_nothing_secret_and_loses_nothing():
+    address = f'https://{USER}:{PASSWORD}@host/a.mcap?X-Amz-Signature={SIGNATURE}'
+    (found,) = expand([address])
+    sent = pickle.loads(pickle.dumps(found))  # noqa: S301 - made above
+    for each in (found, sent):
+        for text in (each, str(each), repr(each), f'{each}', json.dumps([each]), repr([each])):
+            assert 'https://host/a.mcap' in text
+            assert not [secret for secret in (*SECRETS, USER) if secret in text]
+        assert each.whole == address
+
+
+# Folders and globs
+
+
+def test_a_local_path_is_left_as_it_is(fleet, monkeypatch):
+    monkeypatch.chdir(fleet)
+    given = ['one/tuesday/', './one/monday', 'one/monday', 'one/monday', 'none', 'single.mcap']
+    assert expand(given) == given
+    with fetched('one/../single.mcap') as place:
+        assert place == Path('one/../single.mcap')
+    # What is there under this name is no pattern.
+    odd = fleet.parent / 'a[1]'
+    odd.mkdir(exist_ok=True)
+    assert expand([str(odd)]) == [str(odd)]
+
+
+def test_folders_and_globs_are_the_bags_in_them(fleet, monkeypatch):
+    monkeypatch.chdir(fleet.parent)
+    every = ['broken.mcap', 'one/monday', 'one/tuesday', 'single.mcap', 'two/monday']
+    # Loose parts of a rosbag2 are a bag of their folder, as they always were.
+    assert expand(['fleet']) == ['fleet']
+    assert expand(['fleet/one']) == ['fleet/one/monday', 'fleet/one/tuesday']
+    assert expand(['fleet/*']) == [f'fleet/{each}' for each in every]
+    assert expand(['fleet/**']) == ['fleet']
+    assert expand(['fleet/*/mon*']) == ['fleet/one/monday', 'fleet/two/monday']
+    both = expand(['fleet/two/*', 'fleet/*/*day', 'fleet/one/monday'])
+    assert both == ['fleet/two/monday', 'fleet/one/tuesday', 'fleet/one/monday']
+    for pattern in ('fleet/*.txt', 'none/*'):
+        with pytest.raises(InputError, match=r'no bag is there'):
+            expand([pattern])
+
+
+def test_files_make_bags_by_folder():
+    files = [
+        'a/metadata.yaml', 'a/a_0.db3.zstd', 'a/extra/x.mcap', 'b/x.bag', 'b/y.bag', 'b/c/z.txt',
+        'b/c/d/w.db3', 'b/c/d/w.db3-wal', 'http://h/e/1.mcap',
+    ]  # fmt: skip
+    assert bags_among(files) == ['a', 'b/c/d', 'b/x.bag', 'b/y.bag', 'http://h/e']
+
+
+def test_one_bag_is_not_several(fleet, said):
+    assert only_bag(str(fleet / 'one' / 'mon*')) == str(fleet / 'one' / 'monday')
+    _, err = said('replay', 'model.npz', fleet / 'one', '-o', 'out', status=2)
+    assert 'one holds 2 bags, where one is needed' in err
+
+
+def test_commands_take_folders_and_globs(fleet, said):
+    plain = said('inspect', fleet / 'one' / 'monday', fleet / 'one' / 'tuesday')
+    assert said('inspect', fleet / 'one') == plain
+    assert said('inspect', f'{fleet}/one/*') == plain
+
+
+# An object store
+
+
+def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
+    bags = f'{s3}/one', f'{s3}/s*.mcap', f'{s3}/two/monday'
+    local = fleet / 'one', f'{fleet}/s*.mcap', fleet / 'two' / 'monday'
+    here, there = said('inspect', *local, '--json'), said('inspect', *bags, '--json')
+    assert [text.replace(str(fleet), s3) for text in here] == list(there)
+    models = []
+    for number, given in enumerate((local[0], bags[0])):
+        path = tmp_path / f'{number}.npz'
+        page = tmp_path / f'{number}.html'
+        said('train', given, '-o', path, '--force', '--report', page, '--rate', 10)
+        models.append(header_of(path))
+        written = page.read_text() + path.read_bytes().decode('latin-1')
+        assert not [secret for secret in SECRETS if secret in written]
+    text = json.dumps(models[0]).replace(str(fleet), s3)
+    assert text == json.dumps(models[1])
+    assert f'{s3}/one/monday' in text
+
+
+def test_workers_copy_the_bags_that_they_inspect(s3, temporary, capfd):
+    pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
+    bags, options = expand([f'{s3}/*/*']), ReadingOptions(need_positions=False)
+    here = inspect_bags(bags, options)
+    assert [each.name for each in here] == bags
+    with client_of(workers=2) as client:
+        assert inspect_bags(bags, options, client) == here
+        with pytest.raises(InputError, match=rf'^{s3}/none.mcap: it does not exist: '):
+            inspect_bags([*bags, f'{s3}/none.mcap'], options, client)
+        with pytest.raises(InputError, match=rf'^{s3}/broken.mcap is damaged'):
+            inspect_bags([f'{s3}/broken.mcap'], options, client)
+    assert not list(temporary.glob('**/two_manifold_*'))
+    assert not [secret for secret in SECRETS if secret in ''.join(capfd.readouterr())]
+
+
+def test_a_copy_is_there_once_while_it_is_read(s3, temporary, fleet):
+    with fetched(f'{s3}/one/monday') as outer:
+        with fetched(f'{s3}/one/monday') as inner:
+            assert inner == outer
+            assert len(list(temporary.iterdir())) == 1
+        names = {file.name for file in (fleet / 'one' / 'monday').iterdir()}
+        assert {file.name for file in outer.iterdir()} == names
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize('error', [KeyboardInterrupt, ValueError, OSError('/no/place')])
+def test_a_copy_is_removed_whatever_happens(error, s3, temporary):
+    with pytest.raises(error if isinstance(error, type) else OSError), fetched(f'{s3}/one/monday'):
+        assert list(temporary.iterdir())
+        raise error
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_bag_that_cannot_be_read_is_named_by_its_address(s3, said):
+    _, err = said('inspect', f'{s3}/broken.mcap', status=2)
+    assert f'{s3}/broken.mcap is damaged' in err
+    out, err = said('inspect', f'{s3}/broken.mcap', '--salvage')
+    assert f'note: {s3}/broken.mcap is damaged' in err
+    assert f'{s3}/broken.mcap' in out
+    _, err = said('inspect', f'{s3}/one/monday', '--imu-topic', 'none', status=2)
+    assert f'error: {s3}/one/monday cannot give' in err
+
+
+def test_open_bag_names_what_is_elsewhere(s3, temporary):
+    with open_bag(f'{s3}/broken.mcap', salvage=True) as bag:
+        assert bag.path == f'{s3}/broken.mcap'
+        assert bag.notes
+        assert all(str(temporary) not in note for note in bag.notes)
+        assert any(each.name == '/imu' for each in bag.topics)
+
+
+def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monkeypatch):
+    s3fs = pytest.importorskip('s3fs')
+    requests = pytest.importorskip('requests')
+
+    def refused(*bags: str) -> str:
+        s3fs.S3FileSystem.clear_instance_cache()
+        _, err = said('inspect', *bags, status=2)
+        (line,) = err.splitlines()
+        return line
+
+    for address in ('s3://none/a.mcap', 's3://none/a', f'{s3}/none.mcap'):
+        line = refused(address)
+        assert line.startswith(f'two-manifold: error: {address}: it does not exist')
+    assert f'{s3}/none: no bag is there' in refused(f'{s3}/none')
+    assert 's3://none/*: no bag is there' in refused('s3://none/*')
+    assert 's3://carts/x.mcap: it cannot be read' in refused(f's3://{KEY}:{SECRET}@carts/x.mcap')
+    try:
+        requests.post(f'{s3_server}/moto-api/reset-auth', data=b'0', timeout=10)
+        for address in (f'{s3}/one', f'{s3}/single.mcap', f'{s3}/*'):
+            assert f'{address}: access is refused' in refused(address)
+    finally:
+        requests.post(f'{s3_server}/moto-api/reset-auth', data=b'inf', timeout=10)
+    monkeypatch.setenv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9')
+    assert f'{s3}/single.mcap: the connection fails' in refused(f'{s3}/single.mcap')
+    monkeypatch.delenv('AWS_ACCESS_KEY_ID')
+    assert f'{s3}/one: access is refused' in refused(f'{s3}/one')
+
+
+def test_a_signal_leaves_no_copy(s3, temporary):
+    program = (
+        'import sys, time\n'
+        'from two_manifold_ros.stopping import Stopping\n'
+        'from two_manifold_ros.sources import fetched\n'
+        'with Stopping(), fetched(sys.argv[1]):\n'
+        '    print("there", flush=True)\n'
+        '    time.sleep(60)\n'
+    )
+    command = [sys.executable, '-c', program, f'{s3}/one/monday']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == 'there\n'
+        assert list(temporary.iterdir())
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    assert list(temporary.iterdir()) == []
+
+
+# A web server
+
+
+def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, tmp_path):
+    signed = f'http://{web}/single.mcap?X-Amz-Signature={SIGNATURE}'
+    with_password = f'http://{USER}:{PASSWORD}@{web}/single.mcap'
+    shown = f'http://{web}/single.mcap'
+    here = said('inspect', fleet / 'single.mcap', '--json')
+    page = tmp_path / 'page.html'
+    for address in (signed, with_password):
+        there = said('inspect', address, '--json', '--report', page)
+        assert [text.replace(str(fleet / 'single.mcap'), shown) for text in here] == list(there)
+        assert SIGNATURE not in page.read_text()
+        assert shown in page.read_text()
+        recording = read_recording(address)
+        assert recording.name == shown
+        assert not [each for each in SECRETS if each.encode() in pickle.dumps(recording)]
+    (report,) = inspect_bags([signed], ReadingOptions(need_positions=False))
+    assert report.name == shown
+
+
+def test_folders_of_a_web_server_are_those_that_it_lists(web, fleet):
+    root = f'http://{USER}:{PASSWORD}@{web}'
+    found = expand([f'{root}/one'])
+    assert found == [f'http://{web}/one/{day}' for day in ('monday', 'tuesday')]
+    assert expand([f'{root}/*.mcap']) == [f'http://{web}/{name}.mcap' for name in ('broken', 'single')]
+    local = read_recording(fleet / 'one' / 'monday')
+    np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
+
+
+def test_what_a_web_server_refuses_is_one_sentence(web, said):
+    signed = f'?X-Amz-Signature={SIGNATURE}'
+    for address, cause in {
+        f'http://{web}/single.mcap?x={PASSWORD}': 'access is refused',
+        f'http://{web}/none.mcap{signed}': 'it does not exist',
+        f'http://{USER}:{PASSWORD}@127.0.0.1:9/single.mcap': 'the connection fails or breaks',
+        f'http://{web}/notes.txt{signed}': 'no bag is there',
+        'nothing://a/b.mcap': 'such addresses are not known',
+    }.items():
+        _, err = said('inspect', address, status=2)
+        assert err.startswith(f'two-manifold: error: {public(address)}: {cause}')
+        assert len(err.splitlines()) == 1
+    # Where an address is not expected at all.
+    said('info', 'model.npz', f'http://{USER}:{PASSWORD}@{web}/single.mcap', status=2)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    for name, address in {'fsspec.core': 's3://a/b.mcap', 'aiohttp': 'http://a/b.mcap'}.items():
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, name, None)
+            with pytest.raises(InputError, match=rf'{address}: .* Python package {name[:6]}'):
+                read_recording(address)
+
+
+def test_local_bags_need_no_library(fleet):
+    program = (
+        'import sys; sys.modules.update(dict.fromkeys(("fsspec", "s3fs", "aiohttp")))\n'
+        'from two_manifold_ros.__main__ import main; sys.exit(main(sys.argv[1:]))'
+    )
+    command = [sys.executable, '-c', program, 'inspect', str(fleet / 'one'), f'{fleet}/s*.mcap']
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_nodes_load_no_library_of_stores():
+    program = (
+        'import sys, two_manifold_ros.recordings.reading, two_manifold_ros.adapting.training_job\n'
+        'assert not {"fsspec", "s3fs", "gcsfs", "aiohttp"} & set(sys.modules)'
+    )
+    assert subprocess.run([sys.executable, '-c', program], check=False).returncode == 0

@@ -1,0 +1,407 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where bags are: on this disk, or in an object store or on a web server, which `fsspec` reads.
+
+An address is a local path, or ``SCHEME://...``. A local path is left as it is, and no library is
+loaded for it. A bag from elsewhere is copied to a temporary folder while it is read. What may be
+secret in an address, as a password or a signature, is in nothing that is printed or kept.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from errno import ENOSPC
+from glob import glob, has_magic
+from itertools import accumulate
+import logging
+import os
+from pathlib import Path, PurePath
+import re
+from tempfile import TemporaryDirectory
+import threading
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from typing_extensions import Self
+
+METADATA = 'metadata.yaml'
+"""What makes a folder a rosbag2."""
+
+COMPRESSED = ('.zstd', '.zst')
+
+PARTS = ('.mcap', '.db3')
+"""Files of a rosbag2; where a folder has no metadata they are parts of one bag, too."""
+
+KINDS = (*PARTS, '.bag')
+"""Files that are a bag on their own."""
+
+UNMERGED = '-wal'
+"""End of the name of a log with rows that SQLite did not yet put into its file."""
+
+CONNECT_S, SILENT_S = 30.0, 120.0
+"""
+Time for a web server to answer, and for it to send nothing; how long a whole copy takes is open.
+
+A cart on a mobile network may need some seconds. Half as long would give up on busy servers, and
+twice as long would only delay the sentence about one that is down.
+"""
+
+_LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
+_REMOTE = re.compile(r'([a-z][a-z0-9+.-]*)://(?:[^/]*@)?(.*)', re.DOTALL)
+_QUERY = re.compile(r'\?[\w.~%-]+=')
+
+
+class _Address(str):
+    """An address as it may be printed, with all of it in ``whole``; sent to workers as both."""
+
+    __slots__ = ('whole',)
+    whole: str
+
+    def __new__(cls, whole: str) -> Self:
+        made = super().__new__(cls, public(whole))
+        made.whole = whole
+        return made
+
+
+def is_remote(address: str | Path) -> bool:
+    """Return whether an address is no path on this disk."""
+    return isinstance(address, str) and _REMOTE.match(address) is not None
+
+
+def public(address: str | Path) -> str:
+    """Return an address without user, password and query, in which signatures are."""
+    text = str(address)
+    parts = _REMOTE.match(text) if isinstance(address, str) else None
+    if parts is None:
+        return text
+    scheme, rest = parts.groups()
+    # In object stores a question mark may belong to a glob.
+    query = re.search(r'\?', rest) if scheme in {'http', 'https'} else _QUERY.search(rest)
+    return f'{scheme}://{rest[: query.start()] if query else rest}'
+
+
+def storage_kind(file: PurePath) -> str:
+    """Return the suffix that names the storage, without that of a compression."""
+    return file.with_suffix('').suffix if file.suffix in COMPRESSED else file.suffix
+
+
+def expand(addresses: Sequence[str]) -> list[str]:
+    """
+    Return the bags that addresses stand for, each as it may be printed and as `fetched` takes it.
+
+    Parameters
+    ----------
+    addresses
+        Of bags, of folders with bags at any depth, or globs. A local path that is neither of the
+        last two is returned as it is, whether there is a bag or not.
+
+    Returns
+    -------
+    list of str
+        In the order of the addresses; bags of one address are sorted, and none of them is there
+        twice.
+
+    Raises
+    ------
+    InputError
+        If a glob or a folder elsewhere holds no bag, or cannot be listed.
+
+    """
+    bags: list[str] = []
+    listed = set(addresses)
+    for address in addresses:
+        found = _remote_bags(address) if is_remote(address) else _local_bags(address)
+        if found is None:
+            bags.append(_Address(_whole(address)) if is_remote(address) else address)
+            continue
+        fresh = sorted(set(found) - (listed - {address}))
+        listed.update(fresh)
+        bags += map(_Address, fresh) if is_remote(address) else fresh
+    return bags
+
+
+def only_bag(address: str) -> str:
+    """
+    Return the one bag that an address stands for, as `expand` does.
+
+    Raises
+    ------
+    InputError
+        If there are several.
+
+    """
+    bags = expand([address])
+    if len(bags) > 1:
+        msg = f'{public(address)} holds {len(bags)} bags, where one is needed: name one of them'
+        raise InputError(msg)
+    return bags[0]
+
+
+def bags_among(files: Iterable[str]) -> list[str]:
+    """
+    Return the bags that files belong to.
+
+    Parameters
+    ----------
+    files
+        Paths with slashes, of all files of some folders.
+
+    Returns
+    -------
+    list of str
+        Folders with metadata or with parts of a rosbag2, but none within another; and files of
+        ROS 1 in other folders.
+
+    """
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        folder, _, name = file.rpartition('/')
+        folders.setdefault(folder, []).append(name)
+    whole = {folder for folder, names in folders.items() if any(map(_makes_a_bag, names))}
+    found = []
+    for folder, names in folders.items():
+        outer = next((each for each in _way_to(folder) if each in whole), None)
+        if outer is None:
+            found += [
+                f'{folder}/{name}' for name in names if storage_kind(PurePath(name)) in KINDS
+            ]
+        elif outer == folder:
+            found.append(folder)
+    return sorted(found)
+
+
+def _makes_a_bag(name: str) -> bool:
+    return name == METADATA or storage_kind(PurePath(name)) in PARTS
+
+
+def _way_to(folder: str) -> Iterator[str]:
+    """Yield all folders around one, and itself at the end."""
+    return accumulate(folder.split('/'), lambda outer, name: f'{outer}/{name}')
+
+
+def _local_bags(address: str) -> list[str] | None:
+    """Return the bags below a folder that is none, or those of a glob; else ``None``."""
+    if Path(address).is_dir():
+        found = bags_among(_files_below(address))
+        return None if not found or str(Path(address)) in found else found
+    if not has_magic(address) or Path(address).exists():
+        return None
+    matches = {match: Path(match).is_dir() for match in glob(address, recursive=True)}  # noqa: PTH207 - in their spelling
+    return _matching(address, matches, _files_below)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            yield str(Path(root, name))
+
+
+def _matching(
+    address: str, matches: Mapping[str, bool], files_below: Callable[[str], Iterable[str]]
+) -> list[str]:
+    """
+    Return the bags among what a glob matches, of which folders have a true value.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    """
+    found: set[str] = set()
+    for match, is_folder in matches.items():
+        if is_folder:
+            found.update(bags_among(files_below(match)))
+        elif storage_kind(PurePath(match)) in KINDS:
+            found.add(match)
+    # A pattern for any depth matches a bag, and its files.
+    bags = [each for each in found if found.isdisjoint(_way_to(each.rpartition('/')[0]))]
+    if not bags:
+        msg = (
+            f'{public(address)}: no bag is there: compare it with where the bags are, rosbag2 '
+            f'folders or {", ".join(KINDS)} files'
+        )
+        raise InputError(msg)
+    return bags
+
+
+def _remote_bags(address: str) -> list[str] | None:
+    """Return the bags of a folder or of a glob elsewhere; ``None`` for the file of one bag."""
+    whole = _whole(address)
+    scheme, place = whole.split('://', 1)
+    path = place.partition('/')[2]
+    # In addresses of web servers a question mark begins a query, and brackets are no pattern.
+    magic = '*' in path.partition('?')[0] if scheme in {'http', 'https'} else has_magic(path)
+    if not magic and storage_kind(PurePath(public(whole))) in KINDS:
+        return None
+    with _in_words(address):
+        store, root = _store(whole)
+        matches = {root: True}
+        if magic:
+            infos = store.glob(root, detail=True)
+            matches = {name: info['type'] == 'directory' for name, info in infos.items()}
+        found = _matching(address, matches, store.find)
+    return [store.unstrip_protocol(each) for each in found]
+
+
+class _Held(threading.local):
+    """Copies that are there while the thread reads them, by the whole address."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, Path] = {}
+
+
+_held = _Held()
+
+
+@contextmanager
+def fetched(address: str | Path) -> Iterator[Path]:
+    """
+    Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
+
+    Within another context of the same address its copy is taken. The temporary folder is that of
+    the ``tempfile`` module, which TMPDIR sets. Sentences of ``InputError`` and ``OSError`` that
+    come from inside name the address instead of the copy.
+
+    Raises
+    ------
+    InputError
+        If it cannot be copied.
+
+    """
+    if not is_remote(address):
+        yield Path(address)
+        return
+    whole = _whole(address)
+    if whole in _held.places:
+        yield _held.places[whole]
+        return
+    # A library may still be writing into it when a signal ends the copy.
+    with TemporaryDirectory(prefix='two_manifold_', ignore_cleanup_errors=True) as folder:
+        with _in_words(whole):
+            place = _copy(whole, Path(folder))
+        _held.places[whole] = place
+        try:
+            yield place
+        except (InputError, OSError) as error:
+            text = named(str(error), place, whole)
+            if text == str(error):
+                raise
+            raise InputError(text) from None
+        finally:
+            del _held.places[whole]
+
+
+def named(text: str, place: Path, address: str | Path) -> str:
+    """Return a sentence with the address of a bag where it names the copy."""
+    return text.replace(str(place), public(address)) if is_remote(address) else text
+
+
+def _whole(address: str | Path) -> str:
+    return address.whole if isinstance(address, _Address) else str(address)
+
+
+def _copy(whole: str, folder: Path) -> Path:
+    """Copy a bag into a folder, and return where it is."""
+    store, path = _store(whole)
+    name = public(whole).rstrip('/').rpartition('/')[2]
+    place = folder / (name if name.strip('.') else 'bag')
+    if storage_kind(place) in KINDS:
+        try:
+            store.get_file(path, str(place))
+        except FileNotFoundError:
+            # It may be a folder with such a name.
+            place.unlink(missing_ok=True)
+        else:
+            return place
+    names = {each.rpartition('/')[2]: each for each in store.ls(path, detail=False)}
+    parts = {
+        name: each for name, each in names.items() if _makes_a_bag(name.removesuffix(UNMERGED))
+    }
+    if not parts:
+        raise FileNotFoundError(whole)
+    place.mkdir()
+    for name, each in parts.items():
+        store.get_file(each, str(place / name))
+    return place
+
+
+def _store(whole: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it."""
+    from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
+
+    settings = {}
+    if whole.startswith(('http://', 'https://')):
+        from aiohttp import ClientTimeout  # noqa: PLC0415 - an extra
+
+        # By default a copy ends after five minutes.
+        timeout = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S)
+        settings = {'client_kwargs': {'timeout': timeout}}
+    for library in _LIBRARIES:
+        # Or Python prints their tracebacks where nobody has set up logging.
+        if not logging.getLogger(library).handlers:
+            logging.getLogger(library).addHandler(logging.NullHandler())
+    store, path = url_to_fs(whole, **settings)
+    # Listings are kept for the time of the process.
+    store.invalidate_cache()
+    return store, path
+
+
+@contextmanager
+def _in_words(address: str) -> Iterator[None]:
+    """Turn any error of a library into one sentence that names an address."""
+    try:
+        yield
+    except InputError:
+        raise
+    # Each store has errors of its own, which come as many types.
+    except Exception as error:  # noqa: BLE001
+        # Not from it: the words of libraries hold the whole address.
+        msg = f'{public(_whole(address))}: {_reason(error)}'
+        raise InputError(msg) from None
+
+
+_REASONS = {
+    'credential|forbidden|unauthorized|permission|refresh|status 40[13]': (
+        'access is refused: check the credentials that the library of the store finds on this '
+        'machine, and what they allow'
+    ),
+    'connect|timeout|payload|dns|proxy': (
+        'the connection fails or breaks: check the network, the address, and the endpoint if set'
+    ),
+    'filenotfound': 'it does not exist: check the address, its bucket or server included',
+    f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
+    '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
+}
+"""Cause and cure by what is in the words of `_reason`; the first that fits counts."""
+
+_FIRST_WORD = 10
+"""Characters of a message in which a status is in words; what follows may be an address."""
+
+
+def _reason(error: Exception) -> str:
+    """Return cause and cure in words of our own."""
+    chain = [error, *filter(None, (error.__cause__, error.__context__))]
+    if isinstance(error, ImportError):
+        package = next(filter(None, (getattr(each, 'name', None) for each in chain)), 'fsspec')
+        return (
+            f'such addresses need the Python package {package}: install it with pip install '
+            f"{package}, or all that they need with pip install '.[remote]' in the checkout"
+        )
+    # Some stores have types of errors, some a status as a number, and some one in words.
+    status = next(filter(None, map(_status, chain)), '')
+    words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:_FIRST_WORD], status])
+    words = f'{words} number {getattr(error, "errno", 0)}'.lower()
+    other = f'it cannot be read ({status or type(error).__name__}): try again, or copy it by hand'
+    return next((reason for part, reason in _REASONS.items() if re.search(part, words)), other)
+
+
+def _status(error: BaseException) -> str:
+    """Return the status of an answer over HTTP, if an error has it."""
+    found = getattr(error, 'status', None) or getattr(error, 'code', None)
+    return f'status {found}' if isinstance(found, int) else ''
