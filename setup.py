@@ -143,7 +143,9 @@ setup(
             'pytest-timeout',
             'pytest-xdist',
             'PyYAML',
-            'moto[server]',
+            'moto[s3]',
+            'flask',
+            'flask-cors',
             's3fs',
         ],
         # The documentation site; the last is MathJax, so that nothing is loaded from a network.

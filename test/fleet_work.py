@@ -1,13 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Work for the workers of `test_fleet`, which import it."""
+"""Work for the workers of `test_fleet` and `test_sources`, which import it."""
 
 import os
 from pathlib import Path
 import signal
 import time
 
+from distributed import get_worker
+
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.sources import fetched
+
+
+def copied_to_own_folder(address: str) -> bool:
+    """Return whether a bag is copied into the folder that goes with the worker."""
+    with fetched(address) as place:
+        return Path(get_worker().local_directory) in place.parents
 
 
 def squared(number: int) -> int:

@@ -18,6 +18,7 @@ import logging
 import os
 from pathlib import Path, PurePath
 import re
+import sys
 from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
@@ -265,7 +266,7 @@ def fetched(address: str | Path) -> Iterator[Path]:
     Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
 
     Within another context of the same address its copy is taken. The temporary folder is that of
-    the ``tempfile`` module, which TMPDIR sets. Sentences of ``InputError`` and ``OSError`` that
+    the ``tempfile`` module, which TMPDIR sets, or that of a worker of Dask. Sentences of ``InputError`` and ``OSError`` that
     come from inside name the address instead of the copy.
 
     Raises
@@ -282,7 +283,9 @@ def fetched(address: str | Path) -> Iterator[Path]:
         yield _held.places[whole]
         return
     # A library may still be writing into it when a signal ends the copy.
-    with TemporaryDirectory(prefix='two_manifold_', ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(
+        prefix='two_manifold_', dir=_own_folder(), ignore_cleanup_errors=True
+    ) as folder:
         with _in_words(whole):
             place = _copy(whole, Path(folder))
         _held.places[whole] = place
@@ -295,6 +298,15 @@ def fetched(address: str | Path) -> Iterator[Path]:
             raise InputError(text) from None
         finally:
             del _held.places[whole]
+
+
+def _own_folder() -> str | None:
+    """Return the folder of the worker that this is: it is removed even if the worker is killed."""
+    try:
+        folder: str = sys.modules['distributed'].get_worker().local_directory
+    except (KeyError, ValueError):
+        return None
+    return folder
 
 
 def named(text: str, place: Path, address: str | Path) -> str:
@@ -358,6 +370,10 @@ def _in_words(address: str) -> Iterator[None]:
     try:
         yield
     except InputError:
+        raise
+    except KeyboardInterrupt:
+        # That a copy is given up is no error to print.
+        logging.getLogger('asyncio').addHandler(logging.NullHandler())
         raise
     # Each store has errors of its own, which come as many types.
     except Exception as error:  # noqa: BLE001
