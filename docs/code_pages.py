@@ -31,6 +31,7 @@ INTERFACE = {
         'recordings/reading.py: read_recording ReadingOptions open_bag',
         'recordings/recording.py: Recording ImuStream PositionStream',
         'recordings/bag_writer.py: BagWriter',
+        'sources.py: expand fetched',
     ),
     'Inspection': (
         'inspection/inspecting.py: inspect_recording Report',

@@ -25,6 +25,7 @@ import pytest
 from two_manifold_ros.__main__ import main
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
+from two_manifold_ros.inspection.coverage import state_of
 from two_manifold_ros.inspection.inspecting import inspect_bags
 from two_manifold_ros.model.model_file import header_of
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
@@ -276,6 +277,37 @@ def test_workers_copy_the_bags_that_they_inspect(s3, temporary, capfd, monkeypat
             inspect_bags([f'{s3}/broken.mcap'], options, client)
     assert not list(temporary.glob('**/two_manifold_*'))
     assert not [secret for secret in SECRETS if secret in ''.join(capfd.readouterr())]
+
+
+def test_many_bags_are_surveyed_trained_on_and_scored_where_they_are(s3, fleet, said, tmp_path):
+    found = []
+    for number, bags in enumerate((fleet / 'one', f'{s3}/one')):
+        model = tmp_path / f'{number}.npz'
+        few = ('--most-minutes', 0.1, '--force', '--rate', 10)
+        said('train', bags, '-o', model, *few, '--json')
+        journal = Path(f'{model}.bags.jsonl').read_text()
+        summary = header_of(model)['summary']
+        found.append((summary['fleet'], journal.count('\n')))
+        scores = json.loads(said('evaluate', model, bags, '--fleet', '--json')[0])
+        found[-1] += ([(each['vehicle'], each['mean_m']) for each in scores['drives']],)
+        assert not [secret for secret in SECRETS if secret in journal]
+    here, there = json.dumps(found[0]).replace(str(fleet), s3), json.dumps(found[1])
+    assert here == there
+    assert '"one"' in here
+
+
+def test_a_bag_that_was_changed_elsewhere_is_known_to_be_another(s3):
+    fsspec = pytest.importorskip('fsspec')
+    store = fsspec.filesystem('s3', skip_instance_cache=True)
+    states = []
+    for content in (b'one', b'two', b'two'):
+        store.pipe('carts/other/a/metadata.yaml', content)
+        states.append([state_of(f's3://carts/other/{name}') for name in ('a', 'none.mcap')])
+    assert len({each for each, _ in states}) >= 2
+    assert {each for _, each in states} == {''}
+    assert state_of(f'{s3}/one/monday') == state_of(f'{s3}/one/monday') != ''
+    assert state_of(f'{s3}/single.mcap')
+    store.rm('carts/other/a/metadata.yaml')
 
 
 def test_a_copy_is_there_once_while_it_is_read(s3, temporary, fleet):

@@ -10,7 +10,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from glob import glob, has_magic
 from itertools import accumulate
@@ -51,6 +51,9 @@ Time for a web server to answer, and for it to send nothing; how long a whole co
 A cart on a mobile network may need some seconds. Half as long would give up on busy servers, and
 twice as long would only delay the sentence about one that is down.
 """
+
+_TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
+"""What stores call the size of a file, and what changes with its content."""
 
 _LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
 _REMOTE = re.compile(r'([a-z][a-z0-9+.-]*)://(?:[^/]*@)?(.*)', re.DOTALL)
@@ -266,8 +269,8 @@ def fetched(address: str | Path) -> Iterator[Path]:
     Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
 
     Within another context of the same address its copy is taken. The temporary folder is that of
-    the ``tempfile`` module, which TMPDIR sets, or that of a worker of Dask. Sentences of ``InputError`` and ``OSError`` that
-    come from inside name the address instead of the copy.
+    the ``tempfile`` module, which TMPDIR sets, or that of a worker of Dask. Sentences of
+    ``InputError`` and ``OSError`` that come from inside name the address instead of the copy.
 
     Raises
     ------
@@ -307,6 +310,17 @@ def _own_folder() -> str | None:
     except (KeyError, ValueError):
         return None
     return folder
+
+
+def remote_state(address: str) -> str:
+    """Return sizes and tags of the files of a bag elsewhere, by which it is known again, or ''."""
+    with suppress(InputError), _in_words(address):
+        store, path = _store(_whole(address))
+        info = store.info(path)
+        is_folder = info['type'] == 'directory'
+        files = store.find(path, detail=True).values() if is_folder else [info]
+        return ' '.join(sorted(f'{each.get(tag)}' for each in files for tag in _TAGS))
+    return ''
 
 
 def named(text: str, place: Path, address: str | Path) -> str:

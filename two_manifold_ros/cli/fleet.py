@@ -14,6 +14,7 @@ from two_manifold_ros.adapting.checkpoints import DRIVE, drives_in
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
+    Bags,
     Command,
     fleet_of,
     metres,
@@ -273,6 +274,7 @@ def add_merge(parser: ArgumentParser) -> None:
     parser.add_argument(
         'bags',
         nargs='+',
+        action=Bags,
         metavar='MODEL',
         help='checkpoint of an updater node (checkpoint_folder), or a bag with IMU and positions',
     )

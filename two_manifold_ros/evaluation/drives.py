@@ -24,6 +24,7 @@ from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.sources import fetched, public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -130,13 +131,14 @@ def score_drive(
     model: ModelHead, options: ReadingOptions, lags: Mapping[str, str], path: str
 ) -> DriveScore:
     """Read a bag and score it, or state why it cannot be scored."""
-    name = DriveScore(path, vehicle=Path(path).absolute().parent.name)
+    name = DriveScore(public(path), vehicle=Path(path).absolute().parent.name)
     try:
-        recording = read_recording(path, options)
-        ((route, _),) = recordings_by_route(model, [recording]).items()
-        head = model.routes[route]
-        if options.origin is None and head.origin is not None:
-            recording = read_recording(path, replace(options, origin=head.origin))
+        with fetched(path):
+            recording = read_recording(path, options)
+            ((route, _),) = recordings_by_route(model, [recording]).items()
+            head = model.routes[route]
+            if options.origin is None and head.origin is not None:
+                recording = read_recording(path, replace(options, origin=head.origin))
         (recording,) = put_in_step([recording], lags.get(route, ''))
         recording = recording.with_commands_held()
         check_fit(head, recording)

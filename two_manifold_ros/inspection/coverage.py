@@ -26,6 +26,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
 from two_manifold_ros.recordings.reading import open_bag, read_recording
+from two_manifold_ros.sources import is_remote, public, remote_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,12 +168,13 @@ def survey_bags(
     if options.origin is None:
         options = replace(options, origin=_first_origin(paths, options))
     key = f'{options} {until_s}'
-    known = {path: journal.find(f'{key} {path} {state_of(path)}') for path in paths}
+    states = {path: state_of(path) for path in paths}
+    known = {path: journal.find(f'{key} {path} {states[path]}') for path in paths}
     left = [path for path in dict.fromkeys(paths) if known[path] is None]
 
     def keep(path: str, survey: Survey) -> None:
         known[path] = survey.to_json()
-        journal.keep(f'{key} {path} {state_of(path)}', known[path])
+        journal.keep(f'{key} {path} {states[path]}', known[path])
 
     spread(partial(survey_bag, options, until_s), left, client, done, keep)
     return [Survey.of_json(known[path]) for path in paths]
@@ -184,9 +186,9 @@ def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Sur
         recording = read_recording(path, options)
         if until_s is not None:
             recording = recording.between(None, until_s)
-        return replace(survey_recording(recording), path=path)
+        return replace(survey_recording(recording), path=public(path))
     except InputError as error:
-        return Survey(path, str(error))
+        return Survey(public(path), str(error))
 
 
 def _first_origin(paths: Iterable[str], options: ReadingOptions) -> GeodeticOrigin | None:
@@ -202,6 +204,8 @@ def _first_origin(paths: Iterable[str], options: ReadingOptions) -> GeodeticOrig
 
 def state_of(path: str) -> str:
     """Return size and time of the files of a bag, by which it is known to be the same one."""
+    if is_remote(path):
+        return remote_state(path)
     place = Path(path)
     files = sorted(place.iterdir()) if place.is_dir() else [place]
     states = [each.stat() for each in files if each.exists()]
