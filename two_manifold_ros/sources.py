@@ -361,7 +361,10 @@ def _store(whole: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path in it."""
     from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
 
-    settings = {}
+    settings: dict[str, Any] = {}
+    if whole.startswith('s3://'):
+        # By default it holds ten parts of 50 MB in memory.
+        settings = {'max_concurrency': 1}
     if whole.startswith(('http://', 'https://')):
         from aiohttp import ClientTimeout  # noqa: PLC0415 - an extra
 
