@@ -7,14 +7,14 @@ from pathlib import Path
 import signal
 import time
 
-from distributed import get_worker
-
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.sources import fetched
 
 
 def copied_to_own_folder(address: str) -> bool:
     """Return whether a bag is copied into the folder that goes with the worker."""
+    from distributed import get_worker  # noqa: PLC0415 - an extra
+
     with fetched(address) as place:
         return Path(get_worker().local_directory) in place.parents
 
