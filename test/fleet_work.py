@@ -44,3 +44,11 @@ def dying_once(folder: Path, number: int) -> int:
 def dying(number: int) -> int:
     os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def counted(calls: list[int], number: int) -> tuple[int, int]:
+    """Return the process, and how often it was called with this list."""
+    calls.append(number)
+    # So that another process gets the next number.
+    time.sleep(0.1)
+    return os.getpid(), len(calls)

@@ -4,16 +4,25 @@
 
 from functools import partial
 import json
+import os
+import signal
 import sys
 
-from fleet_work import dying, dying_once, refusing, squared
+from fleet_work import counted, dying, dying_once, refusing, squared
 import numpy as np
 import pytest
+from stub_methods import Failing, Fixed, Killed, Repeater
 
 from two_manifold_ros import fleet
+from two_manifold_ros.comparison import comparing
+from two_manifold_ros.comparison.own_filters import methods_named
+from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.comparison.routes import compare_routes, plan_routes
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.fleet import client_of, spread
+from two_manifold_ros.fleet import client_of, Shared, spread
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.tuning import Journal, TrialBench, tune
 
 distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
 
@@ -53,6 +62,54 @@ def test_work_that_kills_each_worker_is_refused():
         spread(dying, [1], own)
 
 
+@pytest.mark.parametrize('there', [False, True])
+def test_results_are_known_one_by_one(client, there):
+    found = []
+    with pytest.raises(InputError, match='number 3'):
+        spread(
+            refusing,
+            list(range(9)),
+            client if there else None,
+            keep=lambda *each: found.append(each),
+        )
+    known = dict(found)
+    assert len(known) == len(found)
+    # What a worker computed that refused nothing is known, too.
+    assert sorted(known)[:3] == [0, 1, 2]
+    assert (8 in known) == there
+    assert not {3, 6} & set(known)
+    assert all(number == result for number, result in found)
+
+
+def test_what_is_shared_is_sent_once(client):
+    """What a worker keeps in it is there in the next call, and not where it is not shared."""
+    shared = Shared(partial(counted, []))
+    first, second = (spread(shared, range(4), client) for _ in range(2))
+    assert len({worker for worker, _ in first}) == 2
+    for worker in {worker for worker, _ in first + second}:
+        counts = [count for each, count in first + second if each == worker]
+        assert sorted(counts) == list(range(1, len(counts) + 1))
+    again = spread(partial(counted, []), range(4), client)
+    assert min(count for _, count in again) == 1
+    assert [count for _, count in map(Shared(partial(counted, [])), range(3))] == [1, 2, 3]
+
+
+def test_what_is_shared_outlives_all_workers(client):
+    shared = Shared(partial(counted, []))
+    workers = {worker for worker, _ in spread(shared, range(4), client)}
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    assert not workers & {worker for worker, _ in spread(shared, range(4), client)}
+
+
+def test_when_no_worker_is_left_that_is_said(monkeypatch):
+    monkeypatch.setattr(fleet, 'START_S', 0.5)
+    with client_of(workers=1) as own:
+        own.cluster.scale(0)
+        with pytest.raises(InputError, match='no worker is left'):
+            spread(squared, [1], own)
+
+
 def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps):
     last = slot_car_laps[-1]
     parts = [last.between(begin_s, begin_s + 10.0) for begin_s in (0.0, 5.0, 10.0)]
@@ -61,6 +118,96 @@ def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps)
         assert one.positions.tobytes() == other.positions.tobytes()
         assert one.causes == other.causes
     assert [each.model for each in here.scores] == [each.model for each in there.scores]
+
+
+def test_settings_are_tried_as_here(client, slot_car_laps, tmp_path, monkeypatch):
+    """With the same journal, from which both go on."""
+    laps, settings = [slot_car_laps[0].between(None, 115.0)], TrainingSettings(window=20)
+    whole = tune(laps, settings, (), 6, Journal(tmp_path / 'here', 'key'))
+    kept = (tmp_path / 'here').read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(TrialBench, '__call__', None)
+        assert (
+            tune(laps, settings, (), 6, Journal(tmp_path / 'there', 'key'), client=client) == whole
+        )
+        assert (tmp_path / 'there').read_bytes() == kept
+        # Of all that is known nothing is tried.
+        assert tune(laps, settings, (), 6, Journal(tmp_path / 'there', 'key')) == whole
+    content = json.loads(kept)
+    del content['trials'][::2]
+    (tmp_path / 'part').write_text(json.dumps(content))
+    assert tune(laps, settings, (), 6, Journal(tmp_path / 'part', 'key'), client=client) == whole
+    assert (tmp_path / 'part').read_bytes() == kept
+
+
+@pytest.fixture(scope='module')
+def plans(drive):
+    """Return plans of two drives, 40 s and 30 s to learn from."""
+    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
+    return {name: plan_share(drive(seconds), settings, 0.5) for name, seconds in PLANS.items()}
+
+
+PLANS = {'long': 80.0, 'short': 60.0}
+METHODS = [
+    Fixed('far', (100.0, 0.0)),
+    Failing('broken', error=InputError('why')),
+    *methods_named(['mean', 'nearest']),
+    Fixed('near', states=True, chosen={'b': 1, 'a': 0.1}),
+    Repeater('seeing', sees_positions=True),
+]
+
+
+@pytest.mark.parametrize('routes', [['long'], ['long', 'short']])
+def test_methods_are_compared_as_here(client, plans, routes, monkeypatch):
+    chosen = {name: plans[name] for name in routes}
+    here = compare_routes(chosen, METHODS)
+    # What is done here would be refused.
+    monkeypatch.setattr(comparing, 'try_method', None)
+    stages = []
+    there = compare_routes(
+        chosen, METHODS, progress=lambda *stage: stages.append(stage), client=client
+    )
+    assert list(here) == list(there) == routes
+    for one, other in zip(here.values(), there.values(), strict=True):
+        assert one.to_json() == other.to_json()
+        for mine, its in zip(one.results, other.results, strict=True):
+            for reading, same in zip(mine.linear or (), its.linear or (), strict=True):
+                assert reading.tobytes() == same.tobytes()
+    front = 'long: ' if len(routes) > 1 else ''
+    words, shares = zip(*stages, strict=True)
+    assert f'{front}compared mean' in words
+    assert len(set(words)) == len(stages) == len(routes) * len(METHODS)
+    last = shares[-1] * (len(routes) + 1) / len(routes) if len(routes) > 1 else shares[-1]
+    assert list(shares) == sorted(shares)
+    assert last == pytest.approx(1.0)
+
+
+def test_a_method_that_workers_die_of_holds_up_no_other(plans, monkeypatch):
+    monkeypatch.setattr(fleet, 'LOST_WORKERS', 0)
+    chosen = {'long': plans['long']}
+    methods = [METHODS[0], Killed('greedy', delay_s=1.0), METHODS[2]]
+    with client_of(workers=1) as own:
+        (there,) = compare_routes(chosen, methods, client=own).values()
+    (alone,) = compare_routes(chosen, [METHODS[0], METHODS[2]]).values()
+    far, greedy, mean = there.results
+    assert 'lost again and again' in greedy.failure
+    assert [far.scores, mean.scores] == [each.scores for each in alone.results]
+
+
+@pytest.mark.long
+def test_one_model_of_all_routes_is_compared_as_here(client, kart_drives):
+    drives = [
+        each.between(None, seconds)
+        for group in kart_drives.values()
+        for each, seconds in zip(group, (150.0, 60.0), strict=True)
+    ]
+    plans = plan_routes(drives, 0, (), TrainingSettings(rate_hz=10.0))
+    assert len(plans) > 1
+    methods = methods_named(['default'])
+    here, there = (compare_routes(plans, methods, client=each) for each in (None, client))
+    for name, each in here.items():
+        assert [result.name for result in each.results] == ['default', 'atlas']
+        assert each.to_json() == there[name].to_json()
 
 
 def test_a_scheduler_that_runs_is_used(client, tmp_path):

@@ -10,20 +10,24 @@ worker that is lost is replaced, and what it had is computed again.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 import json
 import math
 from pathlib import Path
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
 Item = TypeVar('Item')
 Result = TypeVar('Result')
+Value = TypeVar('Value')
+
+_Part: TypeAlias = 'tuple[list[Result], InputError | None]'
+"""Results of a batch, and what refused its next item."""
 
 BATCHES = 8
 """
@@ -36,8 +40,47 @@ batch costs the scheduler some milliseconds, whatever is in it.
 LOST_WORKERS = 3
 """Workers that may be lost while they have a batch, until it is taken to be what they die of."""
 
+MOST_SENT = '1 TB'
+"""What is sent without a warning of Dask, which is about data that workers could read."""
+
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
+
+
+class Shared(Generic[Item, Result]):
+    """
+    A function that workers get once, with all that it holds, for several calls of `spread`.
+
+    What it keeps in itself on a worker is there in the next call.
+
+    Parameters
+    ----------
+    function
+        See `spread`.
+
+    """
+
+    def __init__(self, function: Callable[[Item], Result]) -> None:
+        self.function = function
+        self._client: Any = None
+        self._future: Any = None
+
+    def __call__(self, item: Item) -> Result:
+        """Return what the function makes of an item."""
+        return self.function(item)
+
+    def on(self, client: Any) -> Any:  # noqa: ANN401 - of an extra
+        """Return the future of the function on all workers of a client."""
+        if self._client is not client:
+            # The result of a task, unlike data that is scattered, is made again where each worker
+            # that has it is lost.
+            self._future = client.submit(_same, self.function, pure=False)
+            for future in _as_they_end([self._future], client):
+                if future.status == 'finished':
+                    # Or all that needs it would be done where it is.
+                    client.replicate(future)
+            self._client = client
+        return self._future
 
 
 def spread(
@@ -46,6 +89,7 @@ def spread(
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
     keep: Callable[[Item, Result], None] = lambda *_: None,
+    lost: Callable[[Item], Result] | None = None,
 ) -> list[Result]:
     """
     Return what a function makes of each item, in their order.
@@ -53,7 +97,8 @@ def spread(
     Parameters
     ----------
     function
-        A function of a module, or a ``partial`` of one, that depends on its arguments alone.
+        A function of a module, or a ``partial`` of one, that depends on its arguments alone. Each
+        worker gets it once, so what all items need is to be in it; `Shared` keeps it there.
     items
         What it is called with.
     client
@@ -62,6 +107,8 @@ def spread(
         Gets the share of the items that are done.
     keep
         Gets each item with its result when it comes, in any order, as `Journal` wants it.
+    lost
+        Makes the result of an item that workers die of; without it that is refused.
 
     Raises
     ------
@@ -77,35 +124,100 @@ def spread(
             results.append(function(item))
             keep(item, results[-1])
         return results
-    from distributed import as_completed, KilledWorker  # noqa: PLC0415 - an extra
-
+    shared = function if isinstance(function, Shared) else Shared(function)
     workers = max(len(client.nthreads()), 1)
-    size = math.ceil(len(items) / (workers * BATCHES))
+    # Which item it is that workers die of has to be known where that is a result.
+    size = 1 if lost is not None else math.ceil(len(items) / (workers * BATCHES))
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
+    parts: dict[int, _Part[Result]] = {}
+
+    def take(number: int, part: _Part[Result]) -> None:
+        parts[number] = part
+        # Where one was refused, those before it have a result.
+        for item, result in zip(batches[number], part[0], strict=False):
+            keep(item, result)
+        done(len(parts) / len(batches))
+
+    done(0.0)
+    fatal: dict[int, Callable[[Item], Result]] = {}
+    with closing(_computed(shared, batches, client)) as computed:
+        for number, part in computed:
+            if part is not None:
+                take(number, part)
+                continue
+            if lost is None:
+                raise InputError(_DYING)
+            fatal[number] = lost
+    for number, made in fatal.items():
+        # What else a worker had when it died is counted as lost, too: each by itself once more.
+        ((_, part),) = _computed(shared, [batches[number]], client)
+        take(number, part or ([made(each) for each in batches[number]], None))
+    return _joined([parts[number] for number in range(len(batches))])
+
+
+_DYING = (
+    'the workers were lost again and again while they did the same part of the work: look at '
+    'their logs; most often they had too little memory, then take fewer of them'
+)
+
+
+_GONE = (
+    'no worker is left, and none came back: look at their logs; most often they had too little '
+    'memory, then take fewer of them'
+)
+
+
+def _computed(
+    shared: Shared[Item, Result],
+    batches: Sequence[Sequence[Item]],
+    client: Any,  # noqa: ANN401 - of an extra
+) -> Generator[tuple[int, _Part[Result] | None]]:
+    """Yield numbers of batches and what became of them as it comes; none where workers died."""
+    from distributed import KilledWorker  # noqa: PLC0415 - an extra
+
+    held = [shared.on(client)] * len(batches)
     # By default equal calls are one: results of an earlier run would be taken for this one's.
-    futures = client.map(_each_of, [function] * len(batches), batches, pure=False)
-    items_of = dict(zip(futures, batches, strict=True))
+    futures = client.map(_each_of, held, batches, pure=False)
+    numbers = {future.key: number for number, future in enumerate(futures)}
     try:
-        for number, future in enumerate(as_completed(futures)):
-            for item, result in zip(items_of[future], future.result()[0], strict=False):
-                keep(item, result)
-            done((number + 1) / len(batches))
-        parts = [future.result() for future in futures]
-    except KilledWorker as error:
-        msg = (
-            'the workers were lost again and again while they did the same part of the work: look '
-            'at their logs; most often they had too little memory, then take fewer of them'
-        )
-        raise InputError(msg) from error
+        for future in _as_they_end(futures, client):
+            try:
+                part = future.result()
+            except KilledWorker:
+                part = None
+            yield numbers[future.key], part
     finally:
         client.cancel(futures)
-    found: list[Result] = []
-    # The first item that was refused in their order, not in that of time.
+
+
+def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Yield futures; raise ``InputError`` when there is no worker any more."""
+    from distributed import wait  # noqa: PLC0415 - an extra
+
+    left = set(futures)
+    while left:
+        try:
+            ended, left = wait(left, timeout=START_S, return_when='FIRST_COMPLETED')
+        except TimeoutError:
+            # Dask starts none again that dies before it has said that it runs.
+            if client.nthreads():
+                continue
+            raise InputError(_GONE) from None
+        yield from ended
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _joined(parts: Sequence[_Part[Result]]) -> list[Result]:
+    """Return all results; raise what was refused first in their order, not in that of time."""
+    known: list[Result] = []
     for results, refusal in parts:
         if refusal is not None:
             raise refusal
-        found += results
-    return found
+        known += results
+    return known
 
 
 class Journal:
@@ -169,9 +281,7 @@ class Journal:
 _FORMAT = 'two_manifold bags 1'
 
 
-def _each_of(
-    function: Callable[[Item], Result], items: Sequence[Item]
-) -> tuple[list[Result], InputError | None]:
+def _each_of(function: Callable[[Item], Result], items: Sequence[Item]) -> _Part[Result]:
     """Return results, and what refused the next item: raised, a worker would log a traceback."""
     results: list[Result] = []
     try:
@@ -226,7 +336,12 @@ def client_of(
             "install it with 'pip install distributed', or leave out --workers and --scheduler"
         )
         raise InputError(msg) from error
-    settings = {'distributed.scheduler.allowed-failures': LOST_WORKERS}
+    settings = {
+        'distributed.scheduler.allowed-failures': LOST_WORKERS,
+        # It would take what is shared from a worker that waits for the next call.
+        'distributed.scheduler.active-memory-manager.start': False,
+        'distributed.admin.large-graph-warning-threshold': MOST_SENT,
+    }
     with dask.config.set(settings):
         if workers is not None:
             local = LocalCluster(

@@ -313,15 +313,6 @@ TO_TUNE = ['--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rat
 """So that sharpness and persistence of a route are left."""
 
 
-@pytest.fixture(scope='module')
-def long_bag(
-    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
-) -> Path:
-    """Return twelve laps of the slot car, hardly more than a tuning needs."""
-    laps = slot_car_laps[0].between(None, 115.0)
-    return write_bag(tmp_path_factory.mktemp('long') / 'bag', laps)
-
-
 class Trials:
     """Made-up errors, lower with less persistence; a trial is interrupted on request."""
 

@@ -47,11 +47,45 @@ def test_experiments_are_reproduced_by_workers_as_here(command, tmp_path):
     assert pictures[0] == pictures[1] == ['mkdr-torus.png']
 
 
+def test_methods_are_compared_by_workers_as_here(command, slot_car_bag, tmp_path):
+    pytest.importorskip('matplotlib')
+    given = [
+        'compare',
+        slot_car_bag,
+        '--methods',
+        'mean,hmm',
+        '--rate',
+        '10',
+        '--window',
+        '20',
+        '-o',
+    ]
+    printed = [command(*given, tmp_path / '1', '--jobs', 1).out]
+    printed.append(command(*given, tmp_path / '2', '--workers', 2).out)
+    assert printed[0] == printed[1]
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in '12'
+    )
+    assert one == two
+
+
+def test_a_model_tuned_by_workers_is_that_tuned_here(command, long_bag, tmp_path):
+    options = ['--tune', '--trials', 4, '--window', 10, '--horizons', '0,5', '--rate', 5]
+    files = []
+    for number, workers in enumerate(((), ('--workers', 2))):
+        path = tmp_path / str(number)
+        command('train', long_bag, '-o', path, *options, *workers)
+        files.append((path.read_bytes(), (tmp_path / f'{number}.tuning.json').read_bytes()))
+    assert files[0] == files[1]
+
+
 def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
     one = ('--workers', 1)
     assert 'does not exist' in command('inspect', tmp_path / 'none', *one, status=2).err
     report = ('--report', tmp_path / 'page.html')
     assert '--report' in command('inspect', slot_car_bag, *report, *one, status=2).err
+    jobs = ('--methods', 'mean', '--jobs', 2)
+    assert '--jobs 2' in command('compare', slot_car_bag, *jobs, *one, status=2).err
     assert '--online' in command('evaluate', '--online', slot_car_bag, *one, status=2).err
 
 

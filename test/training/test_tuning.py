@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search changes what was not given by one step, and trials are compared on the same laps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 import json
 
@@ -136,7 +136,8 @@ def test_what_was_given_stays():
     assert not given_names(TrainingSettings())
 
     def changed(start: TrainingSettings, given: frozenset[str]) -> list[str]:
-        _, table = search(start, given, 100.0, lambda _: Trial(1.0, ((1.0, 1.0),)), 99)
+        alike = Trial(1.0, ((1.0, 1.0),))
+        _, table = search(start, given, 100.0, lambda all_: [alike] * len(all_), 99)
         names = [
             next(name for name in ('rate_hz', *ORDER[start.method])
                  if getattr(each, name) != getattr(start, name))
@@ -155,7 +156,11 @@ def climb(
     start: TrainingSettings, attempt: Callable[[TrainingSettings], Outcome], trials: int = 99
 ) -> tuple[TrainingSettings, dict[TrainingSettings, Tried]]:
     free = {'bandwidth_factor', 'states'}
-    return search(start, set(ORDER['spectral']) - free, 100.0, attempt, trials)
+
+    def attempt_all(wanted: Sequence[TrainingSettings]) -> list[Outcome]:
+        return [attempt(each) for each in wanted]
+
+    return search(start, set(ORDER['spectral']) - free, 100.0, attempt_all, trials)
 
 
 def error_m(settings: TrainingSettings) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.cli.options import (
     add_bags,
+    add_fleet,
     add_json,
     add_position_lag,
     add_report,
@@ -23,6 +24,7 @@ from two_manifold_ros.cli.options import (
     Bags,
     check_report,
     console,
+    fleet_of,
     in_step,
     make_folder,
     metres,
@@ -319,6 +321,7 @@ HELP = (
     'Bags of several routes are compared route by route, as if those of each were given alone.'
 )
 _DEFAULTS = TrainingSettings()
+_JOBS = 2
 _PROTOCOLS = ('slot-car',)
 _CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
 _TAKEN = ('bandwidth', 'ridge', *_CHOICES)
@@ -348,8 +351,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_operator(group)
     add_choices(group, *_CHOICES)
     parser.add_argument(
-        '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
+        '--jobs',
+        type=int,
+        metavar='N',
+        help=f'methods run at a time without --workers (default: {_JOBS})',
     )
+    add_fleet(parser)
     add_report(parser, 'errors and readings of all methods, which a click shows or hides')
     add_json(parser)
 
@@ -417,9 +424,7 @@ def run(args: Namespace) -> int:
     protocol = SLOT_CAR if args.protocol else None
     methods = methods_named(args.methods.split(','), protocol, given_settings(args))
     _check_choices(args, [each for each in methods if isinstance(each, ManifoldHmm)])
-    if args.jobs < 1:
-        msg = f'--jobs {args.jobs} must be at least 1'
-        raise InputError(msg)
+    _check_jobs(args)
     check_report(args)
     folder = None
     if args.output is not None:
@@ -435,12 +440,26 @@ def run(args: Namespace) -> int:
         )
     for plan in plans.values():
         _warn(plan)
-    with Progress('comparing') as progress:
-        found = compare_routes(plans, methods, args.jobs, progress)
+    with fleet_of(args) as client, Progress('comparing') as progress:
+        jobs = _JOBS if args.jobs is None else args.jobs
+        found = compare_routes(plans, methods, jobs, progress, client)
     for comparison in found.values():
         _check_any(comparison)
     _report(args, found, folder)
     return 0
+
+
+def _check_jobs(args: Namespace) -> None:
+    if args.jobs is None:
+        return
+    if args.jobs < 1:
+        msg = f'--jobs {args.jobs} must be at least 1'
+        raise InputError(msg)
+    if any(each is not None for each in (args.workers, args.scheduler, args.scheduler_file)):
+        msg = (
+            f'--jobs {args.jobs} is about processes without Dask: leave it out, or leave Dask out'
+        )
+        raise InputError(msg)
 
 
 def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:

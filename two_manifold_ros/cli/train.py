@@ -63,6 +63,7 @@ def tuned(
     recordings: Sequence[Recording],
     settings: TrainingSettings,
     given: frozenset[str],
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> Tuning:
     """Tune with a journal beside the model; when interrupted say what is kept."""
     path = Path(f'{args.output}{SUFFIX}')
@@ -71,7 +72,7 @@ def tuned(
     try:
         with Progress('tuning') as progress:
             trials = USUAL_TRIALS if args.trials is None else args.trials
-            return tune(recordings, settings, given, trials, journal, progress)
+            return tune(recordings, settings, given, trials, journal, progress, client)
     except KeyboardInterrupt:
         if len(journal):
             print(
@@ -134,7 +135,8 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
     began = time.monotonic()
     tuning = None
     if args.tune:
-        tuning = tuned(args, held, settings, given_names(settings, given_settings(args)))
+        given = given_names(settings, given_settings(args))
+        tuning = tuned(args, held, settings, given, client)
         settings = tuning.settings
     with Progress('training') as progress:
         model = train_model(held, settings, progress, drives)

@@ -8,6 +8,7 @@ from concurrent.futures import as_completed, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 import json
 import math
 import multiprocessing
@@ -16,7 +17,7 @@ import pickle
 import signal
 from tempfile import TemporaryDirectory
 import traceback
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
@@ -26,9 +27,10 @@ from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Tria
 from two_manifold_ros.comparison.protocol import cut_tests
 from two_manifold_ros.comparison.scales import at_scale, finer, on_stamps
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.comparison.method import FittedMethod, Method, Predictions, TrainSplit
     from two_manifold_ros.comparison.protocol import Plan
@@ -208,6 +210,45 @@ def compare(
         if progress is not None:
             progress(f'compared {name}', len(trials) / len(methods))
     return grade(plan, methods, trials)
+
+
+def compare_on_workers(
+    plans: Mapping[str, Plan],
+    methods: Sequence[Method],
+    client: Any,  # noqa: ANN401 - of an extra
+    progress: Callable[[str, float], None],
+) -> dict[str, Comparison]:
+    """
+    Run methods by each of some plans, see `compare`, on the workers of a client.
+
+    Each worker gets the plans once, and one method at a time.
+    """
+    pairs = [(name, index) for name in plans for index in range(len(methods))]
+    trials: dict[str, dict[str, Trial | Failure]] = {name: {} for name in plans}
+
+    def take(pair: tuple[str, int], trial: Trial | Failure) -> None:
+        name, method = pair[0], methods[pair[1]].name
+        trials[name][method] = trial
+        route = f'{name}: ' if len(plans) > 1 else ''
+        share = sum(map(len, trials.values())) / len(pairs)
+        progress(f'{route}compared {method}', share)
+
+    spread(partial(_try_pair, plans, methods), pairs, client, keep=take, lost=_lose)
+    return {name: grade(plan, methods, trials[name]) for name, plan in plans.items()}
+
+
+def _try_pair(
+    plans: Mapping[str, Plan], methods: Sequence[Method], pair: tuple[str, int]
+) -> Trial | Failure:
+    name, index = pair
+    return try_method(methods[index], plans[name])
+
+
+def _lose(_: tuple[str, int]) -> Failure:
+    return Failure(
+        'its workers were lost again and again, probably out of memory; take fewer of them, or '
+        'fewer --methods'
+    )
 
 
 def _run(

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from functools import partial
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.comparison.comparing import compare, try_method
+from two_manifold_ros.comparison.comparing import compare, compare_on_workers, try_method
 from two_manifold_ros.comparison.method import Predictions, SampledSegment
 from two_manifold_ros.comparison.outcome import Failure, grade, Result
 from two_manifold_ros.comparison.own_filters import ManifoldHmm, OURS
@@ -17,11 +18,12 @@ from two_manifold_ros.comparison.protocol import plan_bags, plan_share, SHARE
 from two_manifold_ros.comparison.scales import at_scale
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import naming_along, run_filter
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.model.atlas import atlas_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.comparison.method import Method, TrainSplit
     from two_manifold_ros.comparison.outcome import Comparison
@@ -108,29 +110,29 @@ def compare_routes(
     methods: Sequence[Method],
     processes: int = 1,
     progress: Callable[[str, float], None] = lambda *_: None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> dict[str, Comparison]:
     """
-    Run methods by the plan of each route, see `compare`.
+    Run methods by the plan of each route, see `compare`; on the workers of a client, if any.
 
     Where there are several, and our method is among the methods, it takes part as an atlas as
     well: the very models of all routes in one, which is not given the route.
     """
-    if len(plans) == 1:
-        ((name, plan),) = plans.items()
-        return {name: compare(plan, methods, processes, progress)}
-    found = {}
-    for number, (name, plan) in enumerate(plans.items()):
+    # The atlas of several comes last, and takes about as long as a route.
+    parts = len(plans) + 1 if len(plans) > 1 else 1
 
-        def part(what: str, share: float, done: int = number, name: str = name) -> None:
-            # The atlas comes last, and takes about as long as a route.
-            progress(f'{name}: {what}', (done + share) / (len(plans) + 1))
+    def part(what: str, share: float) -> None:
+        progress(what, share * len(plans) / parts)
 
-        found[name] = compare(plan, methods, processes, part)
+    if client is not None:
+        found = compare_on_workers(plans, methods, client, part)
+    else:
+        found = _one_by_one(plans, methods, processes, part)
     ours = next((each for each in methods if each.name == OURS), None)
-    if not isinstance(ours, ManifoldHmm):
+    if len(plans) == 1 or not isinstance(ours, ManifoldHmm):
         return found
-    progress(f'{ATLAS} of all routes', len(plans) / (len(plans) + 1))
-    results = dict(_with_all_routes(plans, found, ours))
+    progress(f'{ATLAS} of all routes', len(plans) / parts)
+    results = _with_all_routes(plans, found, ours, client)
     return {
         name: replace(
             each,
@@ -141,10 +143,35 @@ def compare_routes(
     }
 
 
+def _one_by_one(
+    plans: Mapping[str, Plan],
+    methods: Sequence[Method],
+    processes: int,
+    progress: Callable[[str, float], None],
+) -> dict[str, Comparison]:
+    """Compare on one route after the other."""
+    found = {}
+    for number, (name, plan) in enumerate(plans.items()):
+        route = f'{name}: ' if len(plans) > 1 else ''
+
+        def part(what: str, share: float, done: int = number, route: str = route) -> None:
+            progress(f'{route}{what}', (done + share) / len(plans))
+
+        found[name] = compare(plan, methods, processes, part)
+    return found
+
+
+_Graded: TypeAlias = 'tuple[Result, tuple[str, ...]]'
+"""A result, and notes on it."""
+
+
 def _with_all_routes(
-    plans: Mapping[str, Plan], found: Mapping[str, Comparison], ours: ManifoldHmm
-) -> Iterator[tuple[str, tuple[Result, tuple[str, ...]]]]:
-    """Yield what our method does on each route with all of them in one model, and notes."""
+    plans: Mapping[str, Plan],
+    found: Mapping[str, Comparison],
+    ours: ManifoldHmm,
+    client: Any,  # noqa: ANN401 - of an extra
+) -> dict[str, _Graded]:
+    """Return what our method does on each route with all of them in one model."""
     title = f'{ours.title}, {ATLAS}'
     own = {
         name: next(result for result in each.results if result.name == OURS)
@@ -154,26 +181,42 @@ def _with_all_routes(
     if failed:
         reason = f'there is no model of {", ".join(failed)}, where {OURS} failed'
         missing = Result(ATLAS, title, sees_positions=False, failure=reason)
-        yield from ((name, (missing, ())) for name in plans)
-        return
+        return dict.fromkeys(plans, (missing, ()))
     scales = {name: each.scale or plans[name].own_scale for name, each in own.items()}
-    atlas = atlas_of({name: _model(plan, scales[name], ours) for name, plan in plans.items()})
-    for name, plan in plans.items():
-        method = _AtlasRuns(title, atlas, name, plan.followed)
-        trial = try_method(method, plan, scales[name])
-        graded = grade(plan, [method], {ATLAS: trial})
-        (result,) = graded.results
-        if not isinstance(trial, Failure):
-            head = atlas.routes[name]
-            naming = naming_along(head, name, plan.followed, [run for _, run in method.runs])
-            result = replace(result, naming=naming)
-        yield name, (result, graded.notes[len(plan.notes) :])
+    names = list(plans)
+    models = spread(partial(_model, plans, scales, ours), names, client)
+    atlas = atlas_of(dict(zip(names, models, strict=True)))
+    graded = spread(partial(_follow_route, plans, scales, atlas, title), names, client)
+    return dict(zip(names, graded, strict=True))
 
 
-def _model(plan: Plan, scale: Scale, ours: ManifoldHmm) -> TrainedModel:
+def _model(
+    plans: Mapping[str, Plan], scales: Mapping[str, Scale], ours: ManifoldHmm, name: str
+) -> TrainedModel:
     """Train the model that our method has on a route at the scale that it chose."""
+    plan, scale = plans[name], scales[name]
     train = plan.train if scale == plan.own_scale else at_scale(plan.train, scale)
     return ours.fit(train).model
+
+
+def _follow_route(
+    plans: Mapping[str, Plan],
+    scales: Mapping[str, Scale],
+    atlas: AtlasModel,
+    title: str,
+    name: str,
+) -> _Graded:
+    """Follow the drives of a route with all routes in one model."""
+    plan = plans[name]
+    method = _AtlasRuns(title, atlas, name, plan.followed)
+    trial = try_method(method, plan, scales[name])
+    graded = grade(plan, [method], {ATLAS: trial})
+    (result,) = graded.results
+    if not isinstance(trial, Failure):
+        head = atlas.routes[name]
+        naming = naming_along(head, name, plan.followed, [run for _, run in method.runs])
+        result = replace(result, naming=naming)
+    return result, graded.notes[len(plan.notes) :]
 
 
 class _AtlasRuns:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import hashlib
-import itertools
 import json
 import math
 from pathlib import Path
@@ -21,6 +20,7 @@ from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import Shared, spread
 from two_manifold_ros.inspection.positions import FEWEST_LAPS
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.container import replace_file
@@ -241,9 +241,10 @@ class TrialBench:
         cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
         fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
         expensive = replace(settings, **fixed)
-        if self._prepared is None or self._prepared[0] != expensive:
+        prepared = self._prepared
+        if prepared is None or prepared[0] != expensive:
             # Before the next is made: two of them may not fit into memory.
-            self._prepared = None
+            self._prepared = prepared = None
             dataset = driving_dataset(self._recordings, settings)
             fit, held = self._held_time.split(dataset.segments, dataset.period_ns, dataset.window)
             if len(held) != self._blocks or not fit:
@@ -254,8 +255,9 @@ class TrialBench:
                 raise InputError(msg)
             laps = [self._held_time.laps_of(block, dataset.period_ns) for block in held]
             kind = _FOLDS.get(settings.method, Fold)
-            self._prepared = expensive, kind(fit, held, dataset, expensive), laps
-        return self._prepared[1:]
+            # A worker may have a second thread, whose settings are others.
+            self._prepared = prepared = expensive, kind(fit, held, dataset, expensive), laps
+        return prepared[1:]
 
 
 class Journal:
@@ -296,7 +298,8 @@ class Journal:
     def keep(self, settings: TrainingSettings, outcome: Outcome) -> None:
         """Add an outcome; ``InputError`` if the file cannot be written."""
         self._outcomes[json.dumps(asdict(settings))] = outcome
-        rows = [{'settings': name} | asdict(each) for name, each in self._outcomes.items()]
+        # Workers may end in any order.
+        rows = [{'settings': name} | asdict(each) for name, each in sorted(self._outcomes.items())]
         text = json.dumps(self._content | {'trials': rows}, indent=1, allow_nan=False)
         replace_file(self.path, lambda file: file.write(text.encode()), 'trials')
 
@@ -327,17 +330,18 @@ def search(
     start: TrainingSettings,
     given: Collection[str],
     native_hz: float,
-    attempt: Callable[[TrainingSettings], Outcome],
+    attempt: Callable[[Sequence[TrainingSettings]], Sequence[Outcome]],
     trials: int,
 ) -> tuple[TrainingSettings, dict[TrainingSettings, Tried]]:
     """
     Search coordinate by coordinate from complete settings.
 
     Names that are given stay as they are; at most so many trials are attempted, the first
-    included. Returned are the best settings, and all that were tried, in order. An ``InputError``
-    says that already the first settings cannot be tried.
+    included, and together those that do not depend on one another. Returned are the best
+    settings, and all that were tried, in order. An ``InputError`` says that already the first
+    settings cannot be tried.
     """
-    first = attempt(start)
+    (first,) = attempt([start])
     if isinstance(first, Failure):
         msg = f'nothing can be tuned: {first.reason}'
         raise InputError(msg)
@@ -347,8 +351,7 @@ def search(
         around = steps_around(name, best, start, native_hz)
         fresh = [each for each in around if each not in table][: max(trials - len(table), 0)]
         better = []
-        for settings in fresh:
-            outcome = attempt(settings)
+        for settings, outcome in zip(fresh, attempt(fresh), strict=True):
             table[settings] = outcome, best
             if isinstance(outcome, Trial) and clearly_better(outcome, reached):
                 better.append((settings, outcome))
@@ -385,6 +388,7 @@ def tune(
     trials: int = USUAL_TRIALS,
     journal: Journal | None = None,
     progress: Callable[[str, float], None] = lambda *_: None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> Tuning:
     """
     Choose settings by closed-loop filtering over held-out blocks of the recordings.
@@ -401,6 +405,9 @@ def tune(
         Names of settings that stay, see ``given_names``; how many may be tried, the first too.
     journal, progress
         Knows trials from before and keeps new ones; called with words and the share done.
+    client
+        Whose workers try settings, if there is one, see `fleet.spread`; each gets the recordings
+        once.
 
     """
     recordings = set_apart(recordings)
@@ -413,16 +420,31 @@ def tune(
     start = _untuned(settings, dataset, held_time)
     if isinstance(start, str):
         return Tuning(settings, {'note': start, 'trials': []})
-    bench = TrialBench(recordings, dataset, held_time)
-    number = itertools.count()
+    bench = Shared(TrialBench(recordings, dataset, held_time))
+    known: dict[TrainingSettings, Outcome] = {}
 
-    def attempt(wanted: TrainingSettings) -> Outcome:
-        done = next(number)
-        progress(f'tuning, trial {done + 1} of at most {trials}', done / trials)
-        outcome = (journal.find(wanted) if journal is not None else None) or bench(wanted)
-        if journal is not None:
-            journal.keep(wanted, outcome)
-        return outcome
+    def attempt(wanted: Sequence[TrainingSettings]) -> list[Outcome]:
+        left = []
+        for each in wanted:
+            outcome = None if journal is None else journal.find(each)
+            if outcome is None:
+                left.append(each)
+            else:
+                known[each] = outcome
+        before = len(known)
+
+        def done(share: float) -> None:
+            number = before + round(share * len(left))
+            last = min(number + 1, before + len(left))
+            progress(f'tuning, trial {last} of at most {trials}', number / trials)
+
+        def keep(settings: TrainingSettings, outcome: Outcome) -> None:
+            known[settings] = outcome
+            if journal is not None:
+                journal.keep(settings, outcome)
+
+        spread(bench, left, client, done, keep)
+        return [known[each] for each in wanted]
 
     interval = min(median_interval_ns(each.imu.stamps) or dataset.period_ns for each in recordings)
     best, table = search(start, given, 1e9 / interval, attempt, trials)

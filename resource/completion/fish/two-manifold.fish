@@ -154,7 +154,10 @@ complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l observation
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l readout -x -a 'sharpened ridge mkdr' -d 'readout of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l clock -x -a 'driving time' -d 'clock of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l guards -x -a 'on off' -d 'guards of the spectral filter'
-complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l jobs -x -d 'methods run at a time'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l jobs -x -d 'methods run at a time without --workers'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l workers -x -d 'start N processes here'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l scheduler -x -d 'use the workers of this Dask scheduler'
+complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -F
