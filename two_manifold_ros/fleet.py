@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager, suppress
 import json
 import math
 from pathlib import Path
+import signal
 from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
@@ -345,7 +346,11 @@ def client_of(
     with dask.config.set(settings):
         if workers is not None:
             local = LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=':0'
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=':0',
+                preload=[__name__],
             )
             with local as cluster, Client(cluster) as client:
                 yield _checked(client, say)
@@ -387,6 +392,15 @@ def _checked(client: Any, say: Callable[[str], None]) -> Any:  # noqa: ANN401 - 
     if client.dashboard_link:
         say(f'the work can be watched at {client.dashboard_link}')
     return client
+
+
+def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra
+    """
+    Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name.
+
+    A terminal sends it to all processes, each of which would print a traceback of its own.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _version() -> str:
