@@ -139,7 +139,7 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
         tuning = tuned(args, held, settings, given, client)
         settings = tuning.settings
     with Progress('training') as progress:
-        model = train_model(held, settings, progress, drives)
+        model = train_model(held, settings, progress, drives, client)
     if tuning is not None:
         model = tuning.noted_in(model)
     if tried is not None:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 import itertools
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
@@ -312,6 +313,7 @@ def follow_parts(
     most: int = MOST_FOLLOWED,
     every: int = 1,
     done: Callable[[float], None] = lambda _: None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> list[Followed]:
     """
     Follow each part of the drives on the map of all others, once with each tuning.
@@ -319,31 +321,45 @@ def follow_parts(
     The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
     leave a part out, where hardly a place was visited twice, or no position is known. The place
     is not known yet in the first window of each stretch, which does not count. At ``most`` so
-    many ticks are followed, and one of ``every`` so many parts. ``done`` gets the share of them.
+    many ticks are followed, and one of ``every`` so many parts, by the workers of a ``client`` if
+    there is one. ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
     if not np.mean(np.bincount(visited)[visited] > 1) >= 0.5:
         return []
     parts = parts_to_follow(passes, dataset.observations, dataset.tracks, lead, most)[::every]
-    runs: list[list[tuple[Run, ...]]] = [[] for _ in tunings]
-    for number, (blocks, kept) in enumerate(parts):
-        done(number / len(parts))
-        route = learn_route(passes, kept, tunings[0])
-        truths = [truth[lead:] for _, truth in blocks]
-        for found, tuning in zip(runs, tunings, strict=True):
-            likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
-            see = partial(follow, replace(route, likelihood=likelihood))
-            seen = follow_held_out(see, blocks, lead)
-            each = [(*run, truth) for run, truth in zip(seen, truths, strict=True)]
-            found.append(tuple(map(Run._make, each)))
-    if not any(np.isfinite(run.errors[:, 0]).any() for part in runs[0] for run in part):
+    followed = spread(partial(_follow_part, passes, tunings, lead), parts, client, done)
+    if not any(np.isfinite(run.errors[:, 0]).any() for runs, _ in followed for run in runs[0]):
         return []
-    positions = route.readout.targets[:, 0]
+    _, positions = followed[-1]
     return [
-        Followed(tuple(found), tuning, positions, dataset.velocity_noise)
-        for found, tuning in zip(runs, tunings, strict=True)
+        Followed(
+            tuple(runs[each] for runs, _ in followed), tuning, positions, dataset.velocity_noise
+        )
+        for each, tuning in enumerate(tunings)
     ]
+
+
+def _follow_part(
+    passes: Passes,
+    tunings: Sequence[Tuning],
+    lead: int,
+    part: tuple[list[tuple[Floats, Floats]], Bools],
+) -> tuple[list[tuple[Run, ...]], Floats]:
+    """Return the runs of a part with each tuning, and the positions of the map of all others."""
+    blocks, kept = part
+    route = learn_route(passes, kept, tunings[0])
+    truths = [truth[lead:] for _, truth in blocks]
+    found = []
+    for tuning in tunings:
+        likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
+        seen = follow_held_out(
+            partial(follow, replace(route, likelihood=likelihood)), blocks, lead
+        )
+        each = [(*run, truth) for run, truth in zip(seen, truths, strict=True)]
+        found.append(tuple(map(Run._make, each)))
+    return found, route.readout.targets[:, 0]
 
 
 def trial_shares(doublings: int) -> list[float]:
@@ -374,6 +390,7 @@ def choose_by_parts(
     *,
     doublings: int = DOUBLINGS,
     progress: Callable[[str, float], None] = lambda *_: None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> tuple[Drives, Followed | None, list[dict[str, float | None]]]:
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
@@ -395,6 +412,8 @@ def choose_by_parts(
         How many times as fast the rate may become, as powers of two.
     progress
         Called with what is followed, and the share of the time that is over, 0 to 1.
+    client
+        See `follow_parts`.
 
     Returns
     -------
@@ -405,7 +424,7 @@ def choose_by_parts(
     tuning = usual_tuning(usual.settings)
     doublings *= most_load > 0.0
     done = partial(_trial_progress, progress, [0.0, *trial_shares(doublings)])
-    found = follow_parts(usual, [tuning], done=done(0, usual))
+    found = follow_parts(usual, [tuning], done=done(0, usual), client=client)
     if not found:
         return usual, None, []
     best = found[0]
@@ -423,7 +442,8 @@ def choose_by_parts(
             done(trial, None)(0.0)
             drives = faster(chosen)
             tunings = [half, known.tuning]
-            tried = follow_parts(drives, tunings, most, 2, done(trial, drives)) if drives else []
+            follow_some = partial(follow_parts, done=done(trial, drives), client=client)
+            tried = follow_some(drives, tunings, most, 2) if drives else []
         # What is enough of a drive at one rate may be too little, or too much, at another.
         except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
             break
@@ -446,7 +466,9 @@ def choose_by_parts(
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
         done_whole = done(doublings + 1, chosen)
-        (whole,) = follow_parts(chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole)
+        (whole,) = follow_parts(
+            chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
+        )
         if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
             return usual, best, compared
         best = whole

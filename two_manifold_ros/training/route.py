@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 import itertools
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -138,13 +138,15 @@ def train_route(
     reports: Sequence[PositionReport],
     *,
     free_rate: bool,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> RouteModel:
     """
     Train the belief about the place on a route, see `train_model`.
 
     Following each part of the drives on the map of the others chooses the rate and the sharpness
     at it, if that is free, and calibrates the covariances, see `choose_by_parts`; then everything
-    is learned from all of the recordings. ``reports`` are of the positions.
+    is learned from all of the recordings. ``reports`` are of the positions, and the workers of a
+    ``client`` follow parts.
     """
     most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
@@ -163,6 +165,7 @@ def train_route(
         most_load,
         doublings=doublings,
         progress=lambda what, share: progress(what, following + share * (embedding - following)),
+        client=client,
     )
     settings, dataset, passes, notes = drives
     places = passes.places

@@ -65,6 +65,7 @@ def train_model(
     settings: TrainingSettings,
     progress: Callable[[str, float], None] = lambda *_: None,
     drives: Sequence[PositionReport] | None = None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> TrainedModel:
     """
     Train a model of the method that the settings name.
@@ -79,6 +80,8 @@ def train_model(
         Called with the stage in words and the share done, 0 to 1.
     drives
         Reports of the positions, where they were inspected before; of `measure_drives`.
+    client
+        A ``distributed.Client``, whose workers follow parts of the drives for method ``route``.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def train_model(
         If the recordings cannot be trained on.
 
     """
-    return learn_model(recordings, settings, progress, drives)[0]
+    return learn_model(recordings, settings, progress, drives, client)[0]
 
 
 def learn_model(
@@ -94,6 +97,7 @@ def learn_model(
     settings: TrainingSettings,
     progress: Callable[[str, float], None] = lambda *_: None,
     drives: Sequence[PositionReport] | None = None,
+    client: Any = None,  # noqa: ANN401 - of an extra
 ) -> tuple[TrainedModel, LearnedTpsr | None]:
     """Do as `train_model`; return also what can go on learning, which a TPSR can alone."""
     check_streams(recordings)
@@ -106,7 +110,10 @@ def learn_model(
     tried = settings.method == 'spectral' and not (settings.rate_hz or settings.window)
     settings = with_time_scales(recordings, settings, progress)
     if settings.method == 'route':
-        return train_route(recordings, settings, progress, drives, free_rate=free_rate), None
+        model = train_route(
+            recordings, settings, progress, drives, free_rate=free_rate, client=client
+        )
+        return model, None
     if settings.method == 'tpsr':
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
