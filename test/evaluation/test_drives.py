@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores of drives of many vehicles: those of `evaluate`, summed up by vehicle, day and place."""
 
+from dataclasses import replace
 import json
 
 import numpy as np
@@ -130,6 +131,17 @@ def test_the_weakest_places_are_those_driven_as_others_are():
     assert (first['x'], second['x']) == (1.0, 0.0)
     assert first['mean_m'] == pytest.approx(78.0 * 3.0 / 98.0)
     assert first['published_share'] == pytest.approx(90.0 / 98.0)
+
+
+def test_weak_places_of_one_bend_are_one():
+    places = np.column_stack([np.arange(20.0), np.zeros(20)])
+    errors = np.where(np.arange(20) == 5, 9.0, np.where(np.arange(20) == 6, 8.0, 1.0))
+    (drive,) = drives([1.0])
+    sums = np.column_stack([np.full(20, 10.0), np.full(20, 9.0), 10.0 * errors])
+    fleet = Fleet((replace(drive, places=sums),), (), places)
+    found = fleet.weakest(3)
+    assert [each['mean_m'] for each in found] == [9.0, 1.0, 1.0]
+    assert all(abs(one['x'] - 5.0) > 1.9 for one in found[1:])
 
 
 def test_without_a_score_the_first_reason_is_given(slot_car_model, scores):

@@ -249,11 +249,16 @@ def print_fleet(fleet: Fleet, route: str = '') -> None:
                     'over the last; look at the mounting of its IMU, or train on newer drives'
                 )
     places = [
-        [f'{each["x"]:.1f}, {each["y"]:.1f}', metres(each['mean_m']),
+        [f'{_rounded(each["x"])}, {_rounded(each["y"])}', metres(each['mean_m']),
          percent(each['published_share'])]
         for each in fleet.weakest(WEAKEST)
     ]  # fmt: skip
     print_table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
+
+
+def _rounded(value: float) -> str:
+    """Return a number with one decimal; none is minus zero."""
+    return f'{round(value, 1) + 0.0:.1f}'
 
 
 def _cells(total: Total) -> list[str]:

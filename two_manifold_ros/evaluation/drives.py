@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 MOST_PLACES = 200
 """Places along a route at which errors are summed: a half of a per cent of a lap each."""
 
+SEPARATE = 0.1
+"""Share of the longer side of a route that weak places which are listed are apart."""
+
 FEWEST_DRIVES = 6
 """Drives of a vehicle of which it can be said that errors grow: five in a row are chance."""
 
@@ -256,21 +259,25 @@ class Fleet:
         return sums
 
     def weakest(self, most: int) -> list[dict[str, float]]:
-        """Return the places of the largest mean errors, of those that are driven as others are."""
+        """
+        Return the places of the largest mean errors, of those that are driven as others are.
+
+        None is nearer to another one than ``SEPARATE``, or all would be of one bend.
+        """
         ticks, published, errors = self.at_places.T
         # What is driven once in many drives is no place of the route, but a slip.
         often = ticks > 0.1 * np.median(ticks[ticks > 0.0])
         means = np.where(often, errors / np.maximum(ticks, 1.0), -1.0)
-        return [
-            {
-                'x': float(self.places[each, 0]),
-                'y': float(self.places[each, 1]),
-                'mean_m': float(means[each]),
-                'published_share': float(published[each] / ticks[each]),
-            }
-            for each in np.argsort(-means, kind='stable')[:most].tolist()
-            if means[each] >= 0.0
-        ]
+        apart_m = SEPARATE * float(np.ptp(self.places, axis=0).max())
+        found = list[dict[str, float]]()
+        while len(found) < most and (means >= 0.0).any():
+            worst = int(np.argmax(means))
+            x, y = self.places[worst].tolist()
+            share = float(published[worst] / ticks[worst])
+            found.append({'x': x, 'y': y, 'mean_m': float(means[worst]), 'published_share': share})
+            near = np.linalg.norm(self.places - self.places[worst], axis=1) <= apart_m
+            means[near] = -1.0
+        return found
 
     def to_json(self, most: int) -> dict[str, Any]:
         """Return tables as JSON values, and so many of the weakest places."""
