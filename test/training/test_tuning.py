@@ -16,7 +16,7 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import tuning as module
 from two_manifold_ros.training.cross_validation import Candidate, usual_candidate
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.following import RouteFold, usual_tuning
+from two_manifold_ros.training.following import usual_tuning
 from two_manifold_ros.training.held_out import capped_mean, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -30,6 +30,7 @@ from two_manifold_ros.training.tuning import (
     laps_won,
     ORDER,
     Outcome,
+    RouteFold,
     search,
     steps_around,
     Trial,

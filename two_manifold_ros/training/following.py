@@ -30,8 +30,6 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
-from two_manifold_ros.training.cross_validation import NEIGHBOURS
-from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
     begins_of,
     beside_mean_position,
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
@@ -543,29 +540,3 @@ def follow(
         read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
     means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
     return means, covariances, driving, active
-
-
-class RouteFold:
-    """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
-
-    def __init__(
-        self,
-        fit: Sequence[Segment],
-        held: Sequence[Segment],
-        dataset: Dataset,
-        settings: TrainingSettings,
-    ) -> None:
-        observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
-        if settings.imputes_positions:
-            neighbours = settings.neighbours or NEIGHBOURS[0]
-            embeddings = embed(observations, dataset.window, settings, neighbours)
-            tracks, _ = impute_positions(embeddings, tracks)
-        self.passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
-        self._blocks = dataset.blocks_of(held, settings.horizons)
-
-    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
-        """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
-        kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
-        route = learn_route(self.passes, kept, usual_tuning(settings))
-        runs = follow_held_out(partial(follow, route), self._blocks, 0)
-        return [squared_distances(errors) for errors, *_ in runs]

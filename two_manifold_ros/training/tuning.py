@@ -9,6 +9,7 @@ Each trial is scored on the same held-out laps, and kept in a journal.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 import hashlib
 import json
 import math
@@ -26,15 +27,19 @@ from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.container import replace_file
 from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
 from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.training.cross_validation import Fold, usual_candidate, validate
+from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.training.cross_validation import Fold, NEIGHBOURS, usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.following import RouteFold, usual_tuning
+from two_manifold_ros.training.embeddings import embed, impute_positions
+from two_manifold_ros.training.following import follow, lay_out_drives, usual_tuning
 from two_manifold_ros.training.held_out import (
     capped_mean,
+    follow_held_out,
     HeldTime,
     hold_out,
     lost_error,
     set_apart,
+    squared_distances,
     surely_lower,
 )
 from two_manifold_ros.training.summary import measure_drives, median_lap_s
@@ -46,11 +51,39 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
 
-    AnyFold: TypeAlias = Fold | RouteFold | TpsrFold
+    AnyFold: TypeAlias = 'Fold | RouteFold | TpsrFold'
+
+
+class RouteFold:
+    """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
+
+    def __init__(
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
+    ) -> None:
+        observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
+        if settings.imputes_positions:
+            neighbours = settings.neighbours or NEIGHBOURS[0]
+            embeddings = embed(observations, dataset.window, settings, neighbours)
+            tracks, _ = impute_positions(embeddings, tracks)
+        self.passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
+        self._blocks = dataset.blocks_of(held, settings.horizons)
+
+    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
+        """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
+        kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
+        route = learn_route(self.passes, kept, usual_tuning(settings))
+        runs = follow_held_out(partial(follow, route), self._blocks, 0)
+        return [squared_distances(errors) for errors, *_ in runs]
+
 
 ORDER = {
     'route': ('sharpness', 'persistence', 'rate_hz'),
