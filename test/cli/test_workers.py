@@ -123,12 +123,6 @@ def test_a_model_of_many_bags_has_the_same_bytes_from_workers(command, fleet_bag
     assert sorted(trained[0]) == sorted(trained[1])
 
 
-def test_workers_that_have_nothing_to_do_are_mentioned(command, fleet_bags, tmp_path):
-    arguments = (*fleet_bags[:2], '-o', tmp_path / 'few.npz', '--rate', 10)
-    assert '--most-minutes 60' in command('train', *arguments, '--workers', 1).err
-    assert '--most-minutes' not in command('train', *arguments).err
-
-
 def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, tmp_path):
     said = [
         command('evaluate', model_file, *fleet_bags, '--fleet', *more, '--json').out

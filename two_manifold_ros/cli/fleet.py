@@ -80,11 +80,6 @@ def choose_bags(
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
     if few or recorded_s(paths, most_s) <= most_s:
-        if client is not None and not args.tune:
-            say(
-                'two-manifold: note: all bags are trained on, here: workers share out surveys of '
-                f'more than --most-minutes {args.most_minutes:g}, and --tune'
-            )
         return names, None
     journal = Journal(Path(f'{args.output}{SUFFIX}'))
     with Progress('surveying') as progress:
