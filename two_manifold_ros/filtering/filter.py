@@ -22,6 +22,7 @@ from two_manifold_ros.filtering.estimate import (
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
+from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.status import EllipseLimits, Finding
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import TpsrModel
+    from two_manifold_ros.model.vehicle import VehicleCorrection
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
@@ -83,6 +85,9 @@ class Filter:
     reorder_ns
         How late a sample may come and still be used, nanoseconds; all estimates come as much
         later for it. Less than ``JUMP_BACK_NS``.
+    correction
+        How the IMU of this vehicle differs from those of the training, if it may; kept over
+        resets.
 
     Attributes
     ----------
@@ -111,6 +116,7 @@ class Filter:
         tick_filter: TickFilter | None = None,
         limits: EllipseLimits | None = None,
         reorder_ns: int = 0,
+        correction: VehicleCorrection | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
@@ -122,8 +128,11 @@ class Filter:
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
         self.limits = limits or limits_of(model)
+        ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
+        self.correction = correction
+        self._belief = ticks.belief if isinstance(ticks, RouteTracker) else None
         self._estimator = TickEstimator(
-            tick_filter or make_tick_filter(model, with_places=places_hz > 0.0),
+            ticks,
             self.limits,
             model.window,
             math.ceil(model.rate_hz / places_hz) if places_hz else 0,
@@ -283,6 +292,8 @@ class Filter:
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
+        if self.correction is not None:
+            values[: self._own] = self.correction.correct(values[: self._own])
         if self._further:
             own = values[: self._own]
             missing = np.full(self._own + self._further - len(values), np.nan)
@@ -328,6 +339,8 @@ class Filter:
                 )
             estimates.append(estimate)
             self.latest = estimate
+            if self.correction is not None and self._belief is not None:
+                self.correction.follow(means[tick, : self._own], self._belief)
         return estimates
 
     def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:

@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Measure a vehicle that a model has not seen, from recordings of its IMU."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import check_imu, estimates_along
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.vehicle import (
+    check_vehicle,
+    UNKNOWN,
+    Vehicle,
+    VehicleCorrection,
+    VehicleLearner,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+
+PASSES = 3
+"""
+Times that recordings are followed, each with what was measured before.
+
+On a simulated fleet nothing changes any more by a tenth of its standard deviation with the fourth.
+"""
+
+
+class Measured(NamedTuple):
+    """
+    A vehicle, and what it was measured from.
+
+    Parameters
+    ----------
+    vehicle
+        How its IMU differs.
+    ticks, counted
+        Ticks followed, and how many of them the vehicle drove on the route as usual, as the
+        filter believes.
+
+    """
+
+    vehicle: Vehicle
+    ticks: int
+    counted: float
+
+
+def measure_vehicle(
+    model: ModelHead,
+    recordings: Sequence[Recording],
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> Measured:
+    """
+    Measure a vehicle from recordings, which need no positions.
+
+    Raises
+    ------
+    InputError
+        If the model is none of a route and an IMU, a recording does not fit it, or no tick ends.
+
+    """
+    check_vehicle(model)
+    for recording in recordings:
+        check_imu(recording, model)
+    vehicle, ticks = UNKNOWN, 0
+    learner = VehicleLearner(model)
+    for _ in range(PASSES):
+        learner, ticks = VehicleLearner(model), 0
+        for recording in recordings:
+            live = Filter(model, correction=VehicleCorrection(model, vehicle, learner=learner))
+            ticks += sum(1 for _ in estimates_along(live, recording, progress))
+        vehicle = learner.vehicle
+    if not ticks:
+        names = ', '.join(recording.name for recording in recordings)
+        msg = f'{names}: no tick ends in them, so nothing is measured; give a longer part'
+        raise InputError(msg)
+    return Measured(vehicle, ticks, learner.ticks)
