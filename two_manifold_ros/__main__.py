@@ -31,6 +31,7 @@ COMMANDS = {
     'train': 'learn a model from recordings',
     'evaluate': 'run a model over recordings and score it',
     'laps': 'time the laps of recordings by a model',
+    'vehicle': 'measure a vehicle that a model has not seen',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
     'export': 'write estimates into a file for viewers: GPX, VBO, CSV',
@@ -54,18 +55,16 @@ TOGETHER = {
     'laps': 'running',
     'merge': 'fleet',
     'replay': 'running',
+    'vehicle': 'running',
 }
 """Modules of cli/ that hold several commands, each under its name in capitals."""
 
 # The way through the commands: headings, and examples with what each is for.
 WAY = (
     (
-        'Without a recording, drive a simulated car:',
-        (('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),),
-    ),
-    (
-        'With a recording of an IMU and positions, one after the other:',
+        'With a recording of an IMU and positions, or a simulated one, in this order:',
         (
+            ('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),
             ('two-manifold import drive.vbo -o my_bag', "of a logger's files"),
             ('two-manifold inspect my_bag', 'is it good enough?'),
             ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
@@ -78,6 +77,7 @@ WAY = (
             ('two-manifold info model.npz', 'what is in it'),
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold laps model.npz my_bag', 'lap and sector times'),
+            ('two-manifold vehicle model.npz my_bag', 'measure another car'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
             ('two-manifold export model.npz my_bag -o a.gpx', 'for other viewers'),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),

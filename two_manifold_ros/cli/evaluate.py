@@ -42,6 +42,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
+from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
@@ -241,6 +242,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='score each bag by itself where it is read, and report by vehicle, the folder that '
         'a bag is in, by day and by place; a bag that cannot be read is named and left out',
     )
+    parser.add_argument(
+        '--vehicle', metavar='FILE', help='correct the IMU by what two-manifold vehicle wrote'
+    )
     add_fleet(parser)
     add_report(parser, 'where it was, when it was unsure and why, and what the recording is like')
     add_json(parser)
@@ -248,6 +252,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0."""
+    _check_vehicle(args)
     if args.online:
         args.bags = [*expand([args.model]), *args.bags]
         return run_online(args)
@@ -276,10 +281,11 @@ def run(args: Namespace) -> int:
         name: in_step(each, args, _trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
+    correct = correction_from(args.vehicle, model)
     with fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
             name: evaluate(
-                model, [one.with_commands_held() for one in each], progress, name, client
+                model, [correct(one).with_commands_held() for one in each], progress, name, client
             )
             for name, each in by_route.items()
         }
@@ -307,6 +313,12 @@ def run(args: Namespace) -> int:
         _print_figure(args)
         print_written(args)
     return 0
+
+
+def _check_vehicle(args: Namespace) -> None:
+    if args.vehicle and (args.online or args.fleet):
+        msg = '--vehicle is about one model and one vehicle: leave out --online and --fleet'
+        raise InputError(msg)
 
 
 def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]]) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run a model over recordings: time laps, write what the node would publish, or a track."""
+"""Run a model over recordings: time laps, write topics or a track, or measure a vehicle."""
 
 from __future__ import annotations
 
@@ -30,15 +30,18 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along, replay
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.vehicle import check_vehicle
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.timing import Timed
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
+
+LEAST_COUNTED = 0.5
+"""Share of the ticks on the route below which `vehicle` warns: the filter is rather off it."""
 
 LAPS_HELP = (
     'Run the filter of the node over recordings, each from a cold start, and time laps and '
@@ -355,6 +361,64 @@ def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
     )
 
 
+VEHICLE_HELP = (
+    'Measure how the IMU of a vehicle that a model has not seen differs from those of its '
+    'training: how it is turned, its scales and biases, each with its standard deviation. The '
+    'recordings are of that vehicle on the route, and need no positions.'
+)
+
+
+def add_vehicle(parser: ArgumentParser) -> None:
+    """Add the arguments of vehicle."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_bags(parser)
+    parser.add_argument(
+        '-o', '--output', metavar='FILE', help='JSON file for evaluate --vehicle and filter_node'
+    )
+    add_topics(parser)
+    add_part(parser)
+    add_json(parser)
+
+
+def run_vehicle(args: Namespace) -> int:
+    """Measure the vehicle and report; return 0."""
+    model = load_model(args.model)
+    check_vehicle(model)
+    whole = recordings_of(args, need_positions=False, find_positions=False)
+    recordings = [part_of(each, args.start, args.until) for each in whole]
+    with Progress('measuring') as progress:
+        measured = measure_vehicle(model, recordings, progress)
+    share = measured.counted / measured.ticks
+    if share < LEAST_COUNTED:
+        on_stderr(
+            f'two-manifold: warning: the vehicle is believed to drive on the route on {share:.0%} '
+            'of the ticks, so little is measured; give a drive of the route'
+        )
+    if args.output:
+        measured.vehicle.save(args.output)
+    if args.json:
+        content = {'ticks': measured.ticks, 'counted': measured.counted}
+        print(json.dumps(content | measured.vehicle.to_json(), indent=2, allow_nan=False))
+        return 0
+    numbers = measured.vehicle.to_json()
+    names = [(f'turned about {axis}, degrees', 'angles_deg', k) for k, axis in enumerate('xyz')]
+    for what, group in (('scale error', 'scales'), ('bias', 'biases')):
+        names += [(f'{what} of {name}', group, k) for k, name in enumerate(IMU_CHANNELS)]
+    rows = [
+        [words, f'{numbers[group][k]:.4f}', f'{numbers[group + "_std"][k]:.4f}']
+        for words, group, k in names
+    ]
+    print_table(
+        f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks',
+        ['what', 'found', 'deviation'],
+        rows,
+    )
+    if args.output:
+        print(f'written to {args.output}')
+    return 0
+
+
 LAPS = Command(LAPS_HELP, add_laps, run_laps)
 REPLAY = Command(REPLAY_HELP, add_replay, run_replay)
 EXPORT = Command(EXPORT_HELP, add_export, run_export)
+VEHICLE = Command(VEHICLE_HELP, add_vehicle, run_vehicle)

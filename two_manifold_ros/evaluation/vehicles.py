@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -11,6 +13,7 @@ from two_manifold_ros.evaluation.evaluate import check_imu, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.vehicle import (
     check_vehicle,
+    load_vehicle,
     UNKNOWN,
     Vehicle,
     VehicleCorrection,
@@ -80,3 +83,25 @@ def measure_vehicle(
         msg = f'{names}: no tick ends in them, so nothing is measured; give a longer part'
         raise InputError(msg)
     return Measured(vehicle, ticks, learner.ticks)
+
+
+def corrected(recording: Recording, vehicle: Vehicle) -> Recording:
+    """Return a recording of a vehicle as an IMU of the training would have made it."""
+    imu = recording.imu
+    return replace(recording, imu=replace(imu, samples=vehicle.correct(imu.samples)))
+
+
+def correction_from(path: str | None, model: ModelHead) -> Callable[[Recording], Recording]:
+    """
+    Return what corrects recordings by a file of `Vehicle.save`; without one nothing does.
+
+    Raises
+    ------
+    InputError
+        If it is no such file, or the model is none of a route and an IMU.
+
+    """
+    if not path:
+        return lambda recording: recording
+    check_vehicle(model)
+    return partial(corrected, vehicle=load_vehicle(path))

@@ -22,6 +22,7 @@ from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.route.arrays import plain
 from two_manifold_ros.route.densities import TAIL
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW
 
@@ -379,8 +380,7 @@ def _regress(weight: float, covariance: Floats, work: Work) -> None:
 @compiled
 def learn_vehicle(
     sample: Floats, cells: tuple[Floats, Floats, Floats], active: Indices,
-    known: tuple[Floats, Floats, Floats, Floats, Floats, Floats, Ints, float, float],
-    scratch: tuple[Floats, ...], rotation: Floats, errors: Floats, covariance: Floats,
+    known: Expected, scratch: Work, rotation: Floats, errors: Floats, covariance: Floats,
 ) -> float:  # fmt: skip
     """
     Update what is known of a vehicle with one sample (6,), averaged over a tick.
@@ -390,6 +390,7 @@ def learn_vehicle(
     the first three changes. Returns the probability that the vehicle drives on the route as usual,
     which is what the sample counts.
     """
+    # Plain tuples, which the compiler takes at once, get their names back.
     expected, work = Expected(*known), Work(*scratch)
     total, noise = _expect(cells[0], cells[1], cells[2], active, expected, work)
     work.change[:] = 0.0
@@ -438,7 +439,7 @@ class VehicleLearner:
         rest, exponents = channels.mean.copy(), np.zeros(len(IMU_CHANNELS))
         rest[live] += likelihood.rest_alone.offset * scale
         exponents[live] = likelihood.exponents
-        self._expected = tuple(
+        self._expected: Expected = plain(
             Expected(
                 usual=np.ascontiguousarray((likelihood.new_means @ root.T) * scale + mean),
                 slopes=np.ascontiguousarray((likelihood.new_slopes @ root.T) * scale),
@@ -462,7 +463,7 @@ class VehicleLearner:
             gain=np.zeros(STATE),
             change=np.zeros(STATE),
         )
-        self._scratch = tuple(self._work)
+        self._scratch: Work = plain(self._work)
         self._rotation = np.eye(3)
         self._errors = np.zeros(13)
         spread = np.repeat(

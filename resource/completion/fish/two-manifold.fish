@@ -8,6 +8,7 @@ complete -c two-manifold -n __fish_use_subcommand -a inspect -d 'look at recordi
 complete -c two-manifold -n __fish_use_subcommand -a train -d 'learn a model from recordings'
 complete -c two-manifold -n __fish_use_subcommand -a evaluate -d 'run a model over recordings and score it'
 complete -c two-manifold -n __fish_use_subcommand -a laps -d 'time the laps of recordings by a model'
+complete -c two-manifold -n __fish_use_subcommand -a vehicle -d 'measure a vehicle that a model has not seen'
 complete -c two-manifold -n __fish_use_subcommand -a compare -d 'set every method side by side on the same recordings'
 complete -c two-manifold -n __fish_use_subcommand -a replay -d 'run a model over a bag and write the filter node’s topics'
 complete -c two-manifold -n __fish_use_subcommand -a export -d 'write estimates into a file for viewers'
@@ -107,6 +108,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l until -x -
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l position-lag -x -d 'make positions S seconds earlier, because their stamps are'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l figure -r -F -d 'draw track and errors into a PNG, PDF or SVG file'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l fleet -d 'score each bag by itself where it is read, and report by'
+complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l vehicle -r -F -d 'correct the IMU by what two-manifold vehicle wrote'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l workers -x -d 'start N processes here'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l scheduler -x -d 'use the workers of this Dask scheduler'
 complete -c two-manifold -n '__fish_seen_subcommand_from evaluate' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
@@ -131,6 +133,18 @@ complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l course -r -F -
 complete -c two-manifold -n '__fish_seen_subcommand_from laps' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from laps' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from laps' -F
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -s h -l help -d 'show this help message and exit'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -s o -l output -r -F -d 'JSON file for evaluate --vehicle and filter_node'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l imu-topic -x -d 'topic of sensor_msgs/Imu'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l imu-field -x -d 'field with a sensor_msgs/Imu in the messages of --imu-topic,'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l position-topic -x -d 'topic with positions'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l use-receive-time -d 'take the bag’s receive times instead of the stamps in the'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l salvage -d 'use what can be read of damaged MCAP files, and report what'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l from -x -d 'start S seconds after the first IMU stamp'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l until -x -d 'end S seconds after the first IMU stamp'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -l json -d 'print one JSON object instead'
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -F
+complete -c two-manifold -n '__fish_seen_subcommand_from vehicle' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -s h -l help -d 'show this help message and exit'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -s o -l output -x -a '(__fish_complete_directories)' -d 'write table.txt, comparison.json and figures'
 complete -c two-manifold -n '__fish_seen_subcommand_from compare' -l methods -x -d 'only some of the methods mean, previous, imu-only, kalman,'

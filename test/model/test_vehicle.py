@@ -1,0 +1,240 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the IMU of a vehicle differs: corrections, their file, and one step of learning them."""
+
+from dataclasses import replace
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.vehicle import (
+    angles_of,
+    load_vehicle,
+    PRIOR,
+    rotation_of,
+    UNKNOWN,
+    Vehicle,
+    VehicleCorrection,
+    VehicleLearner,
+)
+from two_manifold_ros.route.densities import TAIL
+from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, ROWS
+from two_manifold_ros.typing import Floats
+
+
+def drawn(seed: int) -> Vehicle:
+    """Return a vehicle of the prior."""
+    random = np.random.default_rng(seed)
+    return Vehicle(
+        PRIOR.angle * random.standard_normal(3),
+        PRIOR.scale * random.standard_normal(6),
+        np.repeat([PRIOR.bias, PRIOR.turning_bias], 3) * random.standard_normal(6),
+        random.uniform(0.1, 1.0, 15),
+    )
+
+
+def measured_by(vehicle: Vehicle, samples: Floats) -> Floats:
+    """Return what the IMU of a vehicle measures in place of (..., 6) samples."""
+    back = Rotation.from_rotvec(vehicle.angles).inv()
+    turned = np.concatenate([back.apply(samples[:, :3]), back.apply(samples[:, 3:])], axis=1)
+    return (1.0 + vehicle.scales) * turned + vehicle.biases
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_correction_is_the_inverse_of_what_differs(seed: int) -> None:
+    samples = np.random.default_rng(seed).standard_normal((9, 6))
+    vehicle = drawn(seed)
+    back = vehicle.correct(measured_by(vehicle, samples))
+    np.testing.assert_allclose(back, samples, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('size', [0.0, 1e-13, 1e-5, 0.1, 3.0])
+def test_rotation_vectors_are_those_of_scipy(size: float) -> None:
+    angles = size * np.array([2.0, -1.0, 2.0]) / 3.0
+    rotation = rotation_of(angles)
+    np.testing.assert_allclose(rotation, Rotation.from_rotvec(angles).as_matrix(), atol=1e-12)
+    np.testing.assert_allclose(angles_of(rotation), angles, rtol=1e-9, atol=1e-12)
+
+
+def test_a_file_holds_all_numbers(tmp_path: Path) -> None:
+    vehicle = drawn(1)
+    vehicle.save(str(tmp_path / 'vehicle.json'))
+    again = load_vehicle(str(tmp_path / 'vehicle.json'))
+    for name in ('angles', 'scales', 'biases', 'deviations'):
+        np.testing.assert_allclose(getattr(again, name), getattr(vehicle, name), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'scales': [-1.0] * 6},
+        {'scales': [0.0] * 5},
+        {'biases': [math.nan] * 6},
+        {'angles_deg': 'none'},
+        {'angles_deg': [400.0] * 3},
+    ],
+)
+def test_another_file_is_refused_by_name(tmp_path: Path, change: dict[str, object]) -> None:
+    file = tmp_path / 'vehicle.json'
+    file.write_text(json.dumps(drawn(1).to_json() | change))
+    with pytest.raises(InputError, match=r'vehicle\.json'):
+        load_vehicle(str(file))
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / 'list.json').write_text('[1, 2]')
+    (tmp_path / 'bytes.json').write_bytes(b'\xff\x00')
+    for name in ('list.json', 'bytes.json', 'missing.json', '.'):
+        with pytest.raises(InputError):
+            load_vehicle(str(tmp_path / name))
+    with pytest.raises(InputError, match='cannot be written'):
+        drawn(1).save(str(tmp_path))
+
+
+def test_only_a_route_has_a_map_to_measure_against(spectral_model: Model) -> None:
+    with pytest.raises(InputError, match='map of one route'):
+        VehicleCorrection(spectral_model)
+
+
+def belief_at(places: int, seed: int) -> SimpleNamespace:
+    """Return a belief that is spread over some places."""
+    random = np.random.default_rng(seed)
+    chances = np.zeros((places, ROWS))
+    support = random.choice(places, 12, replace=False).astype(np.uint32)
+    chances[support] = random.dirichlet(np.ones(12 * ROWS)).reshape(12, ROWS)
+    ratios = 1.0 + 0.2 * random.standard_normal((places, ROWS))
+    spreads = 0.01 * random.uniform(size=(places, ROWS))
+    return SimpleNamespace(chances=chances, ratios=ratios, spreads=spreads, support=support)
+
+
+class Naive:
+    """The step of a `VehicleLearner` as its equations stand, by matrices and differences."""
+
+    def __init__(self, model: RouteModel) -> None:
+        self.model = model
+        spread = np.repeat(
+            [PRIOR.angle, PRIOR.scale, PRIOR.bias, PRIOR.turning_bias, PRIOR.speed],
+            [3, 6, 3, 3, 1],
+        )
+        self.rotation, self.state = Rotation.identity(), np.zeros(13)
+        self.covariance = np.diag(spread**2)
+
+    def expected(self, belief: SimpleNamespace) -> tuple[Floats, Floats, float]:
+        """Return mean and covariance of what the map expects, and its probability."""
+        likelihood, channels = self.model.route.likelihood, self.model.channels
+        live = channels.live
+        scale, root = channels.scale[live], np.linalg.inv(likelihood.new_whitening)
+        bound = LIMITS.usual_ratios * self.model.route.motion.ratio_spread
+        rows = [(i, h) for i in belief.support for h in (ON, ON_NEW)]
+        chances = np.array([belief.chances[row] for row in rows])
+        shares = chances / chances.sum()
+        values, spreads = [], []
+        for i, h in rows:
+            slope = root @ likelihood.new_slopes[i] * scale
+            ratio = np.clip(belief.ratios[i, h] - 1.0, -bound, bound)
+            usual = root @ likelihood.new_means[i] * scale + channels.mean[live]
+            values.append(usual + ratio * slope)
+            spreads.append(belief.spreads[i, h] * slope**2)
+        mean = channels.mean.copy()
+        mean[live] = shares @ np.array(values)
+        left = shares @ (np.square(np.array(values) - mean[live]) + np.array(spreads))
+        noise = shares @ np.array([likelihood.noise[i] for i, _ in rows])
+        scatter = np.linalg.inv(likelihood.new_whitening.T @ likelihood.new_whitening)
+        return mean, noise * scatter * np.outer(scale, scale) + np.diag(left), chances.sum()
+
+    def sample(self, mean: Floats, angles: Floats, state: Floats) -> Floats:
+        """Return what the vehicle measures where the map expects a mean (6,)."""
+        likelihood, channels = self.model.route.likelihood, self.model.channels
+        exponents, rest = np.zeros(6), channels.mean.copy()
+        exponents[channels.live] = likelihood.exponents
+        rest[channels.live] += likelihood.rest_alone.offset * channels.scale[channels.live]
+        moved = mean + state[12] * exponents * (mean - rest)
+        turned = (Rotation.from_rotvec(angles) * self.rotation).inv()
+        body = np.concatenate([turned.apply(moved[:3]), turned.apply(moved[3:])])
+        return (1.0 + state[:6]) * body + state[6:12]
+
+    def learn(self, sample: Floats, belief: SimpleNamespace) -> None:
+        mean, covariance, chance = self.expected(belief)
+        live = self.model.channels.live
+
+        def at(change: Floats) -> Floats:
+            return self.sample(mean, change[:3], self.state + change[3:])[live]
+
+        step = 1e-6
+        slopes = np.stack(
+            [(at(step * row) - at(-step * row)) / (2.0 * step) for row in np.eye(16)], axis=1
+        )
+        apart = (sample - self.sample(mean, np.zeros(3), self.state))[live]
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        white, rest = root @ slopes, root @ apart
+        unlikely = sum(
+            r**2 / (1.0 + row @ self.covariance @ row) for r, row in zip(rest, white, strict=True)
+        )
+        weight = chance * self.model.route.likelihood.persistence
+        weight *= (TAIL + live.sum()) / (TAIL + unlikely)
+        whole = white @ self.covariance @ white.T + np.eye(live.sum()) / weight
+        gain = self.covariance @ white.T @ np.linalg.inv(whole)
+        change = gain @ rest
+        self.covariance = self.covariance - gain @ white @ self.covariance
+        self.state = self.state + change[3:]
+        self.rotation = Rotation.from_rotvec(change[:3]) * self.rotation
+
+
+def test_a_step_is_that_of_the_equations(slot_car_model: RouteModel) -> None:
+    model = slot_car_model
+    learner, naive = VehicleLearner(model), Naive(model)
+    random = np.random.default_rng(0)
+    for seed in range(5):
+        belief = belief_at(model.route.places, seed)
+        sample = model.channels.mean + model.channels.scale * random.standard_normal(6)
+        learner.learn(sample, belief)  # type: ignore[arg-type]
+        naive.learn(sample, belief)
+    vehicle = learner.vehicle
+    np.testing.assert_allclose(vehicle.angles, naive.rotation.as_rotvec(), atol=1e-7)
+    np.testing.assert_allclose(vehicle.scales, naive.state[:6], atol=1e-7)
+    np.testing.assert_allclose(vehicle.biases, naive.state[6:12], atol=1e-7)
+    spread = np.sqrt(np.diag(naive.covariance))
+    np.testing.assert_allclose(vehicle.deviations, spread[:15], rtol=1e-5)
+
+
+def test_a_belief_that_is_elsewhere_teaches_nothing(slot_car_model: RouteModel) -> None:
+    model = slot_car_model
+    learner = VehicleLearner(model)
+    before = learner.vehicle
+    belief = belief_at(model.route.places, 0)
+    belief.chances[:, [ON, ON_NEW]] = 0.0
+    learner.learn(model.channels.mean + 1.0, belief)  # type: ignore[arg-type]
+    after = learner.vehicle
+    assert not learner.ticks
+    assert not np.concatenate([after.angles, after.scales, after.biases]).any()
+    np.testing.assert_array_equal(after.deviations, before.deviations)
+
+
+def test_what_corrects_follows_what_was_measured_if_it_applies(slot_car_model: RouteModel) -> None:
+    model = slot_car_model
+    belief = belief_at(model.route.places, 0)
+    for applies in (False, True):
+        correction = VehicleCorrection(model, learner=VehicleLearner(model), applies=applies)
+        correction.follow(model.channels.mean + 1.0, belief)  # type: ignore[arg-type]
+        assert (correction.vehicle is UNKNOWN) is not applies
+
+
+def test_what_is_learned_does_not_depend_on_what_corrects(slot_car_model: RouteModel) -> None:
+    model = slot_car_model
+    belief = belief_at(model.route.places, 0)
+    sample = model.channels.mean + 0.5 * model.channels.scale
+    found = []
+    for vehicle in (UNKNOWN, drawn(2)):
+        learner = VehicleLearner(model)
+        correction = VehicleCorrection(model, replace(vehicle), learner)
+        correction.follow(correction.correct(sample), belief)  # type: ignore[arg-type]
+        found.append(learner.vehicle)
+    np.testing.assert_allclose(found[0].angles, found[1].angles, atol=1e-12)
+    np.testing.assert_allclose(found[0].biases, found[1].biases, atol=1e-12)
