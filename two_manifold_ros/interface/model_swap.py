@@ -13,6 +13,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.vehicle import correction_of
 from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
 from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
@@ -147,7 +148,9 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     def make(model: ModelHead) -> Filter:
         ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
         reorder_ns = round(1e9 * chosen.reorder_s)
-        return make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
+        live = make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
+        live.correction = correction_of(model, chosen.vehicle, adapts=chosen.adapt_imu)
+        return live
 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
 

@@ -430,7 +430,7 @@ class VehicleLearner:
 
     """
 
-    def __init__(self, model: ModelHead, prior: Prior = PRIOR) -> None:
+    def __init__(self, model: ModelHead, prior: Prior = PRIOR, start: Vehicle = UNKNOWN) -> None:
         model = check_vehicle(model)
         likelihood, channels = model.route.likelihood, model.channels
         live = np.flatnonzero(channels.live)
@@ -464,12 +464,14 @@ class VehicleLearner:
             change=np.zeros(STATE),
         )
         self._scratch: Work = plain(self._work)
-        self._rotation = np.eye(3)
-        self._errors = np.zeros(13)
+        self._rotation = rotation_of(start.angles)
+        self._errors = np.concatenate([start.scales, start.biases, [0.0]])
         spread = np.repeat(
             [prior.angle, prior.scale, prior.bias, prior.turning_bias, prior.speed],
             [3, 6, 3, 3, 1],
         )
+        known = np.isfinite(start.deviations)
+        spread[:SPEED] = np.where(known, start.deviations, spread[:SPEED])
         self._covariance = np.diag(np.square(spread))
         self.ticks = 0.0
 
@@ -521,7 +523,7 @@ class VehicleCorrection:
         *,
         applies: bool = False,
     ) -> None:
-        check_vehicle(model)
+        self._model = check_vehicle(model)
         self.learner = learner
         self._applies = applies
         self._use(vehicle)
@@ -530,6 +532,11 @@ class VehicleCorrection:
         self.vehicle = vehicle
         self._matrix = np.ascontiguousarray(vehicle.matrix.T)
         self._inverse = np.linalg.inv(self._matrix)
+
+    def fresh(self) -> VehicleCorrection:
+        """Return one that has learned nothing, and learns if this one does."""
+        learner = None if self.learner is None else VehicleLearner(self._model)
+        return VehicleCorrection(self._model, learner=learner)
 
     def correct(self, sample: Floats) -> Floats:
         """Return a sample (6,) as an IMU of the training has it."""
@@ -543,3 +550,23 @@ class VehicleCorrection:
         self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)
         if self._applies:
             self._use(self.learner.vehicle)
+
+
+def correction_of(model: ModelHead, path: str, *, adapts: bool) -> VehicleCorrection | None:
+    """
+    Return what corrects a vehicle while it drives, if anything does.
+
+    ``path`` is a file of `Vehicle.save`, or empty; ``adapts`` says whether the vehicle is measured
+    while it drives, from there on.
+
+    Raises
+    ------
+    InputError
+        If it is no such file, or the model is none of a route and an IMU.
+
+    """
+    if not path and not adapts:
+        return None
+    vehicle = load_vehicle(path) if path else UNKNOWN
+    learner = VehicleLearner(model, start=vehicle) if adapts else None
+    return VehicleCorrection(model, vehicle, learner, applies=adapts)
