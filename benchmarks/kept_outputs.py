@@ -55,6 +55,7 @@ VARIES = {
     'online': ALL,
     'robots': ALL,
     'soak': ALL,
+    'vehicles': NOTHING,
     'yard': r' [\d.]+$',  # the cost of a tick is the last column
 }
 """Benchmarks whose output can be kept, and which part of each line varies from run to run."""
