@@ -7,7 +7,7 @@ Run `python benchmarks/bench_vehicles.py`. A fleet of 20 simulated cars, see wor
 one drive of each: a model of 19 follows the one that was left out, as it is and measured against
 the map, beside a model of five drives of that one. The same with two and three times the usual
 differences of the sensors of the one that was left out. Then a model of one car follows others.
-Errors are distances to the true position at the time of which the receiver tells, of all ticks
+Errors are distances to the true position as late as the receiver has it, of all ticks
 after the first window of a drive of another day. The cars 0 to 3 are those on which the method was
 chosen; by default others are left out.
 """
