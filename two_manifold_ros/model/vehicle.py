@@ -550,23 +550,3 @@ class VehicleCorrection:
         self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)
         if self._applies:
             self._use(self.learner.vehicle)
-
-
-def correction_of(model: ModelHead, path: str, *, adapts: bool) -> VehicleCorrection | None:
-    """
-    Return what corrects a vehicle while it drives, if anything does.
-
-    ``path`` is a file of `Vehicle.save`, or empty; ``adapts`` says whether the vehicle is measured
-    while it drives, from there on.
-
-    Raises
-    ------
-    InputError
-        If it is no such file, or the model is none of a route and an IMU.
-
-    """
-    if not path and not adapts:
-        return None
-    vehicle = load_vehicle(path) if path else UNKNOWN
-    learner = VehicleLearner(model, start=vehicle) if adapts else None
-    return VehicleCorrection(model, vehicle, learner, applies=adapts)
