@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,18 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.evaluation.vehicles import corrected, measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.model_swap import load_session
+from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.vehicle import PRIOR, UNKNOWN, VehicleCorrection, VehicleLearner
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.model.vehicle import (
+    PRIOR,
+    UNKNOWN,
+    Vehicle,
+    VehicleCorrection,
+    VehicleLearner,
+)
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.typing import Floats
@@ -138,3 +148,31 @@ def test_nothing_to_follow_is_refused(
     )
     with pytest.raises(InputError, match='no tick ends'):
         measure_vehicle(slot_car_model, [short])
+
+
+def test_a_filter_node_corrects_and_measures_by_its_parameters(
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+) -> None:
+    model = tmp_path / 'model.npz'
+    save_model(slot_car_model, model)
+    other, truth = distorted(slot_car_laps[1], 2)
+    path = tmp_path / 'vehicle.json'
+    known = Vehicle(truth[:3], truth[3:9], truth[9:], np.full(15, 0.01))
+    known.save(str(path))
+    plain = load_session(FilterParameters(model=str(model))).session.filter
+    assert plain.correction is None
+    still = load_session(FilterParameters(model=str(model), vehicle=str(path))).session.filter
+    learns = load_session(FilterParameters(model=str(model), adapt_imu=True)).session.filter
+    assert learns.correction is not None
+    before = learns.correction.numbers
+    for live in (still, learns):
+        list(estimates_along(live, other, lambda *_: None))
+    assert still.correction is not None
+    np.testing.assert_allclose(still.correction.vehicle.angles, truth[:3])
+    after = learns.correction.numbers
+    turned_deg = np.degrees(np.linalg.norm(truth[:3]))
+    assert before['imu_turned_deg'] == 0.0
+    assert after['imu_turned_deg'] == pytest.approx(
+        turned_deg, abs=4.0 * after['imu_turned_std_deg']
+    )
+    assert 0.0 < after['imu_turned_std_deg'] < np.degrees(PRIOR.angle)

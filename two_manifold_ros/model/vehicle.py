@@ -533,6 +533,18 @@ class VehicleCorrection:
         self._matrix = np.ascontiguousarray(vehicle.matrix.T)
         self._inverse = np.linalg.inv(self._matrix)
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What corrects the samples, in short, for diagnostics: degrees, and shares of one."""
+        vehicle = self.vehicle
+        worst = int(np.argmax(np.abs(vehicle.scales)))
+        return {
+            'imu_turned_deg': math.degrees(float(np.linalg.norm(vehicle.angles))),
+            'imu_turned_std_deg': math.degrees(float(np.linalg.norm(vehicle.deviations[ANGLES]))),
+            'imu_scale': float(vehicle.scales[worst]),
+            'imu_scale_std': float(vehicle.deviations[SCALES][worst]),
+        }
+
     def fresh(self) -> VehicleCorrection:
         """Return one that has learned nothing, and learns if this one does."""
         learner = None if self.learner is None else VehicleLearner(self._model)

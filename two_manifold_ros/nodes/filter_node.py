@@ -364,6 +364,8 @@ class FilterNode(BackgroundNode):
             running = session.filter.running
             health = health.with_filter(session.filter, running.rate_hz)
             leading['imu_frame'] = running.imu_frame_id
+            if session.filter.correction is not None:
+                leading |= session.filter.correction.numbers
         latest = health.latest
         if latest is not None and latest.name:
             leading['route'] = latest.name
