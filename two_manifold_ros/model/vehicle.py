@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.errors import InputError
@@ -183,21 +184,6 @@ def rotation_of(angles: Floats) -> Floats:
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     turned: Floats = np.eye(3) + math.sin(size) * cross + (1.0 - math.cos(size)) * (cross @ cross)
     return turned
-
-
-def angles_of(rotation: Floats) -> Floats:
-    """Return the rotation vector (3,) of a (3, 3) rotation of less than half a turn."""
-    apart = np.array(
-        [
-            rotation[2, 1] - rotation[1, 2],
-            rotation[0, 2] - rotation[2, 0],
-            rotation[1, 0] - rotation[0, 1],
-        ]
-    )
-    sine = 0.5 * float(np.linalg.norm(apart))
-    size = math.atan2(sine, 0.5 * (float(np.trace(rotation)) - 1.0))
-    angles: Floats = apart * (0.5 if sine < 1e-9 else 0.5 * size / sine)
-    return angles
 
 
 class Expected(NamedTuple):
@@ -480,7 +466,8 @@ class VehicleLearner:
         """What is known by now."""
         spread = np.sqrt(np.maximum(np.diag(self._covariance)[:SPEED], 0.0))
         scales, biases = self._errors[:6].copy(), self._errors[6:12].copy()
-        return Vehicle(angles_of(self._rotation), scales, biases, spread)
+        angles = Rotation.from_matrix(self._rotation).as_rotvec()
+        return Vehicle(angles, scales, biases, spread)
 
     def learn(self, sample: Floats, belief: RouteBelief) -> None:
         """Take a sample (6,) of the vehicle, averaged over a tick, and the belief after it."""
