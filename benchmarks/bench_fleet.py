@@ -174,13 +174,13 @@ def measured(folder: Path) -> Costs:
     options = ReadingOptions()
     model = train_model([read_recording(path, options)], TrainingSettings(max_step_load=0.0))
     survey = survey_bag(options, None, path)
-    score_drive(model, options, {}, path)
+    score_drive(model, options, path)
     times = []
-    for work in (partial(survey_bag, options, None), partial(score_drive, model, options, {})):
+    for work in (partial(survey_bag, options, None), partial(score_drive, model, options)):
         began = time.process_time()
         work(path)
         times.append((time.process_time() - began) * 3600.0 / BAG_S)
-    score = score_drive(model, options, {}, path)
+    score = score_drive(model, options, path)
     many = [replace(survey, digest=f'{number}') for number in range(1000)]
     began = time.process_time()
     choose(many)

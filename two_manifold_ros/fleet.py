@@ -107,7 +107,7 @@ def spread(
     done
         Gets the share of the items that are done.
     keep
-        Gets each item with its result when it comes, in any order, as `Journal` wants it.
+        Gets each item with its result when it comes, in any order, as `ItemJournal` wants it.
     lost
         Makes the result of an item that workers die of; without it that is refused.
 
@@ -147,13 +147,17 @@ def spread(
                 take(number, part)
                 continue
             if lost is None:
-                raise InputError(_DYING)
+                raise LostWorkersError(_DYING)
             fatal[number] = lost
     for number, made in fatal.items():
         # What else a worker had when it died is counted as lost, too: each by itself once more.
         ((_, part),) = _computed(shared, [batches[number]], client)
         take(number, part or ([made(each) for each in batches[number]], None))
     return _joined([parts[number] for number in range(len(batches))])
+
+
+class LostWorkersError(InputError):
+    """Workers that were lost, so that work was not done."""
 
 
 _DYING = (
@@ -203,7 +207,7 @@ def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa:
             # Dask starts none again that dies before it has said that it runs.
             if client.nthreads():
                 continue
-            raise InputError(_GONE) from None
+            raise LostWorkersError(_GONE) from None
         yield from ended
 
 
@@ -221,7 +225,7 @@ def _joined(parts: Sequence[_Part[Result]]) -> list[Result]:
     return known
 
 
-class Journal:
+class ItemJournal:
     """
     Results of items in a file, a line for each as it comes, so that a run that ended goes on.
 
@@ -239,24 +243,25 @@ class Journal:
         self.path, self._kept = path, dict[str, Any]()
         if path is None:
             return
-        head, lines = {'format': _FORMAT, 'version': __version__}, list[str]()
+        head, text = {'format': _FORMAT, 'version': __version__}, ''
         try:
-            if path.exists():
-                lines = path.read_text(encoding='utf-8').splitlines()
-            found = json.loads(lines[0]) if lines else head
-            known = found['format'] == _FORMAT
+            text = path.read_text(encoding='utf-8') if path.exists() else ''
+            found = json.loads(text.splitlines()[0]) if text else None
+            known = found is None or found['format'] == _FORMAT
         except (OSError, ValueError, LookupError, TypeError):
             known = False
         if not known:
             msg = f'{path} exists and is no journal of bags: move it, or name another model'
             raise InputError(msg)
-        if found == head:
-            for line in lines[1:]:
-                with suppress(ValueError):
-                    item, result = json.loads(line)
-                    self._kept[item] = result
-        # The whole file once more: a line that was cut off would swallow the next one.
-        self._write('w', head, *self._kept.items())
+        if found != head:
+            self._write('w', json.dumps(head))
+            return
+        for line in text.splitlines()[1:]:
+            with suppress(ValueError, TypeError):
+                item, result = json.loads(line)
+                self._kept[item] = result
+        # A line that was cut off would swallow the next one.
+        self._write('a', '' if text.endswith('\n') else '\n')
 
     def find(self, item: str) -> Any:  # noqa: ANN401 - whatever was kept
         """Return the result of an item; ``None`` where it is not known."""
@@ -265,15 +270,14 @@ class Journal:
     def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - as above
         """Add a result, of JSON values."""
         self._kept[item] = result
-        if self.path is not None:
-            self._write('a', (item, result))
+        self._write('a', json.dumps((item, result), allow_nan=False))
 
-    def _write(self, mode: str, *rows: Any) -> None:  # noqa: ANN401 - as above
+    def _write(self, mode: str, line: str) -> None:
         if self.path is None:
             return
         try:
             with self.path.open(mode, encoding='utf-8') as file:
-                file.writelines(f'{json.dumps(row, allow_nan=False)}\n' for row in rows)
+                file.write(f'{line}\n' if line.strip() else line)
         except OSError as error:
             msg = f'{self.path} cannot be written ({error.strerror}): free its disk, or its folder'
             raise InputError(msg) from error

@@ -192,7 +192,7 @@ def _local_bags(address: str) -> list[str] | None:
     """Return the bags below a folder that is none, or those of a glob; else ``None``."""
     if Path(address).is_dir():
         found = bags_among(_files_below(address))
-        return None if not found or str(Path(address)) in found else found
+        return None if not found or (address.rstrip('/') or '/') in found else found
     if not has_magic(address) or Path(address).exists():
         return None
     matches = {match: Path(match).is_dir() for match in glob(address, recursive=True)}  # noqa: PTH207 - in their spelling
@@ -200,9 +200,14 @@ def _local_bags(address: str) -> list[str] | None:
 
 
 def _files_below(folder: str) -> Iterator[str]:
-    for root, _, names in os.walk(folder):
+    seen: set[str] = set()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        # A link may lead to a folder around it.
+        seen.add(str(Path(root).resolve()))
+        folders[:] = [each for each in folders if str(Path(root, each).resolve()) not in seen]
         for name in names:
-            yield str(Path(root, name))
+            # As they are spelt: a path would lose a leading dot.
+            yield f'{root.rstrip("/")}/{name}'
 
 
 def _matching(

@@ -112,7 +112,9 @@ def test_drives_of_several_origins_are_put_into_one_plane(robots, tmp_path):
         header['numbers']['stream']['origin'] = vars(origin)
         paths.append(str(tmp_path / f'{number}.npz'))
         write_container(paths[-1], header, arrays, 'checkpoint')
-    one, other = (each.positions for each in drives_of(paths, ReadingOptions()))
+    of, drives = drives_of(paths, ReadingOptions())
+    assert of == paths
+    one, other = (each.positions for each in drives)
     assert one.origin == other.origin == origins[0]
     before = drives_in(paths[1])[0].positions
     np.testing.assert_allclose(

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from two_manifold_ros.evaluation.drives import (
     fleets_of,
     MOST_PLACES,
     places_of,
+    score_drive,
     score_drives,
     total_of,
 )
@@ -42,7 +44,7 @@ def bags(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def scores(slot_car_model, bags):
-    return score_drives(slot_car_model, bags, ReadingOptions(), {})
+    return score_drives(slot_car_model, bags, ReadingOptions())
 
 
 def test_drives_have_the_errors_of_evaluate(slot_car_model, bags, scores):
@@ -108,9 +110,11 @@ def drives(means, vehicle='car'):
 
 def test_a_vehicle_whose_errors_grow_is_named():
     grows = drives([1.0, 1.2, 1.1, 1.4, 1.8, 1.7, 2.1, 2.4, 2.2])
-    first, last = total_of(grows[::-1]).grows_m
+    first, last = total_of(grows[::-1], 1).grows_m
     assert (first, last) == (pytest.approx(1.1), pytest.approx(2.233, abs=0.001))
-    assert total_of(drives([1.0, 2.0, 3.0, 4.0, 5.0])).grows_m is None
+    assert total_of(drives([1.0, 2.0, 3.0, 4.0, 5.0]), 1).grows_m is None
+    # Of several vehicles together that means nothing.
+    assert total_of(grows).grows_m is None
     # Among a thousand vehicles one in hundred is no sign.
     assert total_of(grows, 100_000).grows_m is None
 
@@ -147,6 +151,43 @@ def test_weak_places_of_one_bend_are_one():
 def test_without_a_score_the_first_reason_is_given(slot_car_model, scores):
     with pytest.raises(InputError, match=r'bad\.mcap'):
         fleets_of(slot_car_model, scores[3:])
+
+
+def test_parts_and_lags_are_as_asked_for(slot_car_model, bags):
+    whole, part = (
+        score_drive(slot_car_model, ReadingOptions(), bags[0], until_s=until_s)
+        for until_s in (None, 15.0)
+    )
+    assert 0 < part.ticks < whole.ticks
+    late = score_drive(slot_car_model, ReadingOptions(), bags[0], position_lag='0.5')
+    assert late.mean_m > 1.5 * whole.mean_m
+    corrected = {'position_lag': [{'corrected_s': 0.5}]}
+    trained = replace(slot_car_model, summary=slot_car_model.summary | corrected)
+    assert score_drive(trained, ReadingOptions(), bags[0]).mean_m == late.mean_m
+
+
+def test_carts_of_two_yards_with_one_name_are_two(slot_car_model, bags, tmp_path):
+    paths = []
+    for yard in ('north', 'south'):
+        place = tmp_path / yard / 'cart'
+        place.mkdir(parents=True)
+        shutil.copytree(bags[0], place / 'drive')
+        paths.append(str(place / 'drive'))
+    found = score_drives(slot_car_model, [*paths, bags[1]], ReadingOptions())
+    assert [each.vehicle for each in found] == ['north/cart', 'south/cart', 'car1']
+
+
+def test_a_bag_without_a_present_position_is_named(slot_car_model, bags, monkeypatch):
+    recording = read_recording(bags[0])
+    last_ns = int(recording.imu.last_stamp - recording.positions.stamps[0]) + 10**9
+    late = replace(recording.positions, stamps=recording.positions.stamps + last_ns)
+    monkeypatch.setattr(
+        'two_manifold_ros.evaluation.drives.read_recording',
+        lambda *_: replace(recording, positions=late),
+    )
+    score = score_drive(slot_car_model, ReadingOptions(), bags[0])
+    assert score.ticks == 0
+    assert 'position' in score.trouble
 
 
 def test_a_fleet_is_drawn_the_same_twice(slot_car_model, scores, tmp_path):

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
-DRIVE = ' drive '
-"""Between the path of a checkpoint and the number of a drive in it, in the name of a recording."""
-
 FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""
 
@@ -374,7 +371,7 @@ def drives_in(path: str | Path) -> list[Recording]:
     return [
         replace(
             each,
-            name=f'{path}{DRIVE}{number}',
+            name=f'{path} drive {number}',
             imu=replace(each.imu, samples=each.imu.samples[:, :width], names=names),
         ).with_positions_earlier(lag_s)
         for number, each in enumerate(drives, 1)

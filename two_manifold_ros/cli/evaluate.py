@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from contextlib import suppress
 import json
 import math
 import re
-import statistics
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +37,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
@@ -266,7 +265,7 @@ def run(args: Namespace) -> int:
     _check_figure(args)
     check_report(args)
     if args.fleet:
-        return run_fleet(args, _trained_lag)
+        return run_fleet(args)
     model = load_model(args.model)
     name_channels(args, model)
     whole = recordings_in_planes(args, model)
@@ -278,7 +277,7 @@ def run(args: Namespace) -> int:
     _check_one_route(args, by_route)
     # Each as in the training of its route.
     by_route = {
-        name: in_step(each, args, _trained_lag(model.routes[name]))
+        name: in_step(each, args, trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
     correct = correction_from(args.vehicle, model)
@@ -429,18 +428,6 @@ def _write_report(
         report.say(f'{len(shown)} of these are inspected below.')
     inspection_sections(report, [inspect_recording(each) for each in shown], shown)
     report.write(args.report)
-
-
-def _trained_lag(model: ModelHead) -> str:
-    """Return by how many seconds positions were made earlier in training; empty if by none."""
-    # A summary may be anything.
-    with suppress(AttributeError, LookupError, TypeError, ValueError):
-        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
-        # Of bags that differ none is the rule.
-        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
-            seconds = statistics.median(found)
-            return str(seconds) if seconds else ''
-    return ''
 
 
 def _check_figure(args: Namespace) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 import json
+import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.checkpoints import DRIVE, drives_in
+from two_manifold_ros.adapting.checkpoints import drives_in
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
@@ -26,14 +27,26 @@ from two_manifold_ros.cli.options import (
     reading_options,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
-from two_manifold_ros.fleet import Journal
-from two_manifold_ros.inspection.coverage import choose, recorded_s, survey_bags, survey_recording
+from two_manifold_ros.evaluation.drives import (
+    fleet_sentence,
+    fleets_of,
+    score_drives,
+    total_of,
+)
+from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection.coverage import (
+    choose,
+    FEWEST_BAGS,
+    recorded_s,
+    survey_bags,
+    survey_recording,
+)
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import Progress
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.recordings.satellite_fixes import in_plane
+from two_manifold_ros.sources import is_remote
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -53,7 +66,7 @@ MERGE_HELP = (
     'seen all of the route. Models without drives in them, those of train, cannot be merged.'
 )
 
-SUFFIX = '.bags.jsonl'
+BAGS_SUFFIX = '.bags.jsonl'
 """End of the name of the journal of surveys, beside the model."""
 
 WEAKEST = 5
@@ -79,9 +92,11 @@ def choose_bags(
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
-    if few or recorded_s(paths, most_s) <= most_s:
+    if not few:
+        _refuse_missing(paths)
+    if few or recorded_s(paths, most_s, args.until, salvage=args.salvage) <= most_s:
         return names, None
-    journal = Journal(Path(f'{args.output}{SUFFIX}'))
+    journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
     with Progress('surveying') as progress:
         surveys = survey_bags(
             args.bags,
@@ -91,21 +106,29 @@ def choose_bags(
             client,
             lambda share: progress('surveying', share),
         )
-    choice = choose(surveys, most_s)
-    bags = 'bag' if len(choice.trained) == 1 else 'bags'
-    hours = (
-        sum(surveys[each].lasts_s for each in (*choice.trained, *choice.tried, *choice.rest))
-        / 3600.0
-    )
+    # Routes that are named are wanted, however few drive them.
+    choice = choose(surveys, most_s, 1 if names else FEWEST_BAGS)
+    every = (*choice.trained, *choice.tried, *choice.rest)
+    hours = sum(surveys[each].lasts_s for each in every) / 3600.0
+    minutes = sum(surveys[each].lasts_s for each in choice.trained) / 60.0
+    on_others = f'; the model is tried on {len(choice.tried)} others' if choice.tried else ''
     say(
-        f'two-manifold: note: {len(choice.trained)} {bags} of {len(surveys)}, which last '
-        f'{hours:.1f} h, are trained on: every place by {choice.times}, or by as many as drove '
-        f'there (--most-minutes {args.most_minutes:g}); the model is tried on as many others'
+        f'two-manifold: note: {len(choice.trained)} of {len(every)} bags are trained on, '
+        f'{minutes:.0f} min of {hours:.1f} h: {choice.times} at each place, or as many as drove '
+        f'there (--most-minutes {args.most_minutes:g}){on_others}'
     )
     name_some(list(choice.troubles.values()), say)
     args.bags = [paths[each] for each in choice.trained]
     names = [names[each] for each in choice.trained] if names else names
     return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
+
+
+def _refuse_missing(paths: Sequence[str]) -> None:
+    """Refuse a path that is not there: it is rather mistyped than a bag that cannot be read."""
+    for path in paths:
+        if not (is_remote(path) or Path(path).exists()):
+            with open_bag(path):
+                return
 
 
 def name_some(troubles: Sequence[str], say: Callable[[str], None]) -> None:
@@ -124,17 +147,17 @@ def try_on_others(
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> dict[str, Any]:
     """Follow the bags that a choice keeps for that; return what the summary has of all bags."""
-    lags = dict.fromkeys(model.routes, args.position_lag or '')
     tried = [paths[each] for each in choice.tried]
     with Progress('trying the model') as progress:
         scores = score_drives(
             model,
             tried,
             reading_options(args),
-            lags,
             client,
             lambda share: progress('trying the model', share),
+            until_s=args.until,
         )
+    name_some([each.trouble for each in scores if each.trouble], on_stderr)
     good = [each for each in scores if each.ticks]
     total = total_of(good).to_json() if good else None
     return {
@@ -147,23 +170,16 @@ def try_on_others(
 
 
 def print_followed(found: Mapping[str, Any]) -> None:
-    """Print how the model follows bags that it was not trained on."""
-    total = found['tried']
-    if total is not None:
+    """Print how the model follows bags that it was not trained on, if that was tried."""
+    if found.get('tried') is not None:
         print_wrapped(
-            f'tried on {total["drives"]} bags that it was not trained on: a mean error of '
-            f'{metres(total["mean_m"]).strip()} m, {percent(total["published_share"])} of the '
-            f'ticks published; the worst is {total["worst"]} '
-            f'({metres(total["worst_m"]).strip()} m)'
+            f'{fleet_sentence(found)}; the worst of these is {found["tried"]["worst"]} '
+            f'({metres(found["tried"]["worst_m"]).strip()} m)'
         )
 
 
-def run_fleet(args: Namespace, lag_of: Callable[[ModelHead], str]) -> int:
-    """
-    Score each bag where it is read, report by vehicle, day and place, and return 0.
-
-    ``lag_of`` returns by how much positions are made earlier for a model, as it was trained.
-    """
+def run_fleet(args: Namespace) -> int:
+    """Score each bag where it is read, report by vehicle, day and place, and return 0."""
     if args.start is not None or args.until is not None or args.report:
         msg = (
             '--fleet scores whole bags into a table and a figure: leave out --from, --until and '
@@ -172,25 +188,25 @@ def run_fleet(args: Namespace, lag_of: Callable[[ModelHead], str]) -> int:
         raise InputError(msg)
     model = load_model(args.model)
     name_channels(args, model)
-    lags = {name: args.position_lag or lag_of(each) for name, each in model.routes.items()}
     with fleet_of(args) as client, Progress('evaluating') as progress:
         scores = score_drives(
             model,
             args.bags,
             reading_options(args),
-            lags,
             client,
             lambda share: progress('evaluating', share),
+            position_lag=args.position_lag or '',
+            sensors=args.trained_sensors,
         )
     fleets = fleets_of(model, scores)
     name_some([each.trouble for each in scores if each.trouble], on_stderr)
-    if args.figure:
-        if len(fleets) > 1:
-            msg = (
-                f'--figure is about one route, and the bags are of {len(fleets)} '
-                f'({", ".join(fleets)}): evaluate those of each by themselves'
-            )
-            raise InputError(msg)
+    drawn = bool(args.figure) and len(fleets) == 1
+    if args.figure and not drawn:
+        on_stderr(
+            f'two-manifold: warning: nothing is drawn: --figure is about one route, and the bags '
+            f'are of {len(fleets)} ({", ".join(fleets)}); evaluate those of each by themselves'
+        )
+    if drawn:
         from two_manifold_ros.evaluation.figures import draw_fleet  # noqa: PLC0415 - an extra
 
         (fleet,) = fleets.values()
@@ -205,7 +221,7 @@ def run_fleet(args: Namespace, lag_of: Callable[[ModelHead], str]) -> int:
         return 0
     for name, fleet in fleets.items():
         print_fleet(fleet, name)
-    if args.figure:
+    if drawn:
         print(f'drawn into {args.figure}')
     return 0
 
@@ -227,8 +243,8 @@ def print_fleet(fleet: Fleet, route: str = '') -> None:
         if len(rows) > 1:
             rows.append(['all', *_cells(total_of(fleet.scores))])
         header = [
-            what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst\ndrive, m',
-            'grows, m',
+            what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',
+            'worst drive',
         ]  # fmt: skip
         print_table(
             f'{named}mean position error by {what}, at all ticks after the first window',
@@ -243,6 +259,8 @@ def print_fleet(fleet: Fleet, route: str = '') -> None:
                     f'{metres(first).strip()} m over the first third to {metres(last).strip()} m '
                     'over the last; look at the mounting of its IMU, or train on newer drives'
                 )
+    if fleet.troubles:
+        print_wrapped(f'bags without a score: {len(fleet.troubles)}')
     places = [
         [f'{_rounded(each["x"])}, {_rounded(each["y"])}', metres(each['mean_m']),
          percent(each['published_share'])]
@@ -257,7 +275,6 @@ def _rounded(value: float) -> str:
 
 
 def _cells(total: Total) -> list[str]:
-    grows = total.grows_m
     return [
         str(total.drives),
         str(total.ticks),
@@ -265,7 +282,7 @@ def _cells(total: Total) -> list[str]:
         metres(total.mean_m),
         metres(total.published_mean_m),
         metres(total.worst_m),
-        '-' if grows is None else f'{metres(grows[0]).strip()} to {metres(grows[1]).strip()}',
+        Path(total.worst).name,
     ]
 
 
@@ -288,10 +305,10 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
-    drives = drives_of(args.bags, reading_options(args))
+    of, drives = drives_of(args.bags, reading_options(args))
     surveys = [survey_recording(each) for each in drives]
-    # Parts of a route that robots saw need not meet.
-    choice = choose(surveys, fewest=1)
+    # Parts of a route that robots saw need not meet, and all are wanted.
+    choice = choose(surveys, math.inf, fewest=1)
     name_some(list(choice.troubles.values()), on_stderr)
     with Progress('training') as progress:
         model = train_model(
@@ -306,7 +323,7 @@ def run_merge(args: Namespace) -> int:
         save_model(model, args.output)
     minutes = dict.fromkeys(args.bags, 0.0)
     for each in choice.trained:
-        minutes[drives[each].name.partition(DRIVE)[0]] += surveys[each].lasts_s / 60.0
+        minutes[of[each]] += surveys[each].lasts_s / 60.0
     if args.json:
         content = {'model': None if status else args.output, 'minutes': minutes, **model.summary}
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -317,14 +334,17 @@ def run_merge(args: Namespace) -> int:
     return status
 
 
-def drives_of(paths: Sequence[str], options: ReadingOptions) -> list[Recording]:
-    """Return the drives of checkpoints and of bags, in one plane, that of the first of them."""
-    drives = []
+def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str], list[Recording]]:
+    """
+    Return the drives of checkpoints and of bags, and before them the path that each is of.
+
+    They are in one plane, that of the first of them.
+    """
+    of, drives = [], []
     for path in paths:
-        if path.endswith('.npz'):
-            drives += drives_in(path)
-        else:
-            drives.append(read_recording(path, options))
+        found = drives_in(path) if path.endswith('.npz') else [read_recording(path, options)]
+        of += [path] * len(found)
+        drives += found
     streams = [each.positions for each in drives if each.positions is not None]
     origin = next((each.origin for each in streams if each.origin is not None), None)
     if origin is not None:
@@ -333,7 +353,7 @@ def drives_of(paths: Sequence[str], options: ReadingOptions) -> list[Recording]:
             for each in drives
         ]
     check_one_plane(drives)
-    return drives
+    return of, drives
 
 
 MERGE = Command(MERGE_HELP, add_merge, run_merge)

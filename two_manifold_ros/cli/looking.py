@@ -28,6 +28,7 @@ from two_manifold_ros.cli.options import (
     say_notes,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.drives import fleet_sentence
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.head import TrainedModel
@@ -195,6 +196,7 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
         ['training', f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows'],
+        *([['fleet', fleet_sentence(summary['fleet'])]] if 'fleet' in summary else []),
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],
         *_head(model),

@@ -123,7 +123,7 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
         routes = sort_by_route(held, names)
         _say_lines(routes, say, named=bool(names))
         if len(routes) > 1:
-            return _train_routes(args, settings, routes, tried)
+            return _train_routes(args, settings, routes, tried, client)
         line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
         held = [replace(each, line=line_of[id(each.positions)]) for each in held]
     settings = with_readout(held, settings)
@@ -142,10 +142,8 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
         model = train_model(held, settings, progress, drives, client)
     if tuning is not None:
         model = tuning.noted_in(model)
-    if tried is not None:
-        model = replace(model, summary={**model.summary, 'fleet': tried(model)})
     took_s = time.monotonic() - began
-    return _finish(args, model, took_s, recordings, reports)
+    return _finish(args, model, took_s, recordings, reports, tried)
 
 
 def _say_lines(
@@ -181,6 +179,7 @@ def _train_routes(
     settings: TrainingSettings,
     routes: Mapping[str, Sequence[Recording]],
     tried: Callable[[ModelHead], dict[str, Any]] | None,
+    client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
     """
     Train a model of each route, save them as one, report, and return the exit status.
@@ -204,7 +203,8 @@ def _train_routes(
                 progress(f'{name}: {what}', (done + share) / len(routes))
 
             started = time.monotonic()
-            model = train_model(recordings, with_readout(recordings, settings), part)
+            chosen = with_readout(recordings, settings)
+            model = train_model(recordings, chosen, part, client=client)
             models[name], took_each_s[name] = model, time.monotonic() - started
             if model.summary['refusal']:
                 refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
@@ -215,19 +215,30 @@ def _train_routes(
     atlas, took_s = atlas_of(models), time.monotonic() - began
     if not status:
         save_model(atlas, args.output)
+    fleet = _tried_on(atlas, None if status else tried)
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
-        content |= {} if tried is None else {'fleet': tried(atlas)}
+        content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
         from two_manifold_ros.cli.looking import print_routes  # noqa: PLC0415 - as below
 
         print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
-        if tried is not None:
-            print_followed(tried(atlas))
+        print_followed(fleet)
     return status
+
+
+def _tried_on(
+    model: ModelHead, tried: Callable[[ModelHead], dict[str, Any]] | None
+) -> dict[str, Any]:
+    """Return how a model that is saved does on other bags; empty if that could not be tried."""
+    try:
+        return {} if tried is None else tried(model)
+    except InputError as error:
+        on_stderr(f'two-manifold: warning: the model was not tried on other bags: {error}')
+        return {}
 
 
 def _finish(
@@ -236,8 +247,9 @@ def _finish(
     took_s: float,
     recordings: Sequence[Recording],
     reports: Sequence[Report],
+    tried: Callable[[ModelHead], dict[str, Any]] | None,
 ) -> int:
-    """Save the model if it is of use, report, and return the exit status."""
+    """Save the model if it is of use, try it, report, and return the exit status."""
     refusal = model.summary['refusal']
     # The paper's filter is for study, not for a robot.
     forced = args.force or args.method == 'paper'
@@ -260,6 +272,9 @@ def _finish(
             )
     if not status:
         save_model(model, args.output)
+        if fleet := _tried_on(model, tried):
+            model = replace(model, summary={**model.summary, 'fleet': fleet})
+            save_model(model, args.output)
     if args.report:
         _write_report(args, model, recordings, reports)
     if args.json:
@@ -352,5 +367,4 @@ def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)
-    if 'fleet' in model.summary:
-        print_followed(model.summary['fleet'])
+    print_followed(model.summary.get('fleet', {}))

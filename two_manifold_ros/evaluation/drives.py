@@ -8,29 +8,35 @@ What is known of a drive is a few kilobytes, however long it is, so that thousan
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from statistics import median
+from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import KDTree
-from scipy.stats import spearmanr
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
 from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import put_in_step
+from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.sources import fetched, public
+from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
+from two_manifold_ros.sources import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 MOST_PLACES = 200
@@ -106,9 +112,9 @@ def score_drives(
     model: ModelHead,
     paths: Sequence[str],
     options: ReadingOptions,
-    lags: Mapping[str, str],
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
+    **how: Any,  # noqa: ANN401 - as `score_drive` has them
 ) -> list[DriveScore]:
     """
     Filter bags, each where it is read, on the workers of a ``client`` if there is one.
@@ -121,28 +127,60 @@ def score_drives(
         Of bags. One that cannot be scored costs nothing but a sentence.
     options
         How they are read.
-    lags
-        By how much positions are made earlier, by route, as `put_in_step` takes it.
     client, done
         As in `fleet.spread`.
+    how
+        See `score_drive`.
 
     """
-    return spread(partial(score_drive, model, options, dict(lags)), paths, client, done)
+    scores = spread(partial(score_drive, model, options, **how), paths, client, done)
+    folders = {Path(each.path).absolute().parent for each in scores}
+    names = Counter(each.name for each in folders)
+    # Carts of two yards may have one name.
+    return [
+        replace(each, vehicle='/'.join(Path(each.path).absolute().parent.parts[-2:]))
+        if names[each.vehicle] > 1
+        else each
+        for each in scores
+    ]
 
 
 def score_drive(
-    model: ModelHead, options: ReadingOptions, lags: Mapping[str, str], path: str
+    model: ModelHead,
+    options: ReadingOptions,
+    path: str,
+    *,
+    position_lag: str = '',
+    until_s: float | None = None,
+    sensors: Mapping[str, str] = MappingProxyType({}),
 ) -> DriveScore:
-    """Read a bag and score it, or state why it cannot be scored."""
-    name = DriveScore(public(path), vehicle=Path(path).absolute().parent.name)
+    """
+    Read a bag and score it, or state why it cannot be scored.
+
+    Parameters
+    ----------
+    model, options
+        See `score_drives`.
+    path
+        Of the bag.
+    position_lag
+        By how much positions are made earlier, as `put_in_step` takes it; by default as in the
+        training of the route.
+    until_s
+        How much of it is scored, s; by default all.
+    sensors
+        Topics of the training, by those of the bag.
+
+    """
+    place = Path(public(path))
+    name = DriveScore(public(path), vehicle=place.absolute().parent.name)
     try:
-        with fetched(path):
-            recording = read_recording(path, options)
-            ((route, _),) = recordings_by_route(model, [recording]).items()
-            head = model.routes[route]
-            if options.origin is None and head.origin is not None:
-                recording = read_recording(path, replace(options, origin=head.origin))
-        (recording,) = put_in_step([recording], lags.get(route, ''))
+        recording = read_recording(path, options).between(None, until_s)
+        recording = recording.with_sensors_named(sensors)
+        ((route, _),) = recordings_by_route(model, [in_plane_of(model, recording)]).items()
+        head = model.routes[route]
+        recording = in_plane_of(head, recording)
+        (recording,) = put_in_step([recording], position_lag or trained_lag(head))
         recording = recording.with_commands_held()
         check_fit(head, recording)
         run = run_filter(model, recording, lambda *_: None, route)
@@ -150,10 +188,17 @@ def score_drive(
     except InputError as error:
         return replace(name, trouble=str(error))
     known = np.isfinite(truth).all(axis=1)
+    if not known.any():
+        return replace(name, trouble=f'{name.path}: no present position of it is known')
+    places = places_of(head)
+    apart_m, at = KDTree(places).query(truth[known])
+    # Beside a place, or between two of them.
+    along_m = 2.0 * float(np.quantile(KDTree(places).query(places, 2)[0][:, 1], 0.95))
+    if np.mean(apart_m <= along_m) < SHARED:
+        trouble = f'{name.path}: hardly any of its positions are along the route of the model'
+        return replace(name, trouble=trouble)
     errors = np.linalg.norm(run.positions[known, 0] - truth[known], axis=1)
     published = run.published[known]
-    places = places_of(head)
-    at = KDTree(places).query(truth[known])[1]
     sums = np.zeros((len(places), 3))
     np.add.at(sums, at, np.column_stack([np.ones(len(at)), published, errors]))
     begins_ns = recording.imu.first_stamp
@@ -167,6 +212,43 @@ def score_drive(
         error_m=float(errors.sum()),
         published_error_m=float(errors[published].sum()),
         places=sums,
+    )
+
+
+def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
+    """Return a recording in the tangent plane of the nearest route of a model, if it has fixes."""
+    stream = recording.positions
+    origins = [each.origin for each in model.routes.values() if each.origin is not None]
+    if stream is None or stream.origin is None or not origins:
+        return recording
+    own = stream.origin
+    nearest = min(origins, key=lambda each: distance_m(each, own))
+    return replace(recording, positions=in_plane(stream, nearest))
+
+
+def trained_lag(model: ModelHead) -> str:
+    """Return by how many seconds positions were made earlier in training; empty if by none."""
+    # A summary may be anything.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
+        # Of bags that differ none is the rule.
+        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
+            seconds = median(found)
+            return str(seconds) if seconds else ''
+    return ''
+
+
+def fleet_sentence(found: Mapping[str, Any]) -> str:
+    """Return what the summary of a model has of the bags that it was drawn from."""
+    words = f'trained on {found["trained"]} of {found["bags"]} bags'
+    if found['not_used']:
+        words += f', of {found["not_used"]} of which nothing could be used'
+    total = found['tried']
+    if total is None:
+        return words
+    return (
+        f'{words}; tried on {total["drives"]} others: a mean error of {total["mean_m"]:.3g} m, '
+        f'{total["published_share"]:.1%} of the ticks published'
     )
 
 
@@ -193,16 +275,19 @@ class Total:
         return vars(self) | {'grows_m': None if self.grows_m is None else list(self.grows_m)}
 
 
-def total_of(scores: Sequence[DriveScore], vehicles: int = 1) -> Total:
+def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
     """
     Return the scores of drives together, of which one at least has ticks.
 
-    That errors grow is tested for each of so many ``vehicles``, by Spearman's rank correlation.
+    That errors grow is tested where they are of one of so many ``vehicles``, by Spearman's rank
+    correlation.
     """
     ticks, published = (sum(getattr(each, n) for each in scores) for n in ('ticks', 'published'))
     worst = max(scores, key=lambda each: each.mean_m)
     grows = None
-    if len(scores) >= FEWEST_DRIVES:
+    if vehicles and len(scores) >= FEWEST_DRIVES:
+        from scipy.stats import spearmanr  # noqa: PLC0415 - takes half a second
+
         ordered = sorted(scores, key=lambda each: each.begins_ns)
         means = np.array([each.mean_m for each in ordered])
         ranks = spearmanr(np.arange(len(means)), means, alternative='greater')
@@ -248,7 +333,8 @@ class Fleet:
             value: [each for each in self.scores if getattr(each, name) == value]
             for value in values
         }
-        return {value: total_of(group, len(values)) for value, group in groups.items()}
+        tested = len(values) if name == 'vehicle' else 0
+        return {value: total_of(group, tested) for value, group in groups.items()}
 
     @property
     def at_places(self) -> Floats:

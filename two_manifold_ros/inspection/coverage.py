@@ -15,9 +15,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 import hashlib
-import itertools
 import math
 from pathlib import Path
+from statistics import median_low
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -26,12 +26,13 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
 from two_manifold_ros.recordings.reading import open_bag, read_recording
+from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
 from two_manifold_ros.sources import is_remote, public, remote_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from two_manifold_ros.fleet import Journal
+    from two_manifold_ros.fleet import ItemJournal
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
     from two_manifold_ros.typing import Floats
@@ -56,6 +57,16 @@ step from which the direction of travel is taken.
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
+
+EQUATOR_M = 6_378_137.0
+"""Radius of the equator, m; a part in a thousand would only make cells as much larger."""
+
+FARTHEST = 3
+"""
+Levels by which a bag may reach farther than usual, which are doublings: eight times as far.
+
+What reaches farther is of another route, or would make cells of which a usual drive has a few.
+"""
 
 FEWEST_BAGS = 3
 """Bags of a route: what fewer of many drive is an excursion, and no place is met often enough."""
@@ -125,14 +136,30 @@ def survey_recording(recording: Recording) -> Survey:
     if stream is None or not lasts_s:
         return found
     track = positions_apart(recording, LOOK_S)
+    if stream.origin is not None:
+        track = _on_earth(track, stream.origin)
     known = track[np.isfinite(track).all(axis=1)]
-    extent_m = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
+    # A wild fix or two is not what a drive reaches to.
+    box = np.quantile(known, [0.01, 0.99], axis=0) if len(known) else np.zeros((2, 2))
+    extent_m = float(np.ptp(box, axis=0).max())
     if not extent_m > 0.0:
         return replace(found, frame_id=stream.frame_id)
     level = math.ceil(math.log2(extent_m / MOST_ACROSS))
     while len(cells := frozenset(_cells_along(track, 2.0**level))) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
+
+
+def _on_earth(track: Floats, origin: GeodeticOrigin) -> Floats:
+    """
+    Return positions (T, 2) about an origin on the plane of Mercator, in metres of the equator.
+
+    It is one for all bags, wherever each has its origin, and grids on it are even near a route.
+    """
+    degrees = latitude_longitude(track, origin)
+    latitude, longitude = np.radians(degrees).T
+    plane: Floats = EQUATOR_M * np.column_stack([longitude, np.arcsinh(np.tan(latitude))])
+    return plane
 
 
 def _cells_along(track: Floats, side_m: float) -> Iterator[tuple[int, int, int]]:
@@ -155,7 +182,7 @@ def survey_bags(
     paths: Sequence[str],
     options: ReadingOptions,
     until_s: float | None,
-    journal: Journal,
+    journal: ItemJournal,
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
 ) -> list[Survey]:
@@ -165,16 +192,15 @@ def survey_bags(
     Of each the first ``until_s`` seconds count, or all. What a journal has of an earlier run is
     not read again. A bag that cannot be read costs nothing but a sentence.
     """
-    if options.origin is None:
-        options = replace(options, origin=_first_origin(paths, options))
-    key = f'{options} {until_s}'
-    states = {path: state_of(path) for path in paths}
-    known = {path: journal.find(f'{key} {path} {states[path]}') for path in paths}
+    keys = {path: f'{options} {until_s} {public(path)} {state_of(path)}' for path in paths}
+    known = {path: journal.find(key) for path, key in keys.items()}
     left = [path for path in dict.fromkeys(paths) if known[path] is None]
 
     def keep(path: str, survey: Survey) -> None:
         known[path] = survey.to_json()
-        journal.keep(f'{key} {path} {states[path]}', known[path])
+        # What could not be read may be there the next time.
+        if not survey.trouble:
+            journal.keep(keys[path], known[path])
 
     spread(partial(survey_bag, options, until_s), left, client, done, keep)
     return [Survey.of_json(known[path]) for path in paths]
@@ -191,41 +217,36 @@ def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Sur
         return Survey(public(path), str(error))
 
 
-def _first_origin(paths: Iterable[str], options: ReadingOptions) -> GeodeticOrigin | None:
-    """Return the origin of the plane of the first bag that can be read, so that all have one."""
-    for path in paths:
-        try:
-            stream = read_recording(path, options).positions
-        except InputError:
-            continue
-        return None if stream is None else stream.origin
-    return None
-
-
 def state_of(path: str) -> str:
     """Return size and time of the files of a bag, by which it is known to be the same one."""
     if is_remote(path):
         return remote_state(path)
     place = Path(path)
-    files = sorted(place.iterdir()) if place.is_dir() else [place]
-    states = [each.stat() for each in files if each.exists()]
+    try:
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        states = [each.stat() for each in files]
+    except OSError:
+        # Reading it says why.
+        return ''
     newest = max((each.st_mtime_ns for each in states), default=0)
     return f'{sum(each.st_size for each in states)} {newest}'
 
 
-def recorded_s(paths: Sequence[str], enough_s: float) -> float:
+def recorded_s(
+    paths: Sequence[str], enough_s: float, until_s: float | None = None, *, salvage: bool = False
+) -> float:
     """
     Return how long bags last by their own account, s, counting no further than to ``enough_s``.
 
-    Those that cannot be opened count nothing.
+    Of each ``until_s`` seconds count at most. Those that cannot be opened count nothing.
     """
     total_s = 0.0
     for path in paths:
         if total_s > enough_s:
             break
         try:
-            with open_bag(path) as bag:
-                total_s += bag.seconds
+            with open_bag(path, salvage=salvage) as bag:
+                total_s += bag.seconds if until_s is None else min(bag.seconds, until_s)
         except InputError:
             continue
     return total_s
@@ -239,7 +260,8 @@ class Choice:
     Parameters
     ----------
     trained, tried
-        Those to train on, and those to try the model on: as many minutes, drawn next.
+        Those to train on, and those to try the model on: as many minutes, drawn next. They are in
+        the order of their digests, so that they are learned in the same order, too.
     rest
         Those of the same routes that are of no further use.
     times
@@ -274,37 +296,24 @@ def choose(
 
     """
     troubles: dict[int, str] = {}
-    first: dict[str, int] = {}
-    usable, level = [], max((each.level for each in surveys if each.cells), default=0)
-    for number in sorted(range(len(surveys)), key=lambda each: (surveys[each].digest, each)):
-        each = surveys[number]
-        if each.trouble:
-            troubles[number] = each.trouble
-        elif not each.moves(level):
-            troubles[number] = f'{each.path}: no position moves in it, so nothing is learned of it'
-        elif each.digest in first:
-            of = surveys[first[each.digest]].path
-            troubles[number] = f'{each.path} has the samples of {of}: it counts once'
-        else:
-            first[each.digest] = number
-            usable.append(number)
+    usable = _of_use(surveys, troubles)
     routes = _routes_of(surveys, usable)
     largest = max(map(len, routes), default=0)
-    kept = []
+    kept: set[int] = set()
     for route in routes:
-        if len(route) < min(fewest, largest):
-            for number in route:
-                troubles[number] = (
-                    f'{surveys[number].path} shares less than a tenth of its places with other '
-                    'bags, driven in the same direction: it is of another route and left out'
-                )
-        else:
-            kept += route
+        if len(route) >= min(fewest, largest):
+            kept.update(route)
+            continue
+        for number in route:
+            troubles[number] = (
+                f'{surveys[number].path} shares less than a tenth of its places with other bags, '
+                'driven in the same direction: it is of another route and left out'
+            )
     if not kept:
         sentence = next(iter(troubles.values()), 'there is none')
         msg = f'no bag can be trained on; of the first: {sentence}'
         raise InputError(msg)
-    ranks = _ranks(surveys, sorted(kept, key=lambda each: surveys[each].digest))
+    ranks = _ranks(surveys, [each for each in usable if each in kept])
     lasting_s = np.zeros(max(ranks.values()) + 1)
     for number, rank in ranks.items():
         lasting_s[rank] += surveys[number].lasts_s
@@ -312,14 +321,61 @@ def choose(
     times = max(times, min(FEWEST_BAGS, len(lasting_s)))
     lasting_s = np.cumsum(lasting_s[times:])
     again = times + max(int(np.searchsorted(lasting_s, most_s, side='right')), 1)
-    ordered = sorted(ranks)
     return Choice(
-        tuple(each for each in ordered if ranks[each] < times),
-        tuple(each for each in ordered if times <= ranks[each] < again),
-        tuple(each for each in ordered if ranks[each] >= again),
+        tuple(each for each, rank in ranks.items() if rank < times),
+        tuple(each for each, rank in ranks.items() if times <= rank < again),
+        tuple(each for each, rank in ranks.items() if rank >= again),
         times,
         dict(sorted(troubles.items())),
     )
+
+
+def _of_use(surveys: Sequence[Survey], troubles: dict[int, str]) -> list[int]:
+    """Return the bags that move, by their digests; add what is the matter with others."""
+    reaches: dict[str, list[int]] = {}
+    for each in surveys:
+        if each.cells:
+            reaches.setdefault(each.frame_id, []).append(each.level)
+    # Of each frame: one may have fixes and another one the positions of a camera.
+    farthest = {name: median_low(levels) + FARTHEST for name, levels in reaches.items()}
+    coarsest = {
+        name: max(each for each in levels if each <= farthest[name])
+        for name, levels in reaches.items()
+    }
+    first: dict[str, int] = {}
+    for number in sorted(range(len(surveys)), key=lambda each: (surveys[each].digest, each)):
+        each = surveys[number]
+        if each.trouble:
+            troubles[number] = each.trouble
+        elif each.cells and each.level > farthest[each.frame_id]:
+            troubles[number] = (
+                f'{each.path} reaches {2**FARTHEST} times as far as others, or more: it is of '
+                'another route and left out'
+            )
+        elif not (each.cells and each.moves(coarsest[each.frame_id])):
+            troubles[number] = f'{each.path}: no position moves in it, so nothing is learned of it'
+        elif each.digest in first:
+            of = surveys[first[each.digest]].path
+            troubles[number] = f'{each.path} has the samples of {of}: it counts once'
+        else:
+            first[each.digest] = number
+    return list(first.values())
+
+
+_Cells: TypeAlias = set[tuple[str, int, int, int]]
+"""Cells of bags in any frame, as coarse as those of the coarsest bag."""
+
+
+def _cells_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> Iterator[tuple[int, _Cells]]:
+    """Yield bags in this order with their cells, those of a frame as coarse as its coarsest."""
+    levels: dict[str, int] = {}
+    for number in ordered:
+        each = surveys[number]
+        levels[each.frame_id] = max(each.level, levels.get(each.frame_id, each.level))
+    for number in ordered:
+        frame_id = surveys[number].frame_id
+        cells = surveys[number].at_level(levels[frame_id])
+        yield number, {(frame_id, *each) for each in cells}
 
 
 def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
@@ -329,18 +385,12 @@ def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
     A tenth of its cells have no more, as routes share places if a tenth of them is the same: that
     noise puts a drive into some cell of its own says nothing.
     """
-    level = max(surveys[each].level for each in ordered)
     counts: Counter[tuple[str, int, int, int]] = Counter()
     ranks = {}
-    for number in ordered:
-        cells = [(surveys[number].frame_id, *each) for each in surveys[number].at_level(level)]
+    for number, cells in _cells_of(surveys, ordered):
         ranks[number] = sorted(counts[each] for each in cells)[math.floor(SHARED * len(cells))]
         counts.update(cells)
     return ranks
-
-
-_Route: TypeAlias = tuple[list[int], set[tuple[str, int, int, int]]]
-"""Numbers of bags, and the cells that they drive through."""
 
 
 def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[int]]:
@@ -350,17 +400,13 @@ def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[i
     A bag is of a route if they share a tenth of the cells of either. Each is compared with routes
     and not with all others, of which there may be many thousands.
     """
-    if not ordered:
-        return []
-    level = max(surveys[each].level for each in ordered)
-    routes: list[_Route] = []
-    for number in ordered:
-        cells = {(surveys[number].frame_id, *each) for each in surveys[number].at_level(level)}
-        apart, joined = list[_Route](), [([number], cells)]
+    routes: list[tuple[list[int], _Cells]] = []
+    for number, cells in _cells_of(surveys, ordered):
+        apart, members, places = [], [number], cells
         for route in routes:
-            least = min(len(cells), len(route[1]))
-            shares = len(cells & route[1]) >= SHARED * least
-            (joined if shares else apart).append(route)
-        members = list(itertools.chain.from_iterable(each for each, _ in joined))
-        routes = [*apart, (members, set().union(*(each for _, each in joined)))]
+            if len(cells & route[1]) >= SHARED * min(len(cells), len(route[1])):
+                members, places = route[0] + members, route[1] | places
+            else:
+                apart.append(route)
+        routes = [*apart, (members, places)]
     return [members for members, _ in routes]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.fleet import spread
+from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
@@ -435,15 +435,10 @@ def choose_by_parts(
         # The same time at any rate.
         most *= 2
         half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
-        try:
-            done(trial, None)(0.0)
-            drives = faster(chosen)
-            tunings = [half, known.tuning]
-            follow_some = partial(follow_parts, done=done(trial, drives), client=client)
-            tried = follow_some(drives, tunings, most, 2) if drives else []
-        # What is enough of a drive at one rate may be too little, or too much, at another.
-        except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
-            break
+        done(trial, None)(0.0)
+        drives, tried = _faster_drives(
+            partial(faster, chosen), [half, known.tuning], most, partial(done, trial), client
+        )
         if drives is None or not tried:
             break
         compared += [compared_row(drives, each) for each in tried]
@@ -470,6 +465,26 @@ def choose_by_parts(
             return usual, best, compared
         best = whole
     return chosen, best, compared
+
+
+def _faster_drives(
+    faster: Callable[[], Drives | None],
+    tunings: Sequence[Tuning],
+    most: int,
+    done: Callable[[Drives | None], Callable[[float], None]],
+    client: Any,  # noqa: ANN401 - of an extra
+) -> tuple[Drives | None, list[Followed]]:
+    """Return drives at a faster rate, and how every other part is followed; none if it is not."""
+    try:
+        drives = faster()
+        if drives is None:
+            return None, []
+        return drives, follow_parts(drives, tunings, most, 2, done(drives), client)
+    except LostWorkersError:
+        raise
+    # What is enough of a drive at one rate may be too little, or too much, at another.
+    except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
+        return None, []
 
 
 def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
