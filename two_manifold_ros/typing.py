@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Indices: TypeAlias = NDArray[np.uint32]
 """Compiled loops look whether an index is negative, unless it cannot be."""

@@ -36,6 +36,24 @@ little.
 """
 
 
+class Neighbours(NamedTuple):
+    """
+    Nearest others of each of n points or windows.
+
+    Parameters
+    ----------
+    indices, squared : (n, k)
+        Which they are and their squared distances, smallest first.
+    notes
+        Sentences that must be logged, as of neighbours that are missing.
+
+    """
+
+    indices: Ints
+    squared: Floats
+    notes: tuple[str, ...] = ()
+
+
 class Found(NamedTuple):
     """
     Nearest windows found so far of each tick at which a window begins.
@@ -163,12 +181,12 @@ def _look(i: int, begin: int, apart: Floats, found: Found) -> None:
     for k in range(len(apart)):
         if others[k] >= 0.0 and apart[k] <= max(others[k], found.farthest[i]):
             squared = max(apart[k], 0.0)
-            _keep(found, i, squared, begin + k)
-            _keep(found, begin + k, squared, i)
+            keep(found, i, squared, begin + k)
+            keep(found, begin + k, squared, i)
 
 
 @subroutine
-def _keep(found: Found, own: int, apart: float, tick: int) -> None:
+def keep(found: Found, own: int, apart: float, tick: int) -> None:
     """Insert a window among the nearest ones of another one, unless all of them are nearer."""
     squared, ticks = found.squared[own], found.ticks[own]
     place = len(squared) - 1

@@ -9,9 +9,11 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from numpy.lib.stride_tricks import sliding_window_view
 
-from two_manifold_ros.ticks.neighbours import window_neighbours
+from two_manifold_ros.ticks import approximate
+from two_manifold_ros.ticks.approximate import window_rows
+from two_manifold_ros.ticks.neighbours import Neighbours, window_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,11 +74,7 @@ class WindowSet:
         second = (first + rng.integers(1, len(self), pairs)) % len(self)
         first, second = self.starts[first], self.starts[second]
         # Tick after tick a window is one piece of memory, which is copied ten times as fast.
-        ticks = np.ascontiguousarray(self.series.T)
-        count, channels = ticks.shape
-        step = ticks.itemsize
-        shape = count - self.width + 1, self.width * channels
-        windows = as_strided(ticks, shape, (channels * step, step), writeable=False)
+        windows = window_rows(np.ascontiguousarray(self.series.T), self.width)
         result = np.empty(pairs)
         for begin in range(0, pairs, 1024):
             part = slice(begin, begin + 1024)
@@ -84,10 +82,12 @@ class WindowSet:
             result[part] = np.square(apart, out=apart).sum(axis=1)
         return result
 
-    def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """Return (n, count) indices and squared distances of the nearest others, see Samples."""
+    def neighbours(self, count: int) -> Neighbours:
+        """Return the nearest others, see Samples; of many windows nearly all, as a note says."""
         count = min(count, len(self) - 1)
-        return window_neighbours(self.series, self.starts, self.width, count)
+        if len(self) >= approximate.LEAST and count:
+            return approximate.near_windows(self.series, self.starts, self.width, count)
+        return Neighbours(*window_neighbours(self.series, self.starts, self.width, count))
 
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
