@@ -95,6 +95,12 @@ def test_windows_of_which_none_follows_another_have_neighbours():
     assert recall(found, exact(series, starts)) >= 0.99
 
 
+def test_in_small_lists_as_many_candidates_are_compared(monkeypatch):
+    monkeypatch.setattr(approximate, 'PROBED', 1)
+    series, starts = laps(4000), np.arange(3900)
+    assert recall(near_windows(series, starts, WIDTH, COUNT), exact(series, starts)) >= 0.97
+
+
 def test_a_row_left_with_too_few_is_found_exactly(monkeypatch):
     # Ten windows follow each other, among others that are alone: only the middle one has pairs.
     series, starts = laps(6000), np.concatenate([np.arange(10), np.arange(40, 5900, 3)])
