@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.errors import InputError
@@ -466,6 +465,9 @@ class VehicleLearner:
         """What is known by now."""
         spread = np.sqrt(np.maximum(np.diag(self._covariance)[:SPEED], 0.0))
         scales, biases = self._errors[:6].copy(), self._errors[6:12].copy()
+        # Some 40 MB, which nodes that measure no vehicle do without.
+        from scipy.spatial.transform import Rotation  # noqa: PLC0415
+
         angles = Rotation.from_matrix(self._rotation).as_rotvec()
         return Vehicle(angles, scales, biases, spread)
 
