@@ -23,7 +23,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.route.arrays import plain
-from two_manifold_ros.route.densities import TAIL
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW
 
 if TYPE_CHECKING:
@@ -202,6 +201,8 @@ class Expected(NamedTuple):
     bound, weight
         Largest difference of a speed ratio from one, and what a tick counts: one over the ticks
         in a memory, because neighbouring ones say the same thing.
+    tail
+        As in the likelihood of the map.
 
     """
 
@@ -214,6 +215,7 @@ class Expected(NamedTuple):
     live: Ints
     bound: float
     weight: float
+    tail: float
 
 
 class Work(NamedTuple):
@@ -342,7 +344,7 @@ def _spread_of(row: Floats, covariance: Floats, gain: Floats) -> float:
 
 
 @subroutine
-def _regress(weight: float, covariance: Floats, work: Work) -> None:
+def _regress(weight: float, tail: float, covariance: Floats, work: Work) -> None:
     """Fill the change of the state, and shrink its covariance, by rows of this weight."""
     rows, gain, change = work.rows, work.gain, work.change
     change[:] = 0.0
@@ -350,7 +352,7 @@ def _regress(weight: float, covariance: Floats, work: Work) -> None:
     for row in rows:
         unlikely += row[STATE] ** 2 / (1.0 + _spread_of(row, covariance, gain))
     # As of a Student-t density: what fits no place counts little.
-    weight *= (TAIL + len(rows)) / (TAIL + unlikely)
+    weight *= (tail + len(rows)) / (tail + unlikely)
     for row in rows:
         spread = _spread_of(row, covariance, gain) + 1.0 / weight
         apart = row[STATE]
@@ -383,7 +385,7 @@ def learn_vehicle(
         return 0.0
     _derive(sample, rotation, errors, expected, work)
     _whiten_rows(expected, noise, work)
-    _regress(total * expected.weight, covariance, work)
+    _regress(total * expected.weight, expected.tail, covariance, work)
     for k in range(len(errors)):
         errors[k] += work.change[3 + k]
     return total
@@ -435,6 +437,7 @@ class VehicleLearner:
                 live=live.astype(np.int64),
                 bound=LIMITS.usual_ratios * model.route.motion.ratio_spread,
                 weight=float(likelihood.persistence),
+                tail=float(likelihood.tail),
             )
         )
         count = len(live)
