@@ -246,7 +246,7 @@ def test_info_describes_each_route_and_train_notes_what_was_chosen(
         assert part.rstrip().endswith(f'\nnote: {name} was icy')
     assert 'was icy' not in command.words('atlas', 'list', path)
     trained = iter(routes.values())
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_: next(trained))
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_, **__: next(trained))
     words = command.words('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'new.npz')
     assert 'note: hall_0: hall was icy' in words
 
