@@ -170,7 +170,7 @@ class Costs(NamedTuple):
 
 def measured(folder: Path) -> Costs:
     """Return the costs of bags of an hour, by those of a bag of two minutes."""
-    path = make_bag(str(folder / 'bags'), 0)
+    path = make_bag(str(folder / 'costs'), 0)
     options = ReadingOptions()
     model = train_model([read_recording(path, options)], TrainingSettings(max_step_load=0.0))
     survey = survey_bag(options, None, path)
