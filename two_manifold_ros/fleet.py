@@ -197,13 +197,14 @@ def _computed(
 
 def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield futures; raise ``InputError`` when there is no worker any more."""
-    from distributed import wait  # noqa: PLC0415 - an extra
+    import distributed  # noqa: PLC0415 - an extra
 
     left = set(futures)
     while left:
         try:
-            ended, left = wait(left, timeout=START_S, return_when='FIRST_COMPLETED')
-        except TimeoutError:
+            ended, left = distributed.wait(left, timeout=START_S, return_when='FIRST_COMPLETED')
+        # Before Python 3.11 it is not that of Python.
+        except distributed.TimeoutError:
             # Dask starts none again that dies before it has said that it runs.
             if client.nthreads():
                 continue
@@ -334,7 +335,7 @@ def client_of(
         raise InputError(msg)
     try:
         import dask  # noqa: PLC0415 - an extra
-        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
+        import distributed  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         msg = (
             f'work on several processes or machines needs the Python package {error.name}: '
@@ -349,23 +350,23 @@ def client_of(
     }
     with dask.config.set(settings):
         if workers is not None:
-            local = LocalCluster(
+            local = distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=':0',
                 preload=[__name__],
             )
-            with local as cluster, Client(cluster) as client:
+            with local as cluster, distributed.Client(cluster) as client:
                 yield _checked(client, say)
             return
         try:
             if scheduler_file is not None and not Path(scheduler_file).is_file():
                 # Dask waits until there is one, for ever.
                 raise FileNotFoundError(scheduler_file)
-            client = Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
+            client = distributed.Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
             client.wait_for_workers(1, timeout=START_S)
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, distributed.TimeoutError, ValueError) as error:
             msg = (
                 f'no Dask scheduler with a worker answers at {scheduler or scheduler_file}: start '
                 "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
