@@ -43,6 +43,8 @@ from two_manifold_ros.training.train import train_model
 BAG_S = 120.0
 ITEMS = 10_000
 VEHICLE_BAGS = 50
+STARTED_S = 6.0
+"""Time of a processor after which a worker has started, which takes half of it, and works."""
 
 
 def nothing(number: int) -> int:
@@ -60,13 +62,14 @@ def make_bag(folder: str, number: int) -> str:
     return str(path)
 
 
-def kill_a_worker(command: psutil.Popen) -> None:
-    """Kill a worker of a command that runs, when it has worked for a while."""
+def kill_a_worker(command: psutil.Popen, killed: list[int]) -> None:
+    """Kill a worker of a command that runs, when it has worked for a while, and note it."""
     while command.poll() is None:
         for each in command.children(recursive=True):
             # A worker at work; neither the process that starts others nor one that starts.
-            if each.cpu_times().user > 10.0:
+            if each.cpu_times().user > STARTED_S:
                 each.send_signal(signal.SIGKILL)
+                killed.append(each.pid)
                 return
         time.sleep(0.2)
 
@@ -81,13 +84,17 @@ def train(bags: str, model: Path, *more: str, kill: bool = False) -> tuple[float
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    killer = Thread(target=kill_a_worker, args=(command,)) if kill else None
+    killed: list[int] = []
+    killer = Thread(target=kill_a_worker, args=(command, killed)) if kill else None
     if killer is not None:
         killer.start()
     out, _ = command.communicate()
     took_s = time.perf_counter() - began
     if killer is not None:
         killer.join()
+        if not killed:
+            msg = 'no worker was killed: it had too little to do; give more --bags'
+            raise SystemExit(msg)
     return took_s, json.loads(out)
 
 
@@ -303,7 +310,7 @@ def main() -> None:
             'reach: 5 ms a task)'
         )
         report_training(folder, args.bags, args.most_minutes)
-        report_bags(folder, [args.most_minutes * share for share in (0.6, 0.2)])
+        report_bags(folder, [args.most_minutes * share for share in (0.6, 2.0)])
         report_simulation(Path(temporary))
 
 
