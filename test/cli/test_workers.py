@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from two_manifold_ros.evaluation.drives import score_drives
-from two_manifold_ros.fleet import client_of, ItemJournal
+from two_manifold_ros.fleet import client_of, ItemJournal, LostWorkersError
 from two_manifold_ros.inspection.coverage import choose, survey_bags
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.reading import ReadingOptions
@@ -123,6 +123,18 @@ def test_a_model_of_many_bags_has_the_same_bytes_from_workers(command, fleet_bag
     assert 'other.mcap' in command.refused(
         'train', *fleet_bags, tmp_path / 'other.mcap', '-o', file
     )
+
+
+def test_a_model_is_kept_that_could_not_be_tried(command, fleet_bags, tmp_path, monkeypatch):
+    def lost(*_: object, **__: object) -> None:
+        msg = 'no worker is left'
+        raise LostWorkersError(msg)
+
+    monkeypatch.setattr('two_manifold_ros.cli.fleet.score_drives', lost)
+    file = tmp_path / 'model.npz'
+    said = command('train', *fleet_bags, '-o', file, '--most-minutes', 2, '--rate', 10)
+    assert 'no worker is left' in said.err
+    assert 'fleet' not in load_model(file).summary
 
 
 def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, tmp_path):

@@ -16,6 +16,7 @@ from rounds import on_circle
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import run_filter
+from two_manifold_ros.fleet import LostWorkersError
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.route.learning import learn_route, Tuning
@@ -219,6 +220,15 @@ def test_on_a_straight_line_log_scores_are_finite(circuit):
     flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
     _, _, (row,) = choose_by_parts(drives_of(laid(flat), flat), lambda _: None, 0.0)
     assert np.isfinite(row['log_score'])
+
+
+def test_a_rate_that_lost_workers_did_not_try_is_not_passed_over(circuit, passes):
+    def lost(_: Drives) -> Drives:
+        msg = 'no worker is left'
+        raise LostWorkersError(msg)
+
+    with pytest.raises(LostWorkersError):
+        choose_by_parts(drives_of(passes, circuit, LEAD), lost, 0.1)
 
 
 @pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])
