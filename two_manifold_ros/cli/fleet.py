@@ -27,12 +27,7 @@ from two_manifold_ros.cli.options import (
     reading_options,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import (
-    fleet_sentence,
-    fleets_of,
-    score_drives,
-    total_of,
-)
+from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import (
     choose,
@@ -52,7 +47,7 @@ from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
     from two_manifold_ros.inspection.coverage import Choice
@@ -71,9 +66,6 @@ BAGS_SUFFIX = '.bags.jsonl'
 
 WEAKEST = 5
 """Places that are listed: enough to see where to look, few enough to read."""
-
-MOST_NAMED = 20
-"""Bags of which nothing is used that are named one by one on the terminal; JSON has all."""
 
 
 def choose_bags(
@@ -117,7 +109,7 @@ def choose_bags(
         f'{minutes:.0f} min of {hours:.1f} h: {choice.times} at each place, or as many as drove '
         f'there (--most-minutes {args.most_minutes:g}){on_others}'
     )
-    name_some(list(choice.troubles.values()), say)
+    _warn_of(choice.troubles.values(), say)
     args.bags = [paths[each] for each in choice.trained]
     names = [names[each] for each in choice.trained] if names else names
     return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
@@ -131,12 +123,10 @@ def _refuse_missing(paths: Sequence[str]) -> None:
                 return
 
 
-def name_some(troubles: Sequence[str], say: Callable[[str], None]) -> None:
-    """Name bags of which nothing is used, the first of them one by one."""
-    for sentence in troubles[:MOST_NAMED]:
+def _warn_of(troubles: Iterable[str], say: Callable[[str], None] = on_stderr) -> None:
+    """Name each bag of which nothing is used."""
+    for sentence in filter(None, troubles):
         say(f'two-manifold: warning: {sentence}')
-    if len(troubles) > MOST_NAMED:
-        say(f'two-manifold: warning: {len(troubles) - MOST_NAMED} more bags were not used')
 
 
 def try_on_others(
@@ -157,7 +147,7 @@ def try_on_others(
             lambda share: progress('trying the model', share),
             until_s=args.until,
         )
-    name_some([each.trouble for each in scores if each.trouble], on_stderr)
+    _warn_of(each.trouble for each in scores)
     good = [each for each in scores if each.ticks]
     total = total_of(good).to_json() if good else None
     return {
@@ -167,15 +157,6 @@ def try_on_others(
         'not_used': len(choice.troubles),
         'tried': total,
     }
-
-
-def print_followed(found: Mapping[str, Any]) -> None:
-    """Print how the model follows bags that it was not trained on, if that was tried."""
-    if found.get('tried') is not None:
-        print_wrapped(
-            f'{fleet_sentence(found)}; the worst of these is {found["tried"]["worst"]} '
-            f'({metres(found["tried"]["worst_m"]).strip()} m)'
-        )
 
 
 def run_fleet(args: Namespace) -> int:
@@ -199,7 +180,7 @@ def run_fleet(args: Namespace) -> int:
             sensors=args.trained_sensors,
         )
     fleets = fleets_of(model, scores)
-    name_some([each.trouble for each in scores if each.trouble], on_stderr)
+    _warn_of(each.trouble for each in scores)
     drawn = bool(args.figure) and len(fleets) == 1
     if args.figure and not drawn:
         on_stderr(
@@ -221,6 +202,8 @@ def run_fleet(args: Namespace) -> int:
         return 0
     for name, fleet in fleets.items():
         print_fleet(fleet, name)
+    if missing := sum(bool(each.trouble) for each in scores):
+        print_wrapped(f'bags without a score: {missing}')
     if drawn:
         print(f'drawn into {args.figure}')
     return 0
@@ -228,9 +211,10 @@ def run_fleet(args: Namespace) -> int:
 
 def _plain(score: DriveScore) -> dict[str, Any]:
     """Return the score of a drive as JSON values, without its places."""
-    names = ('path', 'trouble', 'vehicle', 'day', 'route', 'ticks', 'published')
+    names = ('path', 'trouble', 'vehicle', 'route', 'ticks', 'published')
     return {name: getattr(score, name) for name in names} | {
-        'mean_m': score.mean_m if score.ticks else None
+        'day': score.day if score.ticks else None,
+        'mean_m': score.mean_m if score.ticks else None,
     }
 
 
@@ -259,8 +243,6 @@ def print_fleet(fleet: Fleet, route: str = '') -> None:
                     f'{metres(first).strip()} m over the first third to {metres(last).strip()} m '
                     'over the last; look at the mounting of its IMU, or train on newer drives'
                 )
-    if fleet.troubles:
-        print_wrapped(f'bags without a score: {len(fleet.troubles)}')
     places = [
         [f'{_rounded(each["x"])}, {_rounded(each["y"])}', metres(each['mean_m']),
          percent(each['published_share'])]
@@ -309,7 +291,7 @@ def run_merge(args: Namespace) -> int:
     surveys = [survey_recording(each) for each in drives]
     # Parts of a route that robots saw need not meet, and all are wanted.
     choice = choose(surveys, math.inf, fewest=1)
-    name_some(list(choice.troubles.values()), on_stderr)
+    _warn_of(choice.troubles.values())
     with Progress('training') as progress:
         model = train_model(
             [drives[each] for each in choice.trained], TrainingSettings(), progress

@@ -28,7 +28,6 @@ from two_manifold_ros.cli.options import (
     say_notes,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.drives import fleet_sentence
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.head import TrainedModel
@@ -40,6 +39,7 @@ from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.held_out import LOST_SHARE
+from two_manifold_ros.training.summary import fleet_sentence
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentTypeError, Namespace
 from dataclasses import replace
-from functools import partial
 import math
 from pathlib import Path
 import re
@@ -25,7 +24,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
 from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
-from two_manifold_ros.sources import expand, fetched, only_bag
+from two_manifold_ros.sources import expand, only_bag
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
@@ -516,31 +515,16 @@ def recordings_in_planes(
     find_positions: bool = True,
 ) -> list[Recording]:
     """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
-    from two_manifold_ros.recordings.satellite_fixes import distance_m  # noqa: PLC0415 - as above
+    from two_manifold_ros.evaluation.routes import in_plane_of  # noqa: PLC0415 - as above
 
     origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
-    if len(origins) == 1:
-        return recordings_of(
-            args,
-            need_positions=need_positions,
-            find_positions=find_positions,
-            origin=origins[0],
-        )
-    known = [each for each in origins if each is not None]
-    recordings = []
-    for bag in args.bags:
-        one = Namespace(**{**vars(args), 'bags': [bag]})
-        read = partial(
-            recordings_of, one, need_positions=need_positions, find_positions=find_positions
-        )
-        with fetched(bag):
-            (recording,) = read()
-            own = None if recording.positions is None else recording.positions.origin
-            if own is not None:
-                nearest = min(known, key=lambda each: distance_m(each, own))
-                (recording,) = read(origin=nearest, say=lambda _: None)
-        recordings.append(recording)
-    return recordings
+    recordings = recordings_of(
+        args,
+        need_positions=need_positions,
+        find_positions=find_positions,
+        origin=origins[0] if len(origins) == 1 else None,
+    )
+    return [in_plane_of(model, each) for each in recordings]
 
 
 def say_notes(notes: Sequence[str], say: Callable[[str], None] = on_stderr) -> None:

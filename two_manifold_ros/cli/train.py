@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.fleet import choose_bags, print_followed
+from two_manifold_ros.cli.fleet import choose_bags
 from two_manifold_ros.cli.options import (
     check_report,
     fleet_of,
@@ -38,6 +38,7 @@ from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.networks import LEAST_DRIVES
+from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.training.train import (
     paper_settings,
     train_model,
@@ -226,7 +227,8 @@ def _train_routes(
 
         print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
-        print_followed(fleet)
+        if fleet:
+            print(fleet_sentence(fleet))
     return status
 
 
@@ -367,4 +369,3 @@ def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)
-    print_followed(model.summary.get('fleet', {}))

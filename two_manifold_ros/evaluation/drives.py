@@ -23,12 +23,11 @@ from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
-from two_manifold_ros.evaluation.routes import recordings_by_route
+from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
 from two_manifold_ros.sources import public
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 MOST_PLACES = 200
@@ -61,8 +59,8 @@ class DriveScore:
     ----------
     path, trouble
         Of the bag; and why it has no scores, in a sentence.
-    vehicle, day
-        Name of the folder that the bag is in; date of its first sample, UTC.
+    vehicle
+        Name of the folder that the bag is in.
     begins_ns
         Stamp of its first sample.
     route
@@ -79,7 +77,6 @@ class DriveScore:
     path: str
     trouble: str = ''
     vehicle: str = ''
-    day: str = ''
     begins_ns: int = 0
     route: str = ''
     ticks: int = 0
@@ -87,6 +84,11 @@ class DriveScore:
     error_m: float = 0.0
     published_error_m: float = 0.0
     places: Floats | None = None
+
+    @property
+    def day(self) -> str:
+        """Date of the first sample, UTC."""
+        return datetime.fromtimestamp(self.begins_ns * 1e-9, timezone.utc).date().isoformat()
 
     @property
     def mean_m(self) -> float:
@@ -201,11 +203,9 @@ def score_drive(
     published = run.published[known]
     sums = np.zeros((len(places), 3))
     np.add.at(sums, at, np.column_stack([np.ones(len(at)), published, errors]))
-    begins_ns = recording.imu.first_stamp
     return replace(
         name,
-        day=datetime.fromtimestamp(begins_ns * 1e-9, timezone.utc).date().isoformat(),
-        begins_ns=begins_ns,
+        begins_ns=recording.imu.first_stamp,
         route=route,
         ticks=len(errors),
         published=int(published.sum()),
@@ -213,17 +213,6 @@ def score_drive(
         published_error_m=float(errors[published].sum()),
         places=sums,
     )
-
-
-def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
-    """Return a recording in the tangent plane of the nearest route of a model, if it has fixes."""
-    stream = recording.positions
-    origins = [each.origin for each in model.routes.values() if each.origin is not None]
-    if stream is None or stream.origin is None or not origins:
-        return recording
-    own = stream.origin
-    nearest = min(origins, key=lambda each: distance_m(each, own))
-    return replace(recording, positions=in_plane(stream, nearest))
 
 
 def trained_lag(model: ModelHead) -> str:
@@ -236,20 +225,6 @@ def trained_lag(model: ModelHead) -> str:
             seconds = median(found)
             return str(seconds) if seconds else ''
     return ''
-
-
-def fleet_sentence(found: Mapping[str, Any]) -> str:
-    """Return what the summary of a model has of the bags that it was drawn from."""
-    words = f'trained on {found["trained"]} of {found["bags"]} bags'
-    if found['not_used']:
-        words += f', of {found["not_used"]} of which nothing could be used'
-    total = found['tried']
-    if total is None:
-        return words
-    return (
-        f'{words}; tried on {total["drives"]} others: a mean error of {total["mean_m"]:.3g} m, '
-        f'{total["published_share"]:.1%} of the ticks published'
-    )
 
 
 @dataclass(frozen=True)
@@ -315,15 +290,12 @@ class Fleet:
     ----------
     scores
         Of the drives that have some.
-    troubles
-        Sentences about the others.
     places : (P, 2)
         See `places_of`.
 
     """
 
     scores: tuple[DriveScore, ...]
-    troubles: tuple[str, ...]
     places: Floats
 
     def by(self, name: str) -> dict[str, Total]:
@@ -372,7 +344,6 @@ class Fleet:
             'vehicles': {name: each.to_json() for name, each in self.by('vehicle').items()},
             'days': {name: each.to_json() for name, each in self.by('day').items()},
             'weakest_places': self.weakest(most),
-            'without_scores': list(self.troubles),
         }
 
 
@@ -386,15 +357,13 @@ def fleets_of(model: ModelHead, scores: Sequence[DriveScore]) -> dict[str, Fleet
         If no drive has scores.
 
     """
-    troubles = tuple(each.trouble for each in scores if each.trouble)
     routes = {each.route for each in scores if not each.trouble}
     if not routes:
-        msg = f'none of the bags could be scored; of the first: {troubles[0]}'
+        msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'
         raise InputError(msg)
     return {
         name: Fleet(
             tuple(each for each in scores if not each.trouble and each.route == name),
-            troubles,
             places_of(model.routes[name]),
         )
         for name in sorted(routes)

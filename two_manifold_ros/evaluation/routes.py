@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 import math
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from scipy.spatial import KDTree
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
 from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
+
+
+def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
+    """Return a recording in the tangent plane of the nearest route of a model, if it has fixes."""
+    stream = recording.positions
+    origins = [each.origin for each in model.routes.values() if each.origin is not None]
+    if stream is None or stream.origin is None or not origins:
+        return recording
+    own = stream.origin
+    nearest = min(origins, key=lambda each: distance_m(each, own))
+    return replace(recording, positions=in_plane(stream, nearest))
 
 
 def recordings_by_route(

@@ -26,7 +26,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
 from two_manifold_ros.recordings.reading import open_bag, read_recording
-from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
+from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import is_remote, public, remote_state
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.fleet import ItemJournal
     from two_manifold_ros.recordings.reading import ReadingOptions
-    from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 MOST_TRAINED_S = 3600.0
@@ -57,9 +57,6 @@ step from which the direction of travel is taken.
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
-
-EQUATOR_M = 6_378_137.0
-"""Radius of the equator, m; a part in a thousand would only make cells as much larger."""
 
 FARTHEST = 3
 """
@@ -137,7 +134,7 @@ def survey_recording(recording: Recording) -> Survey:
         return found
     track = positions_apart(recording, LOOK_S)
     if stream.origin is not None:
-        track = _on_earth(track, stream.origin)
+        track = mercator(track, stream.origin)
     known = track[np.isfinite(track).all(axis=1)]
     # A wild fix or two is not what a drive reaches to.
     box = np.quantile(known, [0.01, 0.99], axis=0) if len(known) else np.zeros((2, 2))
@@ -148,18 +145,6 @@ def survey_recording(recording: Recording) -> Survey:
     while len(cells := frozenset(_cells_along(track, 2.0**level))) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
-
-
-def _on_earth(track: Floats, origin: GeodeticOrigin) -> Floats:
-    """
-    Return positions (T, 2) about an origin on the plane of Mercator, in metres of the equator.
-
-    It is one for all bags, wherever each has its origin, and grids on it are even near a route.
-    """
-    degrees = latitude_longitude(track, origin)
-    latitude, longitude = np.radians(degrees).T
-    plane: Floats = EQUATOR_M * np.column_stack([longitude, np.arcsinh(np.tan(latitude))])
-    return plane
 
 
 def _cells_along(track: Floats, side_m: float) -> Iterator[tuple[int, int, int]]:

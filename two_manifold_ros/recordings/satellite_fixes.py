@@ -130,6 +130,17 @@ NO_FIX = -1
 FRAME = 'map'
 
 
+def mercator(positions: Floats, origin: GeodeticOrigin) -> Floats:
+    """
+    Return positions (N, 2) about an origin on the plane of Mercator, in metres of the equator.
+
+    It is one for all bags, wherever each has its origin, and grids on it are even near a route.
+    """
+    latitude, longitude = np.radians(latitude_longitude(positions, origin)).T
+    plane: Floats = _RADIUS_M * np.column_stack([longitude, np.arcsinh(np.tan(latitude))])
+    return plane
+
+
 def in_plane(stream: PositionStream, origin: GeodeticOrigin) -> PositionStream:
     """Return positions of fixes about another origin; others as they are."""
     if stream.origin in {None, origin}:

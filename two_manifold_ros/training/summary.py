@@ -29,7 +29,7 @@ from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.training.dataset import RARE_STEP, usual_step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
@@ -290,3 +290,18 @@ def join_tracks(tracks: Sequence[Floats]) -> Floats:
     seam = np.full((1, 2), np.nan)
     parts = [part for track in tracks for part in (track, seam)]
     return np.concatenate(parts[:-1])
+
+
+def fleet_sentence(found: Mapping[str, Any]) -> str:
+    """Return what the summary of a model has of the bags that it was drawn from."""
+    words = f'trained on {found["trained"]} of {found["bags"]} bags'
+    if found['not_used']:
+        words += f', {found["not_used"]} of them of no use'
+    total = found['tried']
+    if total is None:
+        return words
+    return (
+        f'{words}; tried on {total["drives"]} others: a mean error of {total["mean_m"]:.3g} m, '
+        f'{total["published_share"]:.1%} of the ticks published, {total["worst_m"]:.3g} m on '
+        f'{total["worst"]}'
+    )
