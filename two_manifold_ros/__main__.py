@@ -12,7 +12,7 @@ import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.sources import public
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
@@ -46,7 +46,7 @@ COMMANDS = {
 
 
 TOGETHER = {
-    'atlas': 'looking',
+    'atlas': 'fleet',
     'compile': 'simulate',
     'export': 'running',
     'import': 'simulate',
@@ -106,12 +106,8 @@ def overview() -> str:
     return '\n'.join([*shown, 'two-manifold COMMAND --help has all options of a command.'])
 
 
-class Limits:
-    """Exit statuses as argparse and POSIX shells have them."""
-
-    BAD_INPUT = 2
-    SIGNALLED = 128
-    """And the number of the signal."""
+SIGNALLED = 128
+"""Exit status with the number of a signal added, as POSIX shells have it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     one_blas_thread()
     with Stopping() as stop:
         return _status(arguments)
-    return Limits.SIGNALLED + (stop.signal or SIGINT)
+    return SIGNALLED + (stop.signal or SIGINT)
 
 
 def _status(arguments: list[str]) -> int:
@@ -132,7 +128,7 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         # Or the interpreter would complain when it flushes what could not be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Limits.SIGNALLED + SIGPIPE
+        return SIGNALLED + SIGPIPE
     except ModuleNotFoundError as error:
         module = (error.name or '').partition('.')[0]
         if module == 'two_manifold_ros':
@@ -208,7 +204,7 @@ def _refuse(message: str) -> int:
         width = max(shutil.get_terminal_size().columns - 1, 20)
         message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
     print(message, file=sys.stderr)
-    return Limits.BAD_INPUT
+    return BAD_INPUT
 
 
 if __name__ == '__main__':

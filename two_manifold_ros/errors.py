@@ -20,6 +20,9 @@ class InputError(ValueError):
     """
 
 
+BAD_INPUT = 2
+"""Exit status of a command for input that it cannot use, as argparse has it."""
+
 NO_USE = 3
 """Exit status of `two-manifold train` and `trainer_node` where a model would be of no use."""
 

@@ -78,7 +78,33 @@ def test_every_real_recording_gets_a_report(recordings_folder, command):
     # Recordings are added to the folder now and then.
     assert len(bags) >= 16
     output = command('inspect', *bags).out
-    assert all(bag in output for bag in bags)
+    folder = str(recordings_folder)
+    assert folder in output
+    assert all(bag.removeprefix(f'{folder}/') in output for bag in bags)
+    # A line for each, and not a screen.
+    assert output.count('linear_acceleration.z') < len(bags)
+
+
+def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other(
+    tmp_path, ellipse_bag, command
+):
+    late = write_bag(tmp_path / 'late', drive(late_s=0.2))
+    bags = [tmp_path / 'none', ellipse_bag, late, ellipse_bag]
+    for workers in ((), ('--workers', 1)):
+        if workers:
+            pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
+        captured = command('inspect', *bags, *workers, status=2)
+        (line,) = (each for each in captured.err.splitlines() if 'error' in each)
+        assert line.endswith(f'{tmp_path / "none"} does not exist: check the path of the bag.')
+        lines = captured.out.splitlines()
+        rows = [each.split() for each in lines if ' 0.8 ' in each]
+        assert [each[1:4] for each in rows] == [['0.8', '100', '25.0']] * 3
+        assert [each[-1] == 'time_offset' for each in rows] == [False, True, False]
+        assert 'The stamps of the positions are 0.20' in captured.out
+        assert '3 bags of 2.4 min' in captured.out
+        content = json.loads(command('inspect', *bags, *workers, '--json', status=2).out)
+        assert list(content['unread']) == [str(tmp_path / 'none')]
+        assert len(content['recordings']) == 3
 
 
 def test_what_cannot_be_read_is_refused_or_read_as_far_as_it_goes_if_asked(

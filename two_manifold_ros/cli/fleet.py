@@ -1,9 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Many bags of many vehicles: choose those to train on, score them, merge what robots kept."""
+"""
+Many bags of many vehicles, and many models.
+
+Choose the bags to train on, and score them; learn a model of what robots kept, and put models of
+routes into one.
+"""
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from dataclasses import replace
 from functools import partial
 import json
@@ -12,6 +18,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoints import drives_in
+from two_manifold_ros.cli.looking import kind_of, print_routes
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
@@ -36,6 +43,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
+from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.reading import open_bag, read_recording
@@ -338,4 +346,136 @@ def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str],
     return of, drives
 
 
+ATLAS_HELP = (
+    'Put models of routes into one, which knows which of them is driven; take routes out of it, '
+    'or list them.'
+)
+
+
+def add_atlas(parser: ArgumentParser) -> None:
+    """Add the arguments of atlas."""
+    actions = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
+    add = actions.add_parser('add', help='put the routes of models into one model')
+    add.add_argument(
+        'models',
+        nargs='+',
+        metavar='MODEL|NAME=MODEL',
+        help='maps of routes, each named after its file or as given, or models of several',
+    )
+    add.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='ATLAS',
+        help='file to write; if it is a model of several routes already, these are kept, and one '
+        'of the name of a new one is replaced',
+    )
+    remove = actions.add_parser('remove', help='take routes out of a model')
+    remove.add_argument('model', metavar='ATLAS', help='model of several routes')
+    remove.add_argument('names', nargs='+', metavar='NAME', help='of routes to take out')
+    remove.add_argument(
+        '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
+    )
+    listing = actions.add_parser('list', help='list the routes of a model')
+    listing.add_argument('model', metavar='MODEL', help='any model')
+    add_json(parser)
+    for each in (add, remove, listing):
+        # Behind the action too, where it would be undone by a default of its own.
+        each.add_argument('--json', action='store_true', default=SUPPRESS, help=SUPPRESS)
+
+
+def run_atlas(args: Namespace) -> int:
+    """Do what is asked for, list the routes, and return 0."""
+    done: dict[str, list[str]] = {}
+    if args.action == 'list':
+        model, path = load_model(args.model), args.model
+    elif args.action == 'add':
+        model, done = joined(args.models, args.output)
+        path = args.output
+        save_model(model, path)
+    else:
+        model, path = without(load_model(args.model), args.names), args.output or args.model
+        save_model(model, path)
+    if args.json:
+        routes = {
+            name: {
+                'frame_id': each.frame_id,
+                'rate_hz': each.rate_hz,
+                'kind': kind_of(each),
+                'lines': list(each.route_names),
+                **each.summary,
+            }
+            for name, each in model.routes.items()
+        }
+        print(json.dumps({'model': path, **done, 'routes': routes}, indent=2, allow_nan=False))
+        return 0
+    if args.action != 'list':
+        print_wrapped(f'written to {path}')
+        for what, names in done.items():
+            if names:
+                print_wrapped(f'{what}: {", ".join(names)}')
+    print_routes(model)
+    return 0
+
+
+def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, list[str]]]:
+    """
+    Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
+
+    The second has the names of routes that are ``added`` to those that were there, are
+    ``replaced`` by them, and are ``kept``.
+
+    Raises
+    ------
+    InputError
+        If a file is no model of a route, or two routes have one name.
+
+    """
+    known: dict[str, ModelHead] = {}
+    for given in models:
+        # A path may have an equals sign in it.
+        name, named, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
+        if named and not name:
+            msg = f'{given}: no name stands before the equals sign: write NAME={path}, or {path}'
+            raise InputError(msg)
+        routes = load_model(path).routes
+        if name and len(routes) > 1:
+            msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'
+            raise InputError(msg)
+        for own, each in routes.items():
+            lines = each.route_names
+            chosen = name or own or (lines[0] if len(lines) == 1 else Path(path).stem)
+            if chosen in known:
+                msg = f'{path}: there are two routes of the name {chosen}: write NAME={path}'
+                raise InputError(msg)
+            known[chosen] = each
+    there = load_model(output) if Path(output).exists() else None
+    before = there.routes if isinstance(there, AtlasModel) else {}
+    # One that is there by that name is replaced by the newer one, if it is not the same.
+    new = [name for name in sorted(known) if output not in models or name not in before]
+    model = atlas_of({**before, **known})
+    return model, {
+        'added': [name for name in new if name not in before],
+        'replaced': [name for name in new if name in before],
+        'kept': [name for name in model.names if name not in new],
+    }
+
+
+def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
+    """Return an atlas without some routes; ``InputError`` if it lacks one, or has no other."""
+    missing = [name for name in names if not name or name not in model.routes]
+    if missing:
+        known = ', '.join(filter(None, model.routes)) or 'one, without a name'
+        msg = f'there is no route {missing[0]}: the model knows {known}'
+        if missing[0] in model.route_names:
+            msg = f'{missing[0]} is a line on one map with others: train that without its bags'
+        raise InputError(msg)
+    left = {name: each for name, each in model.routes.items() if name not in names}
+    if not left:
+        msg = 'these are all the routes of the model: remove its file instead'
+        raise InputError(msg)
+    return atlas_of(left)
+
+
 MERGE = Command(MERGE_HELP, add_merge, run_merge)
+ATLAS = Command(ATLAS_HELP, add_atlas, run_atlas)

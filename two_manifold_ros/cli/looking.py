@@ -1,14 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Look at recordings before training on them, and at models; put routes into one model."""
+"""Look at recordings before training on them, and at models."""
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
 from dataclasses import replace
 from functools import partial
 import json
-from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -21,29 +19,31 @@ from two_manifold_ros.cli.options import (
     Command,
     console,
     fleet_of,
+    on_stderr,
     print_table,
     print_wrapped,
     print_written,
     reading_options,
     say_notes,
 )
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.model_file import header_of, load_model, save_model
+from two_manifold_ros.model.model_file import header_of, load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.sources import public
 from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.summary import fleet_sentence
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
@@ -52,8 +52,12 @@ if TYPE_CHECKING:
 
 INSPECT_HELP = (
     'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
-    'positions, and laps, and what to do about what was found.'
+    'positions, and laps, and what to do about what was found. Of more than three bags a table '
+    'has a line for each; a bag that cannot be read is named, and the others are inspected.'
 )
+
+MOST_WHOLE = 3
+"""Reports that are shown in full: each fills a screen, and more are not read but compared."""
 
 
 def add_inspect(parser: ArgumentParser) -> None:
@@ -66,35 +70,55 @@ def add_inspect(parser: ArgumentParser) -> None:
 
 
 def run_inspect(args: Namespace) -> int:
-    """Print one report per recording, or all of them as one JSON object."""
+    """Print reports of recordings, in full or a line for each; return 0, or 2 if one lacks."""
     check_report(args)
+    unread: dict[str, str] = {}
+
+    def refused(path: str, error: InputError) -> None:
+        if len(args.bags) == 1:
+            raise error
+        unread[public(path)] = str(error)
+
     options = replace(reading_options(args), need_positions=False)
     with fleet_of(args) as client, Progress('inspecting') as progress:
         if client is None:
-            reports = _inspect_here(args, options, progress)
+            reports = _inspect_here(args, options, progress, refused)
         else:
             if args.report:
                 msg = (
                     '--report draws recordings, which stay with the workers: leave out one of both'
                 )
                 raise InputError(msg)
-            reports = inspect_bags(args.bags, options, client, partial(progress, 'inspecting'))
+            done = partial(progress, 'inspecting')
+            reports = inspect_bags(args.bags, options, client, done, refused)
     for each in reports:
         say_notes(each.notes)
+    for sentence in unread.values():
+        on_stderr(f'two-manifold: error: {sentence}')
+    status = BAD_INPUT if unread else 0
     if args.json:
-        content = {'recordings': [report.to_json() for report in reports]}
+        content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
+        content |= {'unread': unread} if unread else {}
         print(json.dumps(content, indent=2, allow_nan=False))
-        return 0
+        return status
     # Not needed for JSON, and slow to import.
-    from two_manifold_ros.inspection.rendering import print_report  # noqa: PLC0415
+    from two_manifold_ros.inspection.rendering import print_report, print_reports  # noqa: PLC0415
 
-    for report in reports:
-        print_report(report, console())
+    if len(args.bags) > MOST_WHOLE:
+        print_reports(reports, console())
+    else:
+        for report in reports:
+            print_report(report, console())
     print_written(args)
-    return 0
+    return status
 
 
-def _inspect_here(args: Namespace, options: ReadingOptions, progress: Progress) -> list[Report]:
+def _inspect_here(
+    args: Namespace,
+    options: ReadingOptions,
+    progress: Progress,
+    refused: Callable[[str, InputError], None],
+) -> list[Report]:
     """Read and inspect one bag after another, as on a worker: all would not fit into memory."""
     reports: list[Report] = []
     kept: list[Recording] = []
@@ -103,11 +127,15 @@ def _inspect_here(args: Namespace, options: ReadingOptions, progress: Progress) 
         def read(share: float, number: int = number) -> None:
             progress('reading', (number + 0.5 * share) / len(args.bags))
 
-        recording = read_recording(bag, options, progress=read)
-        progress('inspecting', (number + 0.5) / len(args.bags))
-        reports.append(inspect_recording(recording))
+        try:
+            recording = read_recording(bag, options, progress=read)
+            progress('inspecting', (number + 0.5) / len(args.bags))
+            reports.append(inspect_recording(recording))
+        except InputError as error:
+            refused(bag, error)
+            continue
         kept += [recording] if args.report else []
-    if args.report:
+    if args.report and reports:
         _write_page(args.report, reports, kept)
     return reports
 
@@ -270,137 +298,6 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
     return title, [*header, 'frame'], rows
 
 
-ATLAS_HELP = (
-    'Put models of routes into one, which knows which of them is driven; take routes out of it, '
-    'or list them.'
-)
-
-
-def add_atlas(parser: ArgumentParser) -> None:
-    """Add the arguments of atlas."""
-    actions = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
-    add = actions.add_parser('add', help='put the routes of models into one model')
-    add.add_argument(
-        'models',
-        nargs='+',
-        metavar='MODEL|NAME=MODEL',
-        help='maps of routes, each named after its file or as given, or models of several',
-    )
-    add.add_argument(
-        '-o',
-        '--output',
-        required=True,
-        metavar='ATLAS',
-        help='file to write; if it is a model of several routes already, these are kept, and one '
-        'of the name of a new one is replaced',
-    )
-    remove = actions.add_parser('remove', help='take routes out of a model')
-    remove.add_argument('model', metavar='ATLAS', help='model of several routes')
-    remove.add_argument('names', nargs='+', metavar='NAME', help='of routes to take out')
-    remove.add_argument(
-        '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
-    )
-    listing = actions.add_parser('list', help='list the routes of a model')
-    listing.add_argument('model', metavar='MODEL', help='any model')
-    add_json(parser)
-    for each in (add, remove, listing):
-        # Behind the action too, where it would be undone by a default of its own.
-        each.add_argument('--json', action='store_true', default=SUPPRESS, help=SUPPRESS)
-
-
-def run_atlas(args: Namespace) -> int:
-    """Do what is asked for, list the routes, and return 0."""
-    done: dict[str, list[str]] = {}
-    if args.action == 'list':
-        model, path = load_model(args.model), args.model
-    elif args.action == 'add':
-        model, done = joined(args.models, args.output)
-        path = args.output
-        save_model(model, path)
-    else:
-        model, path = without(load_model(args.model), args.names), args.output or args.model
-        save_model(model, path)
-    if args.json:
-        routes = {
-            name: {
-                'frame_id': each.frame_id,
-                'rate_hz': each.rate_hz,
-                'kind': kind_of(each),
-                'lines': list(each.route_names),
-                **each.summary,
-            }
-            for name, each in model.routes.items()
-        }
-        print(json.dumps({'model': path, **done, 'routes': routes}, indent=2, allow_nan=False))
-        return 0
-    if args.action != 'list':
-        print_wrapped(f'written to {path}')
-        for what, names in done.items():
-            if names:
-                print_wrapped(f'{what}: {", ".join(names)}')
-    print_routes(model)
-    return 0
-
-
-def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, list[str]]]:
-    """
-    Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
-
-    The second has the names of routes that are ``added`` to those that were there, are
-    ``replaced`` by them, and are ``kept``.
-
-    Raises
-    ------
-    InputError
-        If a file is no model of a route, or two routes have one name.
-
-    """
-    known: dict[str, ModelHead] = {}
-    for given in models:
-        # A path may have an equals sign in it.
-        name, named, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
-        if named and not name:
-            msg = f'{given}: no name stands before the equals sign: write NAME={path}, or {path}'
-            raise InputError(msg)
-        routes = load_model(path).routes
-        if name and len(routes) > 1:
-            msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'
-            raise InputError(msg)
-        for own, each in routes.items():
-            lines = each.route_names
-            chosen = name or own or (lines[0] if len(lines) == 1 else Path(path).stem)
-            if chosen in known:
-                msg = f'{path}: there are two routes of the name {chosen}: write NAME={path}'
-                raise InputError(msg)
-            known[chosen] = each
-    there = load_model(output) if Path(output).exists() else None
-    before = there.routes if isinstance(there, AtlasModel) else {}
-    # One that is there by that name is replaced by the newer one, if it is not the same.
-    new = [name for name in sorted(known) if output not in models or name not in before]
-    model = atlas_of({**before, **known})
-    return model, {
-        'added': [name for name in new if name not in before],
-        'replaced': [name for name in new if name in before],
-        'kept': [name for name in model.names if name not in new],
-    }
-
-
-def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
-    """Return an atlas without some routes; ``InputError`` if it lacks one, or has no other."""
-    missing = [name for name in names if not name or name not in model.routes]
-    if missing:
-        known = ', '.join(filter(None, model.routes)) or 'one, without a name'
-        msg = f'there is no route {missing[0]}: the model knows {known}'
-        if missing[0] in model.route_names:
-            msg = f'{missing[0]} is a line on one map with others: train that without its bags'
-        raise InputError(msg)
-    left = {name: each for name, each in model.routes.items() if name not in names}
-    if not left:
-        msg = 'these are all the routes of the model: remove its file instead'
-        raise InputError(msg)
-    return atlas_of(left)
-
-
 def _head(model: ModelHead) -> list[list[str]]:
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
     names = model.live_channels
@@ -552,4 +449,3 @@ def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)
 INFO = Command(INFO_HELP, add_info, run_info)
-ATLAS = Command(ATLAS_HELP, add_atlas, run_atlas)

@@ -12,6 +12,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.fleet import choose_bags
+from two_manifold_ros.cli.looking import model_tables, print_model, print_routes
 from two_manifold_ros.cli.options import (
     check_report,
     fleet_of,
@@ -223,8 +224,6 @@ def _train_routes(
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        from two_manifold_ros.cli.looking import print_routes  # noqa: PLC0415 - as below
-
         print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
         if fleet:
@@ -338,7 +337,6 @@ def _write_report(
     recordings: Sequence[Recording],
     reports: Sequence[Report],
 ) -> None:
-    from two_manifold_ros.cli.looking import model_tables  # noqa: PLC0415 - as below
     from two_manifold_ros.pages.model_sections import model_sections  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
@@ -365,7 +363,5 @@ def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
 
 
 def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
-    from two_manifold_ros.cli.looking import print_model  # noqa: PLC0415 - needs rich, JSON does not
-
     print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)

@@ -57,18 +57,31 @@ def inspect_bags(
     options: ReadingOptions,
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
+    refused: Callable[[str, InputError], None] | None = None,
 ) -> list[Report]:
     """
     Read bags and inspect them, on the workers of a ``client`` if there is one, see `fleet.spread`.
 
-    Each is read where it is inspected, so that no recording is sent. ``InputError`` names the
-    first that cannot be read.
+    Each is read where it is inspected, so that no recording is sent. A bag that cannot be read has
+    no report: ``refused`` gets its path and the reason, or the first one is raised.
     """
-    return spread(partial(_inspected, options), paths, client, done)
+    found = spread(partial(_inspected, options), paths, client, done)
+    reports = []
+    for path, each in zip(paths, found, strict=True):
+        if isinstance(each, Report):
+            reports.append(each)
+        elif refused is None:
+            raise each
+        else:
+            refused(path, each)
+    return reports
 
 
-def _inspected(options: ReadingOptions, path: str) -> Report:
-    return inspect_recording(read_recording(path, options))
+def _inspected(options: ReadingOptions, path: str) -> Report | InputError:
+    try:
+        return inspect_recording(read_recording(path, options))
+    except InputError as error:
+        return error
 
 
 def inspect_recording(recording: Recording) -> Report:

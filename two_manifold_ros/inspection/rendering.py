@@ -1,9 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Render the report of an inspection for a terminal."""
+"""Render reports of an inspection for a terminal: one in full, many as a table."""
 
 from __future__ import annotations
 
+from collections import Counter
+import itertools
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -15,7 +17,7 @@ from rich.text import Text
 from two_manifold_ros.inspection.timing import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -34,6 +36,48 @@ def print_report(report: Report, console: Console) -> None:
         console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     console.print()
     _print_findings(report.findings, console)
+
+
+def print_reports(reports: Sequence[Report], console: Console) -> None:
+    """Print a line for each of many reports, then each kind of warning with its first sentence."""
+    folder = _folder_of([each.name for each in reports])
+    table = _table('bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings')
+    table.columns[0].overflow = table.columns[-1].overflow = 'fold'
+    table.columns[-1].justify = 'left'
+    first: dict[str, tuple[str, str]] = {}
+    counts: Counter[str] = Counter()
+    for each in reports:
+        timing, positions = each.imu.timing, each.positions
+        laps = None if positions is None else positions.laps
+        warnings = {one.code: one for one in each.findings if one.severity == 'warning'}
+        counts.update(warnings.keys())
+        first = {code: (each.name, one.sentence) for code, one in warnings.items()} | first
+        table.add_row(
+            escape(each.name.removeprefix(folder)),
+            f'{timing.duration_s / 60.0:.1f}',
+            f'{timing.rate_hz:.0f}',
+            '-' if positions is None else f'{positions.timing.rate_hz:.1f}',
+            f'{len(timing.gaps)}',
+            f'{laps.count:.1f}' if laps is not None and laps.resolved else '-',
+            ', '.join(warnings),
+        )
+    if folder:
+        console.print(Padding(Text(f'bags in {folder}'), (0, 0, 0, 2), expand=False))
+    console.print(table)
+    for code, count in counts.most_common():
+        name, sentence = first[code]
+        words = f'{code}: {count} of {len(reports)} bags; {name.removeprefix(folder)}: {sentence}'
+        console.print(Padding(Text(words), (0, 0, 1, 2), expand=False))
+    minutes = sum(each.imu.timing.duration_s for each in reports) / 60.0
+    words = f'{len(reports)} bags of {minutes:.1f} min; two-manifold inspect BAG has all of one'
+    console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
+
+
+def _folder_of(names: Sequence[str]) -> str:
+    """Return the longest folder, with a slash, that all names begin with."""
+    parts = zip(*(name.split('/')[:-1] for name in names), strict=False)
+    alike = itertools.takewhile(lambda each: len(set(each)) == 1, parts)
+    return ''.join(f'{each[0]}/' for each in alike)
 
 
 def _table(*columns: str, left: int = 1) -> Table:
