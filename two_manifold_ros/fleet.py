@@ -30,11 +30,11 @@ Value = TypeVar('Value')
 _Part: TypeAlias = 'tuple[list[Result], InputError | None]'
 """Results of a batch, and what refused its next item."""
 
-BATCHES = 8
+BATCHES = 32
 """
 Batches of items for each worker, so that one that is slower gets fewer of them.
 
-The last batch to finish, an eighth of the work of a worker, is what others may wait for; and a
+The last batch to finish, a thirtieth of the work of a worker, is what others may wait for; and a
 batch costs the scheduler some milliseconds, whatever is in it.
 """
 
@@ -346,6 +346,8 @@ def client_of(
         'distributed.scheduler.allowed-failures': LOST_WORKERS,
         # It would take what is shared from a worker that waits for the next call.
         'distributed.scheduler.active-memory-manager.start': False,
+        # It looks a hundred times a second where a worker is, which makes it a sixth slower.
+        'distributed.worker.profile.enabled': False,
         'distributed.admin.large-graph-warning-threshold': MOST_SENT,
     }
     with dask.config.set(settings):

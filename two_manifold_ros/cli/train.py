@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 import json
 from pathlib import Path
 import sys
@@ -32,6 +33,7 @@ from two_manifold_ros.cli.training_options import (
     SUFFIX,
 )
 from two_manifold_ros.errors import InputError, NO_USE
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
@@ -118,7 +120,7 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
         settings = paper_settings(settings, recordings, given_settings(args))
     # Of positions that laps make there is nothing to warn.
     quiet = args.marks or args.imu_alone
-    reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say)
+    reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say, client)
     drives = [each.positions for each in reports if each.positions is not None]
     held = [each.with_commands_held() for each in recordings]
     if args.method == 'route' and not quiet:
@@ -321,11 +323,15 @@ def _check_output(path: Path) -> None:
 
 
 def _inspect(
-    recordings: list[Recording], rate_hz: float | None, say: Callable[[str], None]
+    recordings: list[Recording],
+    rate_hz: float | None,
+    say: Callable[[str], None],
+    client: Any,  # noqa: ANN401 - of an extra
 ) -> list[Report]:
     """Say the warnings of the inspection before training, which runs in any case."""
-    with Progress('inspecting'):
-        reports = [inspect_recording(each) for each in recordings]
+    with Progress('inspecting') as progress:
+        done = partial(progress, 'inspecting')
+        reports = spread(inspect_recording, recordings, client, done)
     for sentence in training_warnings(reports, rate_hz):
         say(f'two-manifold: warning: {sentence}')
     return reports
