@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager, suppress
 import json
+import logging
 import math
 from pathlib import Path
 import signal
+from threading import Timer
 from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
@@ -46,6 +48,9 @@ MOST_SENT = '1 TB'
 
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
+
+SILENT_S = 3.0
+"""Time after which it is said that neither has answered: whoever waits longer wonders why."""
 
 
 class Shared(Generic[Item, Result]):
@@ -237,10 +242,12 @@ class ItemJournal:
     ----------
     path
         Of the file. ``InputError`` says that it is no journal, or cannot be written.
+    resume
+        Whether results of an earlier run count; else they are forgotten.
 
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, resume: bool = True) -> None:
         self.path, self._kept = path, dict[str, Any]()
         if path is None:
             return
@@ -254,7 +261,7 @@ class ItemJournal:
         if not known:
             msg = f'{path} exists and is no journal of bags: move it, or name another model'
             raise InputError(msg)
-        if found != head:
+        if found != head or not resume:
             self._write('w', json.dumps(head))
             return
         for line in text.splitlines()[1:]:
@@ -263,6 +270,10 @@ class ItemJournal:
                 self._kept[item] = result
         # A line that was cut off would swallow the next one.
         self._write('a', '' if text.endswith('\n') else '\n')
+
+    def __len__(self) -> int:
+        """Return how many results are kept."""
+        return len(self._kept)
 
     def find(self, item: str) -> Any:  # noqa: ANN401 - whatever was kept
         """Return the result of an item; ``None`` where it is not known."""
@@ -360,8 +371,21 @@ def client_of(
                 preload=[__name__],
             )
             with local as cluster, distributed.Client(cluster) as client:
-                yield _checked(client, say)
+                try:
+                    yield _checked(client, say)
+                except KeyboardInterrupt:
+                    # That workers are ended in the middle of their work is what is wanted.
+                    logging.getLogger('distributed').setLevel(logging.CRITICAL)
+                    raise
             return
+        where = scheduler or scheduler_file
+        waiting = Timer(
+            SILENT_S,
+            say,
+            [f'no scheduler with a worker at {where} yet: waiting up to {START_S:g} s for it'],
+        )
+        waiting.daemon = True
+        waiting.start()
         try:
             if scheduler_file is not None and not Path(scheduler_file).is_file():
                 # Dask waits until there is one, for ever.
@@ -370,10 +394,12 @@ def client_of(
             client.wait_for_workers(1, timeout=START_S)
         except (OSError, distributed.TimeoutError, ValueError) as error:
             msg = (
-                f'no Dask scheduler with a worker answers at {scheduler or scheduler_file}: start '
+                f'no Dask scheduler with a worker answers at {where}: start '
                 "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
             )
             raise InputError(msg) from error
+        finally:
+            waiting.cancel()
         with client:
             yield _checked(client, say)
 

@@ -80,6 +80,21 @@ def test_a_checkpoint_keeps_samples_and_positions_of_its_drives(robots):
     np.testing.assert_array_equal(drive.positions.positions, given[given[:, 0] <= 0.0])
 
 
+def test_of_a_folder_of_checkpoints_the_newest_of_each_name_is_merged(robots, command, tmp_path):
+    files, _ = robots
+    folder = tmp_path / 'checkpoints'
+    folder.mkdir()
+    for name, of in (('a.000009', 1), ('a.000010', 0), ('b.000001', 1), ('b.model.000007', 1)):
+        (folder / f'{name}.npz').write_bytes(files[of].read_bytes())
+    one, other = tmp_path / 'one.npz', tmp_path / 'other.npz'
+    found = command.json('merge', folder, '-o', one)
+    assert list(found['minutes']) == [
+        str(folder / f'{each}.npz') for each in ('a.000010', 'b.000001')
+    ]
+    command('merge', *files, '-o', other)
+    assert load_model(one).route.places == load_model(other).route.places
+
+
 def test_bags_are_merged_as_well(robots, command, tmp_path):
     files, _ = robots
     bag, merged = tmp_path / 'bag', tmp_path / 'merged.npz'

@@ -399,7 +399,6 @@ def test_too_short_a_recording_says_so_and_is_trained_on(slot_car_bag, tmp_path,
     ('options', 'words'),
     [
         ('--trials 9', '--trials is about tuning: add --tune, or leave it out'),
-        ('--no-resume', '--no-resume is about tuning: add --tune, or leave it out'),
         ('--tune --trials 0', '--trials 0 must be at least 1'),
         ('--tune --method paper', '--method paper settles everything itself: leave out --tune'),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.evaluation.drives import score_drives
 from two_manifold_ros.fleet import client_of, ItemJournal, LostWorkersError
-from two_manifold_ros.inspection.coverage import choose, survey_bags
+from two_manifold_ros.inspection.coverage import choose, Survey, survey_bag, survey_bags
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -188,3 +188,31 @@ def test_a_run_that_was_stopped_does_not_survey_again(command, fleet_bags, tmp_p
     command('train', *arguments)
     assert file.read_bytes() == first
     assert Path(f'{file}.bags.jsonl').exists()
+    with pytest.raises(AssertionError):
+        command('train', *arguments, '--no-resume')
+
+
+def test_a_run_that_is_stopped_says_what_it_keeps(command, fleet_bags, tmp_path, monkeypatch):
+    file, surveyed = tmp_path / 'model.npz', []
+
+    def stop(options: ReadingOptions, until_s: float | None, path: str) -> Survey:
+        if len(surveyed) == 3:
+            raise KeyboardInterrupt
+        surveyed.append(path)
+        return survey_bag(options, until_s, path)
+
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', stop)
+    arguments = (*fleet_bags[:-1], '-o', file, '--most-minutes', 2, '--rate', 10)
+    said = command('train', *arguments, status=130).err
+    assert f'3 surveys are kept in {file}.bags.jsonl' in said
+    assert len(ItemJournal(Path(f'{file}.bags.jsonl'))) == 3
+
+
+def test_a_bag_counts_once_however_its_path_is_written(command, fleet_bags, tmp_path):
+    file = tmp_path / 'model.npz'
+    bag = Path(fleet_bags[0])
+    twice = f'{bag.parent}/../{bag.parent.name}/{bag.name}'
+    arguments = ('-o', file, '--rate', 10, '--routes', 'a,a,a', '--force')
+    captured = command('train', *fleet_bags[:2], twice, *arguments)
+    assert f'{twice} is {bag}: it counts once' in captured.err
+    assert load_model(file).summary['recordings'] == fleet_bags[:2]

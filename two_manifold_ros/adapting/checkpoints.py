@@ -146,6 +146,10 @@ class NumberedFiles:
             return []
 
 
+_CHECKPOINT = r'[A-Za-z0-9_-]+\.\d+\.npz'
+"""Name of a checkpoint of any writer; a model beside it has one more dot."""
+
+
 def _number(path: Path) -> int:
     return int(path.name.split('.')[-2])
 
@@ -329,6 +333,16 @@ class Checkpoints:
         unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
         has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
         return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
+
+
+def newest_in(folder: str | Path) -> list[str]:
+    """Return the newest checkpoint of each name in a folder; none where it is no such folder."""
+    place = Path(folder)
+    newest: dict[str, Path] = {}
+    if place.is_dir():
+        found = [each for each in place.iterdir() if re.fullmatch(_CHECKPOINT, each.name)]
+        newest = {each.name.partition('.')[0]: each for each in sorted(found, key=_number)}
+    return [str(newest[name]) for name in sorted(newest)]
 
 
 def drives_in(path: str | Path) -> list[Recording]:

@@ -17,7 +17,7 @@ import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.checkpoints import drives_in
+from two_manifold_ros.adapting.checkpoints import drives_in, newest_in
 from two_manifold_ros.cli.looking import kind_of, print_routes
 from two_manifold_ros.cli.options import (
     add_json,
@@ -37,6 +37,7 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import (
+    BAGS_SUFFIX,
     choose,
     FEWEST_BAGS,
     recorded_s,
@@ -49,7 +50,7 @@ from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.recordings.satellite_fixes import in_plane
-from two_manifold_ros.sources import is_remote
+from two_manifold_ros.sources import is_remote, public
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -69,9 +70,6 @@ MERGE_HELP = (
     'seen all of the route. Models without drives in them, those of train, cannot be merged.'
 )
 
-BAGS_SUFFIX = '.bags.jsonl'
-"""End of the name of the journal of surveys, beside the model."""
-
 WEAKEST = 5
 """Places that are listed: enough to see where to look, few enough to read."""
 
@@ -89,6 +87,7 @@ def choose_bags(
     Returned are the names of the routes of those that are left, and what tries a model on the
     others, `try_on_others`, if there are such.
     """
+    names = _name_each_once(args, names, say)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
@@ -96,16 +95,24 @@ def choose_bags(
         _refuse_missing(paths)
     if few or recorded_s(paths, most_s, args.until, salvage=args.salvage) <= most_s:
         return names, None
-    journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
-    with Progress('surveying') as progress:
-        surveys = survey_bags(
-            args.bags,
-            reading_options(args),
-            args.until,
-            journal,
-            client,
-            lambda share: progress('surveying', share),
-        )
+    journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'), resume=not args.no_resume)
+    try:
+        with Progress('surveying') as progress:
+            surveys = survey_bags(
+                args.bags,
+                reading_options(args),
+                args.until,
+                journal,
+                client,
+                lambda share: progress('surveying', share),
+            )
+    except KeyboardInterrupt:
+        if len(journal):
+            on_stderr(
+                f'two-manifold: stopped: {len(journal)} surveys are kept in {journal.path}, from '
+                'which the same command goes on'
+            )
+        raise
     # Routes that are named are wanted, however few drive them.
     choice = choose(surveys, most_s, 1 if names else FEWEST_BAGS)
     every = (*choice.trained, *choice.tried, *choice.rest)
@@ -121,6 +128,20 @@ def choose_bags(
     args.bags = [paths[each] for each in choice.trained]
     names = [names[each] for each in choice.trained] if names else names
     return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
+
+
+def _name_each_once(
+    args: Namespace, names: Sequence[str], say: Callable[[str], None]
+) -> list[str]:
+    """Leave in ``args.bags`` each bag once, however its path is written; return their names."""
+    first: dict[str, int] = {}
+    for number, path in enumerate(args.bags):
+        own = public(path) if is_remote(path) else str(Path(path).resolve())
+        if first.setdefault(own, number) != number:
+            earlier = public(args.bags[first[own]])
+            say(f'two-manifold: warning: {public(path)} is {earlier}: it counts once')
+    args.bags = [args.bags[number] for number in first.values()]
+    return [names[number] for number in first.values()] if names else []
 
 
 def _refuse_missing(paths: Sequence[str]) -> None:
@@ -283,7 +304,8 @@ def add_merge(parser: ArgumentParser) -> None:
         nargs='+',
         action=Bags,
         metavar='MODEL',
-        help='checkpoint of an updater node (checkpoint_folder), or a bag with IMU and positions',
+        help='checkpoint of an updater node, or its checkpoint_folder for the newest one, or a '
+        'bag with IMU and positions',
     )
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     parser.add_argument(
@@ -295,7 +317,8 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
-    of, drives = drives_of(args.bags, reading_options(args))
+    paths = [each for path in args.bags for each in newest_in(path) or [path]]
+    of, drives = drives_of(paths, reading_options(args))
     surveys = [survey_recording(each) for each in drives]
     # Parts of a route that robots saw need not meet, and all are wanted.
     choice = choose(surveys, math.inf, fewest=1)
@@ -311,7 +334,7 @@ def run_merge(args: Namespace) -> int:
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
     if not status:
         save_model(model, args.output)
-    minutes = dict.fromkeys(args.bags, 0.0)
+    minutes = dict.fromkeys(paths, 0.0)
     for each in choice.trained:
         minutes[of[each]] += surveys[each].lasts_s / 60.0
     if args.json:

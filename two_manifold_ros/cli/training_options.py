@@ -17,7 +17,7 @@ from two_manifold_ros.cli.options import (
     seconds,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
+from two_manifold_ros.inspection.coverage import BAGS_SUFFIX, MOST_TRAINED_S
 from two_manifold_ros.inspection.shared_places import check_names
 from two_manifold_ros.names import (
     CLOCKS,
@@ -88,11 +88,6 @@ def add_tuning(parser: ArgumentParser) -> None:
         metavar='N',
         help=f'settings to try, those without tuning included (default: {USUAL_TRIALS})',
     )
-    group.add_argument(
-        '--no-resume',
-        action='store_true',
-        help=f'forget the trials kept in MODEL{SUFFIX} by a run that was stopped',
-    )
 
 
 def check_tuning(args: Namespace) -> None:
@@ -105,9 +100,8 @@ def check_tuning(args: Namespace) -> None:
         If they do not go together.
 
     """
-    if not args.tune and (args.trials is not None or args.no_resume):
-        option = '--no-resume' if args.trials is None else '--trials'
-        msg = f'{option} is about tuning: add --tune, or leave it out'
+    if args.trials is not None and not args.tune:
+        msg = '--trials is about tuning: add --tune, or leave it out'
         raise InputError(msg)
     if args.routes is not None and (args.method != 'route' or args.marks or args.imu_alone):
         msg = '--routes names maps: leave it out, or use --method route with positions'
@@ -181,6 +175,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='M',
         help='of bags that last longer together take so many that they last M minutes, each place '
         'as often as that allows, and try the model on the others (default: %(default)g)',
+    )
+    parser.add_argument(
+        '--no-resume',
+        action='store_true',
+        help=f'forget the surveys kept in MODEL{BAGS_SUFFIX} and the trials of --tune kept in '
+        f'MODEL{SUFFIX} by a run that was stopped',
     )
     add_fleet(parser)
     add_position_lag(parser)

@@ -44,6 +44,9 @@ Time of the bags that are trained on, if all of them last longer, s.
 `bench fleet` shows what more bring. The model is tried on as many of the others.
 """
 
+BAGS_SUFFIX = '.bags.jsonl'
+"""End of the name of the journal of surveys, beside the model."""
+
 MOST_CELLS = 256
 """Cells of a survey: on a lap some hundred, so that a bend has several; a kilobyte or two."""
 
