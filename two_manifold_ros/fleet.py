@@ -431,9 +431,11 @@ def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra
     """
     Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name.
 
-    A terminal sends it to all processes, each of which would print a traceback of its own.
+    A terminal sends it to all processes, each of which would print a traceback of its own. That
+    work is cancelled when a worker ends is no trouble either.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.getLogger('distributed.worker.state_machine').setLevel(logging.ERROR)
 
 
 def _version() -> str:
