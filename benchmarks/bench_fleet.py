@@ -21,6 +21,7 @@ import os
 from pathlib import Path
 import pickle
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,8 +60,9 @@ def make_bag(folder: str, number: int) -> str:
     vehicle.mkdir(parents=True, exist_ok=True)
     settings = SlotCarSettings(seed=number, rate_hz=100.0)
     path = vehicle / f'drive{number:04d}'
-    # In a folder that is kept it may be there from an earlier run.
-    if not path.exists():
+    # In a folder that is kept it may be there, whole, from an earlier run.
+    if not (path / 'metadata.yaml').exists():
+        shutil.rmtree(path, ignore_errors=True)
         write_run(simulate(settings, samples=round(BAG_S * settings.rate_hz)), path)
     return str(path)
 
@@ -77,12 +79,13 @@ def kill_a_worker(command: psutil.Popen, killed: list[int]) -> None:
         time.sleep(0.2)
 
 
-def train(bags: str, model: Path, *more: str, kill: bool = False) -> tuple[float, dict[str, Any]]:
-    """Train on all bags of a folder; return how long that took, s, and what is said of it."""
-    paths = sorted(map(str, Path(bags).glob('*/*')))
+def train(
+    bags: list[str], model: Path, *more: str, kill: bool = False
+) -> tuple[float, dict[str, Any]]:
+    """Train on bags; return how long that took, s, and what is said of it."""
     began = time.perf_counter()
     command = psutil.Popen(
-        [sys.executable, '-m', 'two_manifold_ros', 'train', *paths, '-o', model, *more, '--json'],
+        [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', model, *more, '--json'],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -110,14 +113,17 @@ def scheduler_s() -> float:
         return (time.perf_counter() - began) / ITEMS
 
 
-def report_training(folder: Path, count: int, minutes: float) -> None:
-    """Print how much sooner two workers are done than one, and whether models are the same."""
-    bags = str(folder / 'bags')
+def report_training(folder: Path, count: int, minutes: float) -> list[str]:
+    """
+    Print how much sooner two workers are done than one, and whether models are the same.
+
+    Returned are the bags that were made for it.
+    """
     with client_of(workers=os.cpu_count()) as client:
-        spread(partial(make_bag, bags), range(count), client)
+        bags = spread(partial(make_bag, str(folder / 'bags')), range(count), client)
     at_most = ('--most-minutes', f'{minutes:g}')
     times_s: dict[str, list[float]] = {'one': [], 'two': [], 'killed': []}
-    # Or the first one would.
+    # Compile first, or the first training would.
     compiling = [sys.executable, '-m', 'two_manifold_ros', 'compile']
     subprocess.run(compiling, stdout=subprocess.DEVNULL, check=True)
     # In turn: a machine that becomes slower is so for both. No survey of an earlier run counts.
@@ -144,6 +150,7 @@ def report_training(folder: Path, count: int, minutes: float) -> None:
     )
     print(f'one worker and two write the same bytes: {models["one"] == models["two"]}')
     print(f'so do two of which one was killed: {models["killed"] == models["two"]}')
+    return bags
 
 
 def _listed(times_s: list[float]) -> str:
@@ -151,11 +158,11 @@ def _listed(times_s: list[float]) -> str:
     return ' and '.join(f'{each:.0f}' for each in times_s)
 
 
-def report_bags(folder: Path, minutes: list[float]) -> None:
+def report_bags(folder: Path, bags: list[str], minutes: list[float]) -> None:
     """Print the errors on the bags that were left by trainings on more and more of them."""
     for each in minutes:
         more = ('--most-minutes', f'{each:g}', '--workers', str(os.cpu_count()))
-        _, said = train(str(folder / 'bags'), folder / 'model.npz', *more)
+        _, said = train(bags, folder / 'model.npz', *more)
         total = said['fleet']['tried']
         print(
             f'trained on {said["fleet"]["trained"]} bags of {BAG_S:g} s: mean error '
@@ -324,8 +331,8 @@ def main() -> None:
             f'{ITEMS} items that do nothing: {1e3 * scheduler_s():.3f} ms each, in batches (to '
             'reach: 5 ms a task)'
         )
-        report_training(folder, args.bags, args.most_minutes)
-        report_bags(folder, [args.most_minutes * share for share in (0.6, 2.0)])
+        bags = report_training(folder, args.bags, args.most_minutes)
+        report_bags(folder, bags, [args.most_minutes * share for share in (0.6, 2.0)])
         report_simulation(Path(temporary))
 
 

@@ -24,14 +24,14 @@ import pytest
 
 from two_manifold_ros.__main__ import main
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.fleet import client_of
-from two_manifold_ros.inspection.coverage import state_of
+from two_manifold_ros.fleet import client_of, ItemJournal
+from two_manifold_ros.inspection.coverage import state_of, Survey, survey_bags
 from two_manifold_ros.inspection.inspecting import inspect_bags
 from two_manifold_ros.model.model_file import header_of
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.sources import bags_among, expand, fetched, only_bag, public
+from two_manifold_ros.sources import bags_among, expand, fetched, identity, only_bag, public
 
 pytest.importorskip('rosbags', reason='rosbags is not installed (extra: train)')
 pytestmark = pytest.mark.xdist_group('fleet')
@@ -258,6 +258,33 @@ def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
     assert header_of(model)['summary']['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
     written = page.read_text() + model.read_bytes().decode('latin-1')
     assert not [secret for secret in SECRETS if secret in written]
+
+
+def test_spellings_of_one_bag_are_one_and_queries_are_not(tmp_path):
+    (tmp_path / 'link').symlink_to(tmp_path / 'bag')
+    local = [tmp_path / 'bag', tmp_path / 'x' / '..' / 'bag', tmp_path / 'link']
+    assert len({identity(str(each)) for each in local}) == 1
+    remote = expand([f'https://h/get.mcap?id={number}' for number in (1, 2, 1)])
+    assert len(set(remote)) == 1
+    assert [identity(each) == identity(remote[0]) for each in remote] == [True, False, True]
+
+
+def test_addresses_that_differ_in_their_query_are_surveyed_each(tmp_path, monkeypatch):
+    remote = expand([f'https://h/get.mcap?id={number}' for number in (1, 2)])
+    known: list[str] = []
+
+    def survey(_: ReadingOptions, __: None, path: str) -> Survey:
+        known.append(identity(path))
+        return Survey(path, digest=identity(path)[-1])
+
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', survey)
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.remote_state', lambda _: '')
+    journal = ItemJournal(tmp_path / 'journal')
+    for _ in range(2):
+        found = survey_bags(remote, ReadingOptions(), None, journal)
+        assert [each.digest for each in found] == ['1', '2']
+    # Without what is secret both have one line in the journal, so it keeps neither.
+    assert len(known) == 4
 
 
 def test_workers_copy_the_bags_that_they_inspect(s3, temporary, capfd, monkeypatch):

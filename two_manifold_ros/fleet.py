@@ -17,6 +17,7 @@ import math
 from pathlib import Path
 import signal
 from threading import Timer
+from time import monotonic
 from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
@@ -357,26 +358,14 @@ def client_of(
         'distributed.scheduler.allowed-failures': LOST_WORKERS,
         # It would take what is shared from a worker that waits for the next call.
         'distributed.scheduler.active-memory-manager.start': False,
-        # It looks a hundred times a second where a worker is, which makes it a sixth slower.
+        # Its profiler samples each worker a hundred times a second, which slows it by a sixth.
         'distributed.worker.profile.enabled': False,
         'distributed.admin.large-graph-warning-threshold': MOST_SENT,
     }
     with dask.config.set(settings):
         if workers is not None:
-            local = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=':0',
-                preload=[__name__],
-            )
-            with local as cluster, distributed.Client(cluster) as client:
-                try:
-                    yield _checked(client, say)
-                except KeyboardInterrupt:
-                    # That workers are ended in the middle of their work is what is wanted.
-                    logging.getLogger('distributed').setLevel(logging.CRITICAL)
-                    raise
+            with _started(workers) as client:
+                yield _checked(client, say)
             return
         where = scheduler or scheduler_file
         waiting = Timer(
@@ -390,8 +379,9 @@ def client_of(
             if scheduler_file is not None and not Path(scheduler_file).is_file():
                 # Dask waits until there is one, for ever.
                 raise FileNotFoundError(scheduler_file)
+            until_s = monotonic() + START_S
             client = distributed.Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
-            client.wait_for_workers(1, timeout=START_S)
+            client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
         except (OSError, distributed.TimeoutError, ValueError) as error:
             msg = (
                 f'no Dask scheduler with a worker answers at {where}: start '
@@ -402,6 +392,32 @@ def client_of(
             waiting.cancel()
         with client:
             yield _checked(client, say)
+
+
+@contextmanager
+def _started(workers: int) -> Iterator[Any]:
+    """Start workers on this machine and end them, in silence if the command is stopped."""
+    import distributed  # noqa: PLC0415 - an extra
+
+    local = distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=':0',
+        preload=[__name__],
+    )
+    logger = logging.getLogger('distributed')
+    level = logger.level
+    try:
+        with local as cluster, distributed.Client(cluster) as client:
+            try:
+                yield client
+            except KeyboardInterrupt:
+                # That workers end in the middle of their work is what is wanted.
+                logger.setLevel(logging.CRITICAL)
+                raise
+    finally:
+        logger.setLevel(level)
 
 
 def _checked(client: Any, say: Callable[[str], None]) -> Any:  # noqa: ANN401 - of an extra

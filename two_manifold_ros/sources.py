@@ -89,6 +89,24 @@ def public(address: str | Path) -> str:
     return f'{scheme}://{rest[: query.start()] if query else rest}'
 
 
+def identity(address: str) -> str:
+    """Return what all spellings of an address have in common; not to be printed or kept."""
+    return getattr(address, 'whole', address) if is_remote(address) else os.path.realpath(address)
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Raise ``InputError`` where the system refuses to read a bag, or cannot."""
+    try:
+        yield
+    except OSError as error:
+        msg = (
+            f'{public(path)} cannot be read ({error.strerror or error}): look at the permissions '
+            'of its files and folders, and at its disk'
+        )
+        raise InputError(msg) from error
+
+
 def storage_kind(file: PurePath) -> str:
     """Return the suffix that names the storage, without that of a compression."""
     return file.with_suffix('').suffix if file.suffix in COMPRESSED else file.suffix
@@ -190,10 +208,11 @@ def _way_to(folder: str) -> Iterator[str]:
 
 def _local_bags(address: str) -> list[str] | None:
     """Return the bags below a folder that is none, or those of a glob; else ``None``."""
-    if Path(address).is_dir():
+    # A folder that may not be looked into is named by whoever reads it.
+    if os.path.isdir(address):  # noqa: PTH112 - of Python 3.10 to 3.13, a path raises
         found = bags_among(_files_below(address))
         return None if not found or (address.rstrip('/') or '/') in found else found
-    if not has_magic(address) or Path(address).exists():
+    if not has_magic(address) or os.path.exists(address):  # noqa: PTH110 - as above
         return None
     matches = {match: Path(match).is_dir() for match in glob(address, recursive=True)}  # noqa: PTH207 - in their spelling
     return _matching(address, matches, _files_below)

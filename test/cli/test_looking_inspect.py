@@ -3,6 +3,7 @@
 """`two-manifold inspect` as people and as machines see it."""
 
 import json
+import os
 import threading
 
 from ellipse import drive, write_bag
@@ -85,6 +86,26 @@ def test_every_real_recording_gets_a_report(recordings_folder, command):
     assert output.count('linear_acceleration.z') < len(bags)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
+def test_a_bag_that_may_not_be_read_is_named(tmp_path, command):
+    bags = [write_bag(tmp_path / name, drive(seconds=10.0)) for name in ('one', 'two')]
+    bags[1].chmod(0)
+    try:
+        captured = command('inspect', *bags, '--json', status=2)
+    finally:
+        bags[1].chmod(0o755)
+    assert f'{bags[1]} cannot be read' in captured.err
+    assert len(json.loads(captured.out)['recordings']) == 1
+
+
+def test_what_the_system_does_not_read_is_named(tmp_path, ellipse_bag, command):
+    """A name that is too long is refused by the system for root as well."""
+    bag = tmp_path / ('x' * 300)
+    captured = command('inspect', ellipse_bag, bag, '--json', status=2)
+    assert f'{bag} cannot be read' in captured.err
+    assert len(json.loads(captured.out)['recordings']) == 1
+
+
 def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other(
     tmp_path, ellipse_bag, command
 ):
@@ -102,6 +123,8 @@ def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other
         assert [each[-1] == 'time_offset' for each in rows] == [False, True, False]
         assert 'The stamps of the positions are 0.20' in captured.out
         assert '3 bags of 2.4 min' in captured.out
+        none = command('inspect', *[tmp_path / 'none'] * 4, *workers, status=2)
+        assert none.out == ''
         content = json.loads(command('inspect', *bags, *workers, '--json', status=2).out)
         assert list(content['unread']) == [str(tmp_path / 'none')]
         assert len(content['recordings']) == 3

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold merge`: one model of what several robots keep of one route."""
 
+import json
+
 import numpy as np
 import pytest
 from raw_imu import raw_imu
@@ -86,8 +88,13 @@ def test_of_a_folder_of_checkpoints_the_newest_of_each_name_is_merged(robots, co
     folder.mkdir()
     for name, of in (('a.000009', 1), ('a.000010', 0), ('b.000001', 1), ('b.model.000007', 1)):
         (folder / f'{name}.npz').write_bytes(files[of].read_bytes())
+    # A bag beside them, and a checkpoint that was cut off, change nothing.
+    write_run(simulate(SlotCarSettings(seed=60, rate_hz=20.0), laps=1), folder / 'bag')
+    (folder / 'b.000002.npz').write_bytes(files[1].read_bytes()[:5000])
     one, other = tmp_path / 'one.npz', tmp_path / 'other.npz'
-    found = command.json('merge', folder, '-o', one)
+    captured = command('merge', folder, '-o', one, '--json')
+    assert f'{folder / "b.000002.npz"}' in captured.err
+    found = json.loads(captured.out)
     assert list(found['minutes']) == [
         str(folder / f'{each}.npz') for each in ('a.000010', 'b.000001')
     ]

@@ -182,13 +182,14 @@ def test_a_run_that_was_stopped_does_not_survey_again(command, fleet_bags, tmp_p
     first = file.read_bytes()
 
     def never(*_: object) -> None:
-        raise AssertionError
+        msg = 'surveyed again'
+        raise AssertionError(msg)
 
     monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', never)
     command('train', *arguments)
     assert file.read_bytes() == first
     assert Path(f'{file}.bags.jsonl').exists()
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match='surveyed again'):
         command('train', *arguments, '--no-resume')
 
 
@@ -214,5 +215,7 @@ def test_a_bag_counts_once_however_its_path_is_written(command, fleet_bags, tmp_
     twice = f'{bag.parent}/../{bag.parent.name}/{bag.name}'
     arguments = ('-o', file, '--rate', 10, '--routes', 'a,a,a', '--force')
     captured = command('train', *fleet_bags[:2], twice, *arguments)
-    assert f'{twice} is {bag}: it counts once' in captured.err
+    assert f'{bag} is given again as {twice}: it counts once' in captured.err
     assert load_model(file).summary['recordings'] == fleet_bags[:2]
+    said = command('train', *fleet_bags[:2], twice, '-o', file, '--routes', 'a,a,b', status=2).err
+    assert f'--routes names {bag} a and b' in said

@@ -39,6 +39,7 @@ def test_standstills_are_those_of_each_window_by_itself(rate_hz, seed):
     assert not every.all()
     # The last metres before a standstill, and the first after, are driven: the rest is the same.
     assert not (found & ~every).any()
+    assert found.sum() > 0.5 * every.sum()
     nearby = round(2.0 * STANDS_S[-1] * rate_hz)
     for begin, end in stretches_of(every & ~found):
         edges = [edge for each in stretches_of(every) for edge in each]

@@ -25,7 +25,7 @@ from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -335,14 +335,35 @@ class Checkpoints:
         return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
 
 
-def newest_in(folder: str | Path) -> list[str]:
-    """Return the newest checkpoint of each name in a folder; none where it is no such folder."""
+def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
+    """
+    Return the newest checkpoint of each name in a folder; none where it is no such folder.
+
+    As for an updater node it is the newest that can be read; ``skipped`` gets a sentence about
+    each that is newer. Where none can be read it is the newest, of which `drives_in` says why.
+    """
     place = Path(folder)
-    newest: dict[str, Path] = {}
+    known: dict[str, list[Path]] = {}
     if place.is_dir():
         found = [each for each in place.iterdir() if re.fullmatch(_CHECKPOINT, each.name)]
-        newest = {each.name.partition('.')[0]: each for each in sorted(found, key=_number)}
-    return [str(newest[name]) for name in sorted(newest)]
+        for each in sorted(found, key=_number, reverse=True):
+            known.setdefault(each.name.partition('.')[0], []).append(each)
+    return [str(_first_readable(known[name], skipped)) for name in sorted(known)]
+
+
+def _first_readable(paths: Sequence[Path], skipped: Callable[[str], object]) -> Path:
+    """Return the first of some checkpoints that can be read, or the first of all."""
+    reasons = []
+    for path in paths:
+        try:
+            _read(path)
+        except (InputError, OSError) as error:
+            reasons.append(str(error))
+            continue
+        for reason in reasons:
+            skipped(f'{reason}; the checkpoint before it is taken')
+        return path
+    return paths[0]
 
 
 def drives_in(path: str | Path) -> list[Recording]:

@@ -22,7 +22,6 @@ from two_manifold_ros.cli.looking import kind_of, print_routes
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
-    Bags,
     Command,
     fleet_of,
     metres,
@@ -50,7 +49,7 @@ from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.recordings.satellite_fixes import in_plane
-from two_manifold_ros.sources import is_remote, public
+from two_manifold_ros.sources import expand, identity, is_remote, public
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -87,7 +86,7 @@ def choose_bags(
     Returned are the names of the routes of those that are left, and what tries a model on the
     others, `try_on_others`, if there are such.
     """
-    names = _name_each_once(args, names, say)
+    names = _drop_duplicates(args, names, say)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
@@ -110,7 +109,7 @@ def choose_bags(
         if len(journal):
             on_stderr(
                 f'two-manifold: stopped: {len(journal)} surveys are kept in {journal.path}, from '
-                'which the same command goes on'
+                f'which the same command{", without --no-resume," * args.no_resume} goes on'
             )
         raise
     # Routes that are named are wanted, however few drive them.
@@ -130,16 +129,28 @@ def choose_bags(
     return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
 
 
-def _name_each_once(
+def _drop_duplicates(
     args: Namespace, names: Sequence[str], say: Callable[[str], None]
 ) -> list[str]:
-    """Leave in ``args.bags`` each bag once, however its path is written; return their names."""
+    """
+    Leave in ``args.bags`` each bag once, however its path is written; return their names.
+
+    ``InputError`` if one has two names.
+    """
     first: dict[str, int] = {}
     for number, path in enumerate(args.bags):
-        own = public(path) if is_remote(path) else str(Path(path).resolve())
-        if first.setdefault(own, number) != number:
-            earlier = public(args.bags[first[own]])
-            say(f'two-manifold: warning: {public(path)} is {earlier}: it counts once')
+        earlier = first.setdefault(identity(path), number)
+        if earlier == number:
+            continue
+        before = public(args.bags[earlier])
+        if names and names[earlier] != names[number]:
+            msg = (
+                f'--routes names {before} {names[earlier]} and {names[number]}: a bag is of one '
+                'route; cut it with ros2 bag convert, or name it once'
+            )
+            raise InputError(msg)
+        other = '' if before == public(path) else f' as {public(path)}'
+        say(f'two-manifold: warning: {before} is given again{other}: it counts once')
     args.bags = [args.bags[number] for number in first.values()]
     return [names[number] for number in first.values()] if names else []
 
@@ -147,9 +158,16 @@ def _name_each_once(
 def _refuse_missing(paths: Sequence[str]) -> None:
     """Refuse a path that is not there: it is rather mistyped than a bag that cannot be read."""
     for path in paths:
-        if not (is_remote(path) or Path(path).exists()):
+        if is_remote(path):
+            continue
+        try:
+            Path(path).stat()
+        except (FileNotFoundError, NotADirectoryError):
             with open_bag(path):
                 return
+        except OSError:
+            # As in a folder that may not be looked into: a bag that cannot be read.
+            continue
 
 
 def _warn_of(troubles: Iterable[str], say: Callable[[str], None] = on_stderr) -> None:
@@ -302,10 +320,9 @@ def add_merge(parser: ArgumentParser) -> None:
     parser.add_argument(
         'bags',
         nargs='+',
-        action=Bags,
         metavar='MODEL',
-        help='checkpoint of an updater node, or its checkpoint_folder for the newest one, or a '
-        'bag with IMU and positions',
+        help='checkpoint of an updater node, or its checkpoint_folder for the newest one of each '
+        'robot, or a bag with IMU and positions',
     )
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     parser.add_argument(
@@ -317,7 +334,12 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
-    paths = [each for path in args.bags for each in newest_in(path) or [path]]
+    skipped = partial(_warn_of, say=on_stderr)
+    paths = [
+        each
+        for given in args.bags
+        for each in newest_in(given, lambda line: skipped([line])) or expand([given])
+    ]
     of, drives = drives_of(paths, reading_options(args))
     surveys = [survey_recording(each) for each in drives]
     # Parts of a route that robots saw need not meet, and all are wanted.

@@ -56,7 +56,7 @@ INSPECT_HELP = (
     'has a line for each; a bag that cannot be read is named, and the others are inspected.'
 )
 
-MOST_WHOLE = 3
+MOST_IN_FULL = 3
 """Reports that are shown in full: each fills a screen, and more are not read but compared."""
 
 
@@ -70,7 +70,7 @@ def add_inspect(parser: ArgumentParser) -> None:
 
 
 def run_inspect(args: Namespace) -> int:
-    """Print reports of recordings, in full or a line for each; return 0, or 2 if one lacks."""
+    """Print reports of recordings, in full or a line for each; return 2 if one is unreadable."""
     check_report(args)
     unread: dict[str, str] = {}
 
@@ -101,16 +101,21 @@ def run_inspect(args: Namespace) -> int:
         content |= {'unread': unread} if unread else {}
         print(json.dumps(content, indent=2, allow_nan=False))
         return status
+    if reports:
+        _print(reports, whole=len(args.bags) <= MOST_IN_FULL)
+        print_written(args)
+    return status
+
+
+def _print(reports: Sequence[Report], *, whole: bool) -> None:
     # Not needed for JSON, and slow to import.
     from two_manifold_ros.inspection.rendering import print_report, print_reports  # noqa: PLC0415
 
-    if len(args.bags) > MOST_WHOLE:
+    if not whole:
         print_reports(reports, console())
-    else:
-        for report in reports:
-            print_report(report, console())
-    print_written(args)
-    return status
+        return
+    for report in reports:
+        print_report(report, console())
 
 
 def _inspect_here(

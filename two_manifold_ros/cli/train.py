@@ -81,7 +81,7 @@ def tuned(
         if len(journal):
             print(
                 f'two-manifold: stopped: {len(journal)} trials are kept in {path}, from which '
-                'the same command goes on',
+                f'the same command{", without --no-resume," * args.no_resume} goes on',
                 file=sys.stderr,
             )
         raise

@@ -27,7 +27,7 @@ from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.satellite_fixes import mercator
-from two_manifold_ros.sources import is_remote, public, remote_state
+from two_manifold_ros.sources import identity, is_remote, public, remote_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -180,18 +180,24 @@ def survey_bags(
     Of each the first ``until_s`` seconds count, or all. What a journal has of an earlier run is
     not read again. A bag that cannot be read costs nothing but a sentence.
     """
-    keys = {path: f'{options} {until_s} {public(path)} {state_of(path)}' for path in paths}
-    known = {path: journal.find(key) for path, key in keys.items()}
-    left = [path for path in dict.fromkeys(paths) if known[path] is None]
+    own = {identity(path): path for path in paths}
+    keys = {
+        each: f'{options} {until_s} {public(path)} {state_of(path)}' for each, path in own.items()
+    }
+    # Addresses that differ in what is secret alone, as in a query, are alike in a journal.
+    alike = Counter(keys.values())
+    known = {each: journal.find(key) for each, key in keys.items() if alike[key] == 1}
+    left = [path for each, path in own.items() if known.get(each) is None]
 
     def keep(path: str, survey: Survey) -> None:
-        known[path] = survey.to_json()
+        each = identity(path)
+        known[each] = survey.to_json()
         # What could not be read may be there the next time.
-        if not survey.trouble:
-            journal.keep(keys[path], known[path])
+        if not survey.trouble and alike[keys[each]] == 1:
+            journal.keep(keys[each], known[each])
 
     spread(partial(survey_bag, options, until_s), left, client, done, keep)
-    return [Survey.of_json(known[path]) for path in paths]
+    return [Survey.of_json(known[identity(path)]) for path in paths]
 
 
 def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Survey:

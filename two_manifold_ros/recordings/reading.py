@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -33,7 +33,7 @@ from two_manifold_ros.recordings.further_channels import (
 )
 from two_manifold_ros.recordings.recording import ImuStream, is_far, PositionStream, Recording
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
-from two_manifold_ros.sources import fetched, is_remote, named, public
+from two_manifold_ros.sources import fetched, is_remote, named, public, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +112,10 @@ def open_bag(path: str | Path, *, salvage: bool = False) -> Iterator[OpenBag]:
             from two_manifold_ros.recordings.ros2_bag import Ros2Bag  # noqa: PLC0415
 
             kind = Ros2Bag
-    with fetched(path) as place, kind(place, salvage=salvage) as bag:
+    with ExitStack() as stack:
+        with readable(path):
+            place = stack.enter_context(fetched(path))
+            bag = stack.enter_context(kind(place, salvage=salvage))
         if is_remote(path):
             bag.path, bag.notes = public(path), [named(each, place, path) for each in bag.notes]
         yield bag
@@ -127,8 +130,7 @@ def read_recording(
     """
     Read the IMU and the positions of one bag.
 
-    Only messages of the two topics are read. Stamps are taken as they are: cleaning them is the
-    business of the ``ticks`` folder.
+    Stamps are taken as they are: cleaning them is the business of the ``ticks`` folder.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def read_recording(
         If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
 
     """
-    with open_bag(path, salvage=options.salvage) as bag:
+    with readable(path), open_bag(path, salvage=options.salvage) as bag:
         imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
         decoders = {imu_choice: imu_decoder(bag, imu_choice, options.imu_field)}
         position_choice, notes = choose_position_topic(
