@@ -377,8 +377,9 @@ def client_of(
         waiting.start()
         try:
             if scheduler_file is not None and not Path(scheduler_file).is_file():
-                # Dask waits until there is one, for ever.
-                raise FileNotFoundError(scheduler_file)
+                # Dask would wait for ever until there is one.
+                msg = f'there is no file {scheduler_file}: name the one that the scheduler wrote'
+                raise InputError(msg)
             until_s = monotonic() + START_S
             client = distributed.Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
             client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))

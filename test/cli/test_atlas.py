@@ -5,6 +5,7 @@
 from dataclasses import replace
 import json
 import re
+import shutil
 import time
 
 import numpy as np
@@ -169,7 +170,9 @@ def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags,
 def test_few_bags_in_vain_may_be_too_few_for_a_network(command, bags, tmp_path):
     rest = ('-o', tmp_path / 'yard.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
     hint = 'give 3 or more bags, each a drive from where drives begin'
-    three = [bags[name] for name in ('ring_0', 'ring_1', 'ring_0')]
+    # Given twice by one path it would count once.
+    again = shutil.copytree(bags['ring_0'], tmp_path / 'again')
+    three = [bags['ring_0'], bags['ring_1'], again]
     for count, few in ((2, True), (3, False)):
         said = command('train', *three[:count], *rest, status=NO_USE).err
         assert (hint in said) == few
@@ -254,7 +257,8 @@ def test_info_describes_each_route_and_train_notes_what_was_chosen(
 def test_it_is_listed_which_routes_are_followed_as_networks(command, kart_atlas, monkeypatch):
     ring = replace(kart_atlas.routes['ring'], network=object())
     atlas = atlas_of({**kart_atlas.routes, 'ring': ring})
-    monkeypatch.setattr('two_manifold_ros.cli.looking.load_model', lambda _: atlas)
+    for module in ('fleet', 'looking'):
+        monkeypatch.setattr(f'two_manifold_ros.cli.{module}.load_model', lambda _: atlas)
     listed = command.json('atlas', 'list', 'atlas.npz')['routes']
     kinds = {name: each['kind'] for name, each in listed.items()}
     assert kinds == {'hall': 'route', 'paddock': 'route', 'ring': 'network'}

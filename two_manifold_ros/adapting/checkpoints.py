@@ -381,8 +381,9 @@ def drives_in(path: str | Path) -> list[Recording]:
     header, arrays = _read(Path(path))
     if header.get('format') != FORMAT:
         msg = (
-            f'{path} is no "{FORMAT}", which keeps the drives that were learned from: name files '
-            'of checkpoint_folder, those without .model. in their names'
+            f'{path} keeps no drives, as a checkpoint of this version of an updater does: name '
+            'files of checkpoint_folder without .model. in their names; to learn one model of '
+            'bags, train on all of them'
         )
         raise InputError(msg)
     try:

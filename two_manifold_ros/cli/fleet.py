@@ -95,33 +95,27 @@ def choose_bags(
     if few or recorded_s(paths, most_s, args.until, salvage=args.salvage) <= most_s:
         return names, None
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'), resume=not args.no_resume)
-    try:
-        with Progress('surveying') as progress:
-            surveys = survey_bags(
-                args.bags,
-                reading_options(args),
-                args.until,
-                journal,
-                client,
-                lambda share: progress('surveying', share),
-            )
-    except KeyboardInterrupt:
-        if len(journal):
-            on_stderr(
-                f'two-manifold: stopped: {len(journal)} surveys are kept in {journal.path}, from '
-                f'which the same command{", without --no-resume," * args.no_resume} goes on'
-            )
-        raise
+    if len(journal):
+        say(f'two-manifold: note: {len(journal)} surveys of earlier runs are in {journal.path}')
+    with Progress('surveying') as progress:
+        surveys = survey_bags(
+            args.bags,
+            reading_options(args),
+            args.until,
+            journal,
+            client,
+            lambda share: progress('surveying', share),
+        )
     # Routes that are named are wanted, however few drive them.
     choice = choose(surveys, most_s, 1 if names else FEWEST_BAGS)
     every = (*choice.trained, *choice.tried, *choice.rest)
-    hours = sum(surveys[each].lasts_s for each in every) / 3600.0
+    of_minutes = sum(surveys[each].lasts_s for each in every) / 60.0
     minutes = sum(surveys[each].lasts_s for each in choice.trained) / 60.0
-    on_others = f'; the model is tried on {len(choice.tried)} others' if choice.tried else ''
+    on_others = f'; on {len(choice.tried)} others the model will be tried' * bool(choice.tried)
     say(
         f'two-manifold: note: {len(choice.trained)} of {len(every)} bags are trained on, '
-        f'{minutes:.0f} min of {hours:.1f} h: {choice.times} at each place, or as many as drove '
-        f'there (--most-minutes {args.most_minutes:g}){on_others}'
+        f'{minutes:.0f} of {of_minutes:.0f} min: {choice.times} at each place, or as many as '
+        f'drove there (--most-minutes {args.most_minutes:g}){on_others}'
     )
     _warn_of(choice.troubles.values(), say)
     args.bags = [paths[each] for each in choice.trained]
@@ -216,6 +210,7 @@ def run_fleet(args: Namespace) -> int:
         raise InputError(msg)
     model = load_model(args.model)
     name_channels(args, model)
+    _drop_duplicates(args, [], on_stderr)
     with fleet_of(args) as client, Progress('evaluating') as progress:
         scores = score_drives(
             model,

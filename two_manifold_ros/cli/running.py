@@ -380,10 +380,16 @@ def add_vehicle(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
+_IMU = list(enumerate(IMU_CHANNELS))
+
+
 def run_vehicle(args: Namespace) -> int:
     """Measure the vehicle and report; return 0."""
     model = load_model(args.model)
     check_vehicle(model)
+    if args.output and not Path(args.output).parent.is_dir():
+        msg = f'The folder {Path(args.output).parent} does not exist: make it before measuring.'
+        raise InputError(msg)
     whole = recordings_of(args, need_positions=False, find_positions=False)
     recordings = [part_of(each, args.start, args.until) for each in whole]
     with Progress('measuring') as progress:
@@ -402,15 +408,18 @@ def run_vehicle(args: Namespace) -> int:
         return 0
     numbers = measured.vehicle.to_json()
     names = [(f'turned about {axis}, degrees', 'angles_deg', k) for k, axis in enumerate('xyz')]
-    for what, group in (('scale error', 'scales'), ('bias', 'biases')):
-        names += [(f'{what} of {name}', group, k) for k, name in enumerate(IMU_CHANNELS)]
+    names += [(f'scale error of {name}, share', 'scales', k) for k, name in _IMU]
+    names += [
+        (f'bias of {name}, {"m/s^2" if name.startswith("linear") else "rad/s"}', 'biases', k)
+        for k, name in _IMU
+    ]
     rows = [
         [words, f'{numbers[group][k]:.4f}', f'{numbers[group + "_std"][k]:.4f}']
         for words, group, k in names
     ]
     print_table(
         f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks',
-        ['what', 'found', 'deviation'],
+        ['what', 'found', 'standard deviation'],
         rows,
     )
     if args.output:

@@ -33,7 +33,8 @@ from two_manifold_ros.cli.training_options import (
     SUFFIX,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.fleet import spread
+from two_manifold_ros.fleet import ItemJournal, spread
+from two_manifold_ros.inspection.coverage import BAGS_SUFFIX
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
@@ -98,10 +99,25 @@ def run(args: Namespace) -> int:
         check_tuning(args)
         with fleet_of(args) as client:
             return _run(args, later.append, client)
+    except KeyboardInterrupt:
+        later.clear()
+        _say_kept(args)
+        raise
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
             on_stderr(line)
+
+
+def _say_kept(args: Namespace) -> None:
+    """Say which surveys a run that is stopped leaves to the next one."""
+    path = Path(f'{args.output}{BAGS_SUFFIX}')
+    kept = len(ItemJournal(path)) if path.exists() else 0
+    if kept:
+        on_stderr(
+            f'two-manifold: stopped: {kept} surveys are kept in {path}, from which the same '
+            f'command{", without --no-resume," * args.no_resume} goes on'
+        )
 
 
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
@@ -109,7 +125,7 @@ def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # no
     _check_output(Path(args.output))
     check_report(args)
     # Before the bags are read, which takes long.
-    names, tried = choose_bags(args, route_names(args, len(args.bags)), client, say)
+    names, tried = choose_bags(args, route_names(args, len(args.bags)), client, on_stderr)
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):

@@ -174,7 +174,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=MOST_TRAINED_S / 60.0,
         metavar='M',
         help='of bags that last longer together take so many that they last M minutes, each place '
-        'as often as that allows, and try the model on the others (default: %(default)g)',
+        'as often as that allows and three times at least, and try the model on the others '
+        '(default: %(default)g)',
     )
     parser.add_argument(
         '--no-resume',

@@ -158,12 +158,13 @@ def draw_fleet(fleet: Fleet, path: str | Path) -> None:
     dots = where.scatter(
         *fleet.places[driven].T, c=means, s=15.0 + 150.0 * withheld, norm=scale, cmap='viridis'
     )
-    bar = figure.colorbar(dots, ax=where, label='mean error there (m), published or not')
+    bar = figure.colorbar(dots, ax=where, label='mean error there (m), logarithmic')
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter('{x:g}')
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
     where.set(xlabel='x (m)', ylabel='y (m)')
-    where.set_title('Where: the larger a dot, the more is withheld', fontsize='medium')
+    shown = 'the larger a dot, the more is withheld' if withheld.any() else 'all is published'
+    where.set_title(f'Where: {shown}', fontsize='medium')
     where.set_aspect('equal', adjustable='datalim')
     where.grid(alpha=0.3)
     for number, name in enumerate(fleet.by('vehicle')):

@@ -161,6 +161,9 @@ def load_vehicle(path: str) -> Vehicle:
     except OSError as error:
         msg = f'{path}: cannot be read ({error.strerror}); name a file of two-manifold vehicle'
         raise InputError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f'{path} is no file of two-manifold vehicle, as it is no text; name the right one'
+        raise InputError(msg) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         msg = f'{path} is no file of two-manifold vehicle: {error}; write it again'
         raise InputError(msg) from error
