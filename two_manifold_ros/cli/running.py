@@ -41,7 +41,7 @@ from two_manifold_ros.model.vehicle import check_vehicle
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -380,9 +380,6 @@ def add_vehicle(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-_IMU = list(enumerate(IMU_CHANNELS))
-
-
 def run_vehicle(args: Namespace) -> int:
     """Measure the vehicle and report; return 0."""
     model = load_model(args.model)
@@ -408,11 +405,9 @@ def run_vehicle(args: Namespace) -> int:
         return 0
     numbers = measured.vehicle.to_json()
     names = [(f'turned about {axis}, degrees', 'angles_deg', k) for k, axis in enumerate('xyz')]
-    names += [(f'scale error of {name}, share', 'scales', k) for k, name in _IMU]
-    names += [
-        (f'bias of {name}, {"m/s^2" if name.startswith("linear") else "rad/s"}', 'biases', k)
-        for k, name in _IMU
-    ]
+    names += [(f'scale error of {name}', 'scales', k) for k, name in enumerate(IMU_CHANNELS)]
+    units = enumerate(zip(IMU_CHANNELS, IMU_UNITS, strict=True))
+    names += [(f'bias of {name}, {unit}', 'biases', k) for k, (name, unit) in units]
     rows = [
         [words, f'{numbers[group][k]:.4f}', f'{numbers[group + "_std"][k]:.4f}']
         for words, group, k in names
