@@ -207,6 +207,19 @@ def test_a_run_that_is_stopped_says_what_it_keeps(command, fleet_bags, tmp_path,
     said = command('train', *arguments, status=130).err
     assert f'3 surveys are kept in {file}.bags.jsonl' in said
     assert len(ItemJournal(Path(f'{file}.bags.jsonl'))) == 3
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', survey_bag)
+
+    def stop_later(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', stop_later)
+    assert '8 surveys are kept' in command('train', *arguments, status=130).err
+    # A run that surveys nothing keeps nothing, whatever is there, and leaves it alone.
+    journal = Path(f'{file}.bags.jsonl')
+    journal.write_text('of another program')
+    few = ('train', fleet_bags[0], '-o', file, '--rate', 10)
+    assert 'kept' not in command(*few, status=130).err
+    assert journal.read_text() == 'of another program'
 
 
 def test_a_bag_counts_once_however_its_path_is_written(command, fleet_bags, tmp_path):

@@ -10,6 +10,7 @@ routes into one.
 from __future__ import annotations
 
 from argparse import SUPPRESS
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 import json
@@ -55,7 +56,7 @@ from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
     from two_manifold_ros.inspection.coverage import Choice
@@ -73,30 +74,52 @@ WEAKEST = 5
 """Places that are listed: enough to see where to look, few enough to read."""
 
 
-def choose_bags(
+@contextmanager
+def chosen_bags(
     args: Namespace,
     names: list[str],
     client: Any,  # noqa: ANN401 - of an extra
-    say: Callable[[str], None],
-) -> tuple[list[str], Callable[[ModelHead], dict[str, Any]] | None]:
+) -> Iterator[tuple[list[str], Callable[[ModelHead], dict[str, Any]] | None]]:
     """
     Leave in ``args.bags`` those to train on, where all last longer than ``args.most_minutes``.
 
-    Each is surveyed where it is read, and the surveys are kept in a journal beside the model.
-    Returned are the names of the routes of those that are left, and what tries a model on the
-    others, `try_on_others`, if there are such.
+    Each is surveyed where it is read, and the surveys are kept in a journal beside the model,
+    which is said if the training in the context is stopped. Yielded are the names of the routes of
+    the bags that are left, and what tries a model on the others, `try_on_others`, if there are
+    such.
     """
-    names = _drop_duplicates(args, names, say)
+    names = _drop_duplicates(args, names)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks or args.imu_alone
     if not few:
         _refuse_missing(paths)
     if few or recorded_s(paths, most_s, args.until, salvage=args.salvage) <= most_s:
-        return names, None
+        yield names, None
+        return
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'), resume=not args.no_resume)
     if len(journal):
-        say(f'two-manifold: note: {len(journal)} surveys of earlier runs are in {journal.path}')
+        on_stderr(
+            f'two-manifold: note: {len(journal)} surveys of earlier runs are in {journal.path}'
+        )
+    try:
+        # Routes that are named are wanted, however few drive them.
+        choice = _chosen(args, client, journal, 1 if names else FEWEST_BAGS)
+        args.bags = [paths[each] for each in choice.trained]
+        names = [names[each] for each in choice.trained] if names else names
+        yield names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
+    except KeyboardInterrupt:
+        say_kept(args, len(journal), 'surveys', journal.path)
+        raise
+
+
+def _chosen(
+    args: Namespace,
+    client: Any,  # noqa: ANN401 - of an extra
+    journal: ItemJournal,
+    fewest: int,
+) -> Choice:
+    """Survey bags, choose those of routes that at least so many of them drive, and say which."""
     with Progress('surveying') as progress:
         surveys = survey_bags(
             args.bags,
@@ -106,26 +129,32 @@ def choose_bags(
             client,
             lambda share: progress('surveying', share),
         )
-    # Routes that are named are wanted, however few drive them.
-    choice = choose(surveys, most_s, 1 if names else FEWEST_BAGS)
+    choice = choose(surveys, 60.0 * args.most_minutes, fewest)
     every = (*choice.trained, *choice.tried, *choice.rest)
     of_minutes = sum(surveys[each].lasts_s for each in every) / 60.0
     minutes = sum(surveys[each].lasts_s for each in choice.trained) / 60.0
-    on_others = f'; on {len(choice.tried)} others the model will be tried' * bool(choice.tried)
-    say(
+    tried = len(choice.tried)
+    on_others = f'; on {tried} others the model will be tried' if tried else ''
+    on_stderr(
         f'two-manifold: note: {len(choice.trained)} of {len(every)} bags are trained on, '
         f'{minutes:.0f} of {of_minutes:.0f} min: {choice.times} at each place, or as many as '
         f'drove there (--most-minutes {args.most_minutes:g}){on_others}'
     )
-    _warn_of(choice.troubles.values(), say)
-    args.bags = [paths[each] for each in choice.trained]
-    names = [names[each] for each in choice.trained] if names else names
-    return names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
+    _warn_of(choice.troubles.values())
+    return choice
 
 
-def _drop_duplicates(
-    args: Namespace, names: Sequence[str], say: Callable[[str], None]
-) -> list[str]:
+def say_kept(args: Namespace, count: int, what: str, path: Path | None) -> None:
+    """Say from what a training that was stopped goes on, if there is something."""
+    if count:
+        without = ', without --no-resume,' if args.no_resume else ''
+        on_stderr(
+            f'two-manifold: stopped: {count} {what} are kept in {path}, from which the same '
+            f'command{without} goes on'
+        )
+
+
+def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     """
     Leave in ``args.bags`` each bag once, however its path is written; return their names.
 
@@ -144,7 +173,7 @@ def _drop_duplicates(
             )
             raise InputError(msg)
         other = '' if before == public(path) else f' as {public(path)}'
-        say(f'two-manifold: warning: {before} is given again{other}: it counts once')
+        on_stderr(f'two-manifold: warning: {before} is given again{other}: it counts once')
     args.bags = [args.bags[number] for number in first.values()]
     return [names[number] for number in first.values()] if names else []
 
@@ -164,10 +193,10 @@ def _refuse_missing(paths: Sequence[str]) -> None:
             continue
 
 
-def _warn_of(troubles: Iterable[str], say: Callable[[str], None] = on_stderr) -> None:
+def _warn_of(troubles: Iterable[str]) -> None:
     """Name each bag of which nothing is used."""
     for sentence in filter(None, troubles):
-        say(f'two-manifold: warning: {sentence}')
+        on_stderr(f'two-manifold: warning: {sentence}')
 
 
 def try_on_others(
@@ -210,7 +239,7 @@ def run_fleet(args: Namespace) -> int:
         raise InputError(msg)
     model = load_model(args.model)
     name_channels(args, model)
-    _drop_duplicates(args, [], on_stderr)
+    _drop_duplicates(args, [])
     with fleet_of(args) as client, Progress('evaluating') as progress:
         scores = score_drives(
             model,
@@ -329,11 +358,10 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
-    skipped = partial(_warn_of, say=on_stderr)
     paths = [
         each
         for given in args.bags
-        for each in newest_in(given, lambda line: skipped([line])) or expand([given])
+        for each in newest_in(given, lambda trouble: _warn_of([trouble])) or expand([given])
     ]
     of, drives = drives_of(paths, reading_options(args))
     surveys = [survey_recording(each) for each in drives]

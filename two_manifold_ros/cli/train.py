@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import partial
 import json
 from pathlib import Path
-import sys
 import time
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.fleet import choose_bags
+from two_manifold_ros.cli.fleet import chosen_bags, say_kept
 from two_manifold_ros.cli.looking import model_tables, print_model, print_routes
 from two_manifold_ros.cli.options import (
     check_report,
@@ -33,8 +32,7 @@ from two_manifold_ros.cli.training_options import (
     SUFFIX,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.fleet import ItemJournal, spread
-from two_manifold_ros.inspection.coverage import BAGS_SUFFIX
+from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
@@ -79,12 +77,7 @@ def tuned(
             trials = USUAL_TRIALS if args.trials is None else args.trials
             return tune(recordings, settings, given, trials, journal, progress, client)
     except KeyboardInterrupt:
-        if len(journal):
-            print(
-                f'two-manifold: stopped: {len(journal)} trials are kept in {path}, from which '
-                f'the same command{", without --no-resume," * args.no_resume} goes on',
-                file=sys.stderr,
-            )
+        say_kept(args, len(journal), 'trials', path)
         raise
 
 
@@ -99,33 +92,35 @@ def run(args: Namespace) -> int:
         check_tuning(args)
         with fleet_of(args) as client:
             return _run(args, later.append, client)
-    except KeyboardInterrupt:
-        later.clear()
-        _say_kept(args)
-        raise
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
             on_stderr(line)
 
 
-def _say_kept(args: Namespace) -> None:
-    """Say which surveys a run that is stopped leaves to the next one."""
-    path = Path(f'{args.output}{BAGS_SUFFIX}')
-    kept = len(ItemJournal(path)) if path.exists() else 0
-    if kept:
-        on_stderr(
-            f'two-manifold: stopped: {kept} surveys are kept in {path}, from which the same '
-            f'command{", without --no-resume," * args.no_resume} goes on'
-        )
-
-
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
     settings = settings_of(args)
     _check_output(Path(args.output))
     check_report(args)
+    names = route_names(args, len(args.bags))
     # Before the bags are read, which takes long.
-    names, tried = choose_bags(args, route_names(args, len(args.bags)), client, on_stderr)
+    with chosen_bags(args, names, client) as (names, tried):
+        return _train(args, settings, names, tried, say, client)
+
+
+def _train(
+    args: Namespace,
+    settings: TrainingSettings,
+    names: Sequence[str],
+    tried: Callable[[ModelHead], dict[str, Any]] | None,
+    say: Callable[[str], None],
+    client: Any,  # noqa: ANN401 - of an extra
+) -> int:
+    """
+    Train on ``args.bags``, of routes with these names if any, and return the exit status.
+
+    ``tried`` follows the bags that were not trained on, if there are such; ``say`` gets notes.
+    """
     recordings = _training_part(args, say)
     if args.marks or args.imu_alone:
         with Progress('finding laps'):
