@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 import json
 import math
 from shutil import get_terminal_size
@@ -16,6 +17,7 @@ from two_manifold_ros.cli.options import add_json, on_stderr, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.stopping import until_ctrl_c
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -100,7 +102,11 @@ def run(args: Namespace) -> int:
     else:
         board = _Board(names)
         table = board.table
-        listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
+        endless = not wanted and limit_s is None
+        with until_ctrl_c() if endless else nullcontext():
+            listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
+        if endless:
+            return 0
     why = ''
     if not table.heard and not table.others:
         why = _NOBODY_WORDS

@@ -20,7 +20,9 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
     assess_silence,
     Assessment,
+    Health,
     Level,
+    oddities,
     REJECTIONS,
 )
 from two_manifold_ros.interface.messages import Topics
@@ -84,6 +86,8 @@ class LiveRecording:
         silence = assess_silence(self._imu.health(self._silence_s))
         if self._reference.problem:
             return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
+        if several := self._several_publishers():
+            return Assessment(Level.WARN, None, 'several_publishers', several)
         if not self.imu_count:
             why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
             return silence or Assessment(Level.ERROR, None, 'malformed', why)
@@ -154,9 +158,15 @@ class LiveRecording:
         self._reference.find()
         problem, malformed = self._reference.problem, self.malformed
         causes = {'reference_type': problem} if problem else {}
+        if several := self._several_publishers():
+            causes['several_publishers'] = capitalised(several)
         if malformed:
             causes['malformed'] = f'{malformed} messages could not be decoded'
         self._log.update(causes, monotonic())
+
+    def _several_publishers(self) -> str:
+        heard = self._imu.health(self._silence_s)
+        return oddities(Health(heard)).get('several_publishers', '')
 
     def _start_reference(self, msgtype: str) -> None:
         topic = self._node.resolve_topic_name('reference')
