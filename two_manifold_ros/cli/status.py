@@ -107,17 +107,22 @@ def run(args: Namespace) -> int:
             listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
         if endless:
             return 0
-    why = ''
-    if not table.heard and not table.others:
-        why = _NOBODY_WORDS
-    elif table.missing:
-        others = f' (but {", ".join(table.others)})' if table.others else ''
-        why = f'{" and ".join(table.missing)} not heard{others}'
-    elif wanted and not table.all_in(wanted, monotonic()):
-        why = f'not {args.until}: {"; ".join(table.lines(monotonic()))}'
+    why = _why_not(table, wanted, args.until)
     if why:
         on_stderr(f'two-manifold: note: {why}')
     return _NOT_REACHED if why else 0
+
+
+def _why_not(table: StatusTable, wanted: Collection[str], until: str | None) -> str:
+    """Return why what was waited for did not happen; empty if it did."""
+    if not table.heard and not table.others:
+        return _NOBODY_WORDS
+    if table.missing:
+        others = f' (but {", ".join(table.others)})' if table.others else ''
+        return f'{" and ".join(table.missing)} not heard{others}'
+    if wanted and not table.all_in(wanted, monotonic()):
+        return f'not {until}: {"; ".join(table.lines(monotonic()))}'
+    return ''
 
 
 class _Heard(NamedTuple):
