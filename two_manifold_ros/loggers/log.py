@@ -248,7 +248,9 @@ def plain(name: str) -> str:
 def is_missing(cell: str) -> bool:
     """Return whether a cell is a word for a value that is not there."""
     word = cell.lower().lstrip('+-')
-    return word in _MISSING or cell in _MISSING or word[:4] in {'nan', 'nan(', '1.#q', '1.#n'}
+    return (
+        word in _MISSING or cell in _MISSING or word[:4] in {'nan', 'nan(', '1.#q', '1.#n', '1.#i'}
+    )
 
 
 def number_of(cell: str) -> float | None:
