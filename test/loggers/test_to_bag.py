@@ -25,33 +25,50 @@ def log_of(made: Drive, signs: tuple[int, ...] = (1,) * 6, axes: str = 'vehicle'
     return Log('a file', 'a format', channels, axes)
 
 
+@pytest.mark.parametrize('axes', ['vehicle', 'sensor', 'satellites'])
+@pytest.mark.parametrize('part', [slice(None), slice(0, 300), slice(500, 530), slice(700, None)])
+def test_any_part_of_a_file_has_the_signs_of_the_file(axes, part):
+    """One mounting has one set of signs, whatever a session shows of them."""
+    made = drive()
+    log = log_of(made, (-1, 1, 1, 1, 1, -1), axes)
+    for role in IMU_ROLES:
+        whole = log.channels[role]
+        log.channels[role] = Channel(whole.stamps[part], whole.values[part])
+    found = drive_of(log)
+    np.testing.assert_array_equal(found.imu, made.imu[part] * [-1, 1, 1, 1, 1, -1])
+
+
 @pytest.mark.parametrize(
-    'signs', [(1, 1, 1, 1, 1, 1), (-1, 1, 1, 1, 1, 1), (1, -1, 1, 1, 1, -1), (-1, -1, 1, 1, 1, 1)]
+    ('factor', 'gravity', 'words'),
+    [
+        (1.0, 1.0, ''),
+        (1.0, 0.0, 'left gravity out'),
+        (1 / 9.80665, 1.0, 'look like g'),
+        (1000 / 9.80665, 1.0, 'mg'),
+        (16384 / 9.80665, 1.0, 'look like counts'),
+    ],
 )
-def test_the_drive_decides_the_signs_of_vehicle_axes(signs):
+def test_gravity_tells_the_unit_on_a_car_that_corners(factor, gravity, words):
     made = drive()
-    found = drive_of(log_of(made, signs))
-    np.testing.assert_array_equal(found.imu, made.imu)
-    changed = [note.split()[0] for note in found.notes if 'sign changed' in note]
-    assert changed == [
-        role for role in ('accel_x', 'accel_y', 'gyro_z') if signs[IMU_ROLES.index(role)] < 0
-    ]
+    made.imu[:, 2] -= (1.0 - gravity) * 9.80665
+    made.imu[:, :3] *= factor
+    notes = [each for each in drive_of(log_of(made, axes='sensor')).notes if 'mean' in each]
+    assert len(notes) == bool(words)
+    assert all(words in note for note in notes)
 
 
-def test_axes_of_a_sensor_are_left_as_they_are():
-    made = drive()
-    found = drive_of(log_of(made, (-1, -1, 1, 1, 1, 1), 'sensor'))
-    np.testing.assert_array_equal(found.imu[:, 0], -made.imu[:, 0])
-
-
-def test_a_sign_that_the_drive_does_not_show_is_kept():
+def test_positions_in_metres_are_poses(tmp_path):
     made = drive()
     log = log_of(made)
-    noise = np.random.default_rng(1).normal(size=len(made.stamps))
-    log.channels['accel_x'] = Channel(made.stamps, noise)
-    found = drive_of(log)
-    np.testing.assert_array_equal(found.imu[:, 0], noise)
-    assert any('accel_x keeps its sign' in note for note in found.notes)
+    metres = np.random.default_rng(1).normal(size=(len(made.stamps), 2))
+    channels = {role: each for role, each in log.channels.items() if role in IMU_ROLES}
+    for role, values in zip('xy', metres.T, strict=True):
+        channels[role] = Channel(made.stamps, values)
+    found = drive_of(Log('a file', 'a format', channels))
+    assert write_drive(found, tmp_path / 'bag') == {'/imu': 1200, '/pose': 1200}
+    positions = read_recording(tmp_path / 'bag').positions
+    assert positions is not None
+    np.testing.assert_array_equal(positions.positions, metres)
 
 
 def test_repeated_positions_are_left_out_but_not_a_standstill():
@@ -121,17 +138,3 @@ def test_a_drive_before_1970_is_refused(tmp_path):
 def test_units_as_loggers_spell_them(role, unit, factor):
     assert role in ROLES
     assert factor_of(role, unit, 'a file') == pytest.approx(factor)
-
-
-@pytest.mark.parametrize('fixes', [0, 1, 15])
-def test_a_sign_is_named_where_too_few_positions_show_it(fixes):
-    """Another drive may show it, and a model of one would be of no use for the other."""
-    made = drive()
-    log = log_of(made, (-1, 1, 1, 1, 1, 1))
-    for role in ('latitude', 'longitude', 'altitude'):
-        whole = log.channels[role]
-        log.channels[role] = Channel(whole.stamps[:fixes], whole.values[:fixes])
-    found = drive_of(log)
-    np.testing.assert_array_equal(found.imu[:, 0], -made.imu[:, 0])
-    for role in ('accel_x', 'accel_y', 'gyro_z'):
-        assert any(f'{role} keeps its sign' in note for note in found.notes)

@@ -201,8 +201,9 @@ def add_import(parser: ArgumentParser) -> None:
         default='',
         metavar='MAP',
         help='columns of a plain CSV, as ROLE=[-]COLUMN[:UNIT],... with the roles time, accel_x, '
-        'accel_y, accel_z, gyro_x, gyro_y, gyro_z, latitude, longitude, altitude, or t, ax, ay, '
-        'az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default: usual names, SI units)',
+        'accel_y, accel_z, gyro_x, gyro_y, gyro_z, latitude, longitude, altitude, x, y, or t, '
+        'ax, ay, az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default of each role: '
+        'usual names, SI units)',
     )
     printed = parser.add_mutually_exclusive_group()
     printed.add_argument(

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 import math
@@ -20,7 +21,7 @@ from two_manifold_ros.recordings.recording import GRAVITY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 ACCELERATIONS = ('accel_x', 'accel_y', 'accel_z')
 RATES = ('gyro_x', 'gyro_y', 'gyro_z')
@@ -28,6 +29,7 @@ IMU_ROLES = (*ACCELERATIONS, *RATES)
 """Channels of an IMU, x forward, y left, z up where the axes are those of the vehicle."""
 FIX_ROLES = ('latitude', 'longitude', 'altitude')
 """Channels of a satellite receiver, degrees north and east, and metres."""
+# Positions in metres of one plane, as of motion capture, have the roles x and y.
 
 Axes = Literal['sensor', 'vehicle', 'satellites']
 """Axes of accelerations: of the sensor, however it is mounted; of the vehicle; or of the vehicle,
@@ -37,7 +39,7 @@ _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
     'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0)},
-    'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0},
+    'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
     'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9},
 }
 _QUANTITIES = {
@@ -46,6 +48,8 @@ _QUANTITIES = {
     'latitude': 'angle',
     'longitude': 'angle',
     'altitude': 'length',
+    'x': 'length',
+    'y': 'length',
     'time': 'time',
 }
 ROLES = tuple(_QUANTITIES)
@@ -102,13 +106,23 @@ def factor_of(role: str, unit: str, place: str) -> float:
 
     """
     known = _FACTORS[_QUANTITIES[role]]
-    spelled = unit.lower()
-    for pattern, written in _SPELLINGS:
-        spelled = re.sub(pattern, written, spelled)
+    spelled = _spelled(unit)
     if spelled not in known:
         msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {", ".join(known)}'
         raise InputError(msg)
     return known[spelled]
+
+
+def is_unit(text: str) -> bool:
+    """Return whether a text is a unit of some role."""
+    return any(_spelled(text) in known for known in _FACTORS.values())
+
+
+def _spelled(unit: str) -> str:
+    spelled = unit[:LONGEST_NAME].lower()
+    for pattern, written in _SPELLINGS:
+        spelled = re.sub(pattern, written, spelled)
+    return spelled
 
 
 @dataclass(frozen=True)
@@ -204,7 +218,16 @@ def joined(logs: Sequence[Log]) -> Log:
     )
 
 
-_MISSING = frozenset({'', '-', '--', 'nan', 'na', 'n/a', 'null', 'none'})
+LONGEST_NAME = 200
+"""Characters of a name or a unit that are read: longer ones are no names, and take time."""
+
+_MISSING = frozenset({'', '-', '--', 'na', 'n/a', '#n/a', '#na', 'null', 'none', 'nil', '?', '*',
+                      '#value!', '#div/0!', '#num!', '#ref!', 'missing', 'invalid', 'undefined',
+                      '1.#inf'})  # fmt: skip
+"""Words for a value that is not there, and all that begin as ``nan`` does."""
+
+RARE = 20
+"""At most one of so many rows may be damaged: more of them are another format, or another unit."""
 
 _BACK_NS = 1_000_000_000
 """Rows of several sensors may be late by less; sorted, two drives would become one."""
@@ -220,6 +243,22 @@ class Row(NamedTuple):
 def plain(name: str) -> str:
     """Return the letters and digits of a name in lower case: loggers differ in the others."""
     return re.sub('[^a-z0-9]', '', name.lower())
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell is a word for a value that is not there."""
+    word = cell.lower().lstrip('+-')
+    return (
+        word in _MISSING or cell in _MISSING or word[:4] in {'nan', 'nan(', '1.#q', '1.#n', '1.#i'}
+    )
+
+
+def number_of(cell: str) -> float | None:
+    """Return the number in a cell, NaN where it is missing, ``None`` where it is neither."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan if is_missing(cell) else None
 
 
 def csv_rows(text: str, place: str, delimiter: str = ',') -> Iterator[Row]:
@@ -251,6 +290,10 @@ class Table:
         As long as there are columns, see `of`.
     notes
         What was left out, as sentences.
+    odd
+        Lines and columns of the cells that `column` left out.
+    heads
+        Names as the file has them, with what brackets hold, if they differ.
 
     """
 
@@ -259,6 +302,8 @@ class Table:
     units: Sequence[str]
     rows: Sequence[Row]
     notes: tuple[str, ...] = ()
+    odd: set[tuple[int, str]] = field(default_factory=set)
+    heads: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -270,7 +315,7 @@ class Table:
         Raises
         ------
         InputError
-            If there are none, or another row is not as long.
+            If there are none, or more than one in `RARE` is not as long.
 
         """
         width, last = len(names), rows[-1:]
@@ -281,32 +326,69 @@ class Table:
         if not rows:
             msg = f'{place}: there is no line with data; choose another recording'
             raise InputError(msg)
-        for row in rows:
-            if len(row.cells) < width or any(row.cells[width:]):
-                msg = (
-                    f'{place}, line {row.line}: {len(row.cells)} values for {width} columns; '
-                    'export the file again, or remove this line'
-                )
-                raise InputError(msg)
-        return cls(place, names, [*units, *[''] * (width - len(units))], rows, notes)
+        whole = np.array([len(row.cells) >= width and not any(row.cells[width:]) for row in rows])
+        table = cls(place, names, [*units, *[''] * (width - len(units))], rows, notes)
+
+        def words(row: Row) -> str:
+            return f'{len(row.cells)} values for {width} columns'
+
+        return table.only(whole, words, 'export the file again, or remove this line')
+
+    def only(self, keep: Bools, words: Callable[[Row], str], cure: str) -> Table:
+        """
+        Return the table without the rows that are damaged, and a note on them.
+
+        Parameters
+        ----------
+        keep : (N,)
+            Which rows stay.
+        words
+            The fault of a row.
+        cure
+            What the user can do.
+
+        Raises
+        ------
+        InputError
+            If they are too many to be damage.
+
+        """
+        lost = np.flatnonzero(~keep)
+        if not len(lost):
+            return self
+        first = self.rows[int(lost[0])]
+        where = f'line {first.line}: {words(first)}'
+        if RARE * len(lost) > len(self.rows):
+            msg = f'{self.place}, {where}; {cure}'
+            raise InputError(msg)
+        more = f', as are {len(lost) - 1} others' if len(lost) > 1 else ''
+        return self._rows(keep, f'{where}: the line is left out{more}')
+
+    def _rows(self, keep: Bools, note: str) -> Table:
+        rows = [row for row, stays in zip(self.rows, keep.tolist(), strict=True) if stays]
+        return replace(self, rows=rows, notes=(*self.notes, note))
 
     def column(self, index: int) -> Floats:
-        """Return a column (N,) as numbers, NaN where a cell is empty."""
-        values = np.full(len(self.rows), np.nan)
-        for number, row in enumerate(self.rows):
-            cell = row.cells[index]
-            try:
-                values[number] = float(cell)
-            except ValueError as error:
-                if cell.lower() in _MISSING:
-                    continue
-                msg = (
-                    f'{self.place}, line {row.line}: {cell[:40]!r} in column '
-                    f'{self.names[index]!r} is no number; export the file again, or remove this '
-                    'line'
-                )
-                raise InputError(msg) from error
-        return values
+        """Return a column (N,) as numbers, NaN where a cell is empty or, rarely, no number."""
+        read = [number_of(row.cells[index]) for row in self.rows]
+        bad = [number for number, value in enumerate(read) if value is None]
+        if RARE * len(bad) > len(read):
+            row = self.rows[bad[0]]
+            msg = (
+                f'{self.place}, line {row.line}: {row.cells[index][:40]!r} in column '
+                f'{self.names[index]!r} is no number; export the file again, or remove this line'
+            )
+            raise InputError(msg)
+        self.odd.update((self.rows[number].line, self.names[index]) for number in bad)
+        return np.array([math.nan if value is None else value for value in read])
+
+    def all_notes(self) -> tuple[str, ...]:
+        """Return the notes, and one on the cells that are no numbers."""
+        if not self.odd:
+            return tuple(self.notes)
+        line, name = min(self.odd)
+        words = f'{len(self.odd)} cells are no numbers and are left out'
+        return (*self.notes, f'{words}, the first in line {line}, column {name!r}')
 
     def find(self, names: Sequence[str]) -> int | None:
         """Return the first column with one of these `plain` names, the first name preferred."""
@@ -320,27 +402,57 @@ class Table:
             raise InputError(msg)
         return found
 
-    def times(self, index: int, unit: str) -> Ints:
+    def times(self, index: int, unit: str) -> tuple[Table, Ints]:
         """
-        Return a column of times (N,) in nanoseconds.
+        Return the rows that have a time, and their times (N,) in nanoseconds.
 
         Raises
         ------
         InputError
-            If a line has none.
+            If many lines have none.
 
         """
         place = f'{self.place}, column {self.names[index]!r}'
-        seconds = self.column(index) * factor_of('time', unit, place)
-        bad = np.flatnonzero(~(np.abs(seconds) < LAST_S))
-        if len(bad):
-            row = self.rows[int(bad[0])]
-            msg = (
-                f'{self.place}, line {row.line}: {row.cells[index][:40]!r} is no time of 1970 to '
-                f'2038 in {unit}; remove this line, or correct the unit'
+        factor = factor_of('time', unit, place)
+        table, numbers = self.clocked(
+            index,
+            self.column(index) * factor,
+            f'is no time of 1970 to 2038 in {unit}',
+            'remove this line, or correct the unit',
+        )
+        return table, np.rint(numbers * 1e9).astype(np.int64)
+
+    def clocked(
+        self, index: int, seconds: Floats, fault: str, cure: str = 'correct or remove this line'
+    ) -> tuple[Table, Floats]:
+        """
+        Return the rows that have a time, and the times (N,), from when the clock was set.
+
+        Parameters
+        ----------
+        index
+            The column.
+        seconds : (M,)
+            Its times; NaN where there is none.
+        fault, cure
+            What is wrong with a cell that has none.
+
+        """
+        there = np.abs(seconds) < LAST_S
+        table = self.only(there, lambda row: f'{row.cells[index][:40]!r} {fault}', cure)
+        seconds = seconds[there]
+        wild = _wild(np.rint(seconds * 1e9).astype(np.int64))
+        if RARE * int(wild.sum()) <= len(wild):
+            table = table.only(~wild, lambda _: 'the time is not that of its neighbours', cure)
+            seconds = seconds[~wild]
+        keep = _set(seconds)
+        if not keep.all():
+            note = (
+                f'{int((~keep).sum())} lines have times far from all others, as before a clock '
+                'is set: they are left out'
             )
-            raise InputError(msg)
-        return np.rint(seconds * 1e9).astype(np.int64)
+            table = table._rows(keep, note)  # noqa: SLF001 - of this class
+        return table, seconds[keep]
 
     def forward(self, stamps: Ints) -> Ints:
         """
@@ -353,7 +465,7 @@ class Table:
 
         """
         back = np.maximum.accumulate(stamps) - stamps
-        if back.max() > _BACK_NS:
+        if back.max(initial=0) > _BACK_NS:
             number = int(np.argmax(back > _BACK_NS))
             latest = self.rows[int(np.argmax(stamps[:number]))].line
             msg = (
@@ -381,7 +493,61 @@ class Table:
         channel = partial(self.channel, self.forward(stamps))
         names = [plain(name) for name in self.names]
         log = log_of(kind, self.place, names, channel, sensors)
-        return replace(log, notes=(*self.notes, *notes))
+        return replace(log, notes=(*self.all_notes(), *notes))
+
+
+def _wild(stamps: Ints) -> Bools:
+    """Return which stamps (N,) are more than a second from their place among the others."""
+    chain = _rising(stamps)
+    least, most = -(2**62), 2**62
+    before = np.maximum.accumulate(np.where(chain, stamps, least))
+    after = np.minimum.accumulate(np.where(chain, stamps, most)[::-1])[::-1]
+    late: Bools = (before > least) & (stamps < before - _BACK_NS)
+    return late | ((after < most) & (stamps > after + _BACK_NS))
+
+
+def _set(seconds: Floats) -> Bools:
+    """
+    Return which times (N,) are not cut off from all others, at the begin or the end.
+
+    The gap is longer than all the rest lasts. Cut off are few rows, as damaged ones; or more
+    whose clock stands, or shows a year before 2001, when loggers had not found a satellite yet.
+    """
+    keep = np.ones(len(seconds), dtype=np.bool_)
+    if len(seconds) < RARE:
+        return keep
+    steps = np.abs(np.diff(seconds))
+    rest_s = len(seconds) * float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
+    for gap in np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S)).tolist():
+        first, last = slice(None, gap + 1), slice(gap + 1, None)
+        stands = np.ptp(seconds[first]) == 0.0 or seconds[gap] < _UNSET_S < np.median(seconds)
+        if RARE * (gap + 1) <= len(seconds) or (stands and 2 * (gap + 1) <= len(seconds)):
+            keep[first] = False
+        elif RARE * (len(seconds) - gap - 1) <= len(seconds):
+            keep[last] = False
+    return keep
+
+
+_LEAST_GAP_S = 60.0
+"""A shorter gap is a pause of a drive."""
+_UNSET_S = 978_307_200.0
+"""The first second of 2001: receivers begin in 1970, 1980 or 2000, and no logger is as old."""
+
+
+def _rising(stamps: Ints) -> Bools:
+    """Return the members (N,) of a longest part of the stamps that never falls."""
+    ends, members, previous = list[int](), list[int](), list[int]()
+    for number, stamp in enumerate(stamps.tolist()):
+        at = bisect_right(ends, stamp)
+        previous.append(members[at - 1] if at else -1)
+        ends[at : at + 1] = [stamp]
+        members[at : at + 1] = [number]
+    rising = np.zeros(len(stamps), dtype=np.bool_)
+    member = members[-1] if members else -1
+    while member >= 0:
+        rising[member] = True
+        member = previous[member]
+    return rising
 
 
 def _first(known: Sequence[str], names: Sequence[str]) -> int | None:

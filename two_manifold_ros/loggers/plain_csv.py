@@ -4,22 +4,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timezone
 import re
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
+    ACCELERATIONS,
     Channel,
     csv_rows,
     factor_of,
+    FIX_ROLES,
     IMU_ROLES,
+    is_unit,
     LAST_S,
     Log,
+    LONGEST_NAME,
+    number_of,
     plain,
+    RARE,
     ROLES,
     Row,
     SI,
@@ -27,19 +34,23 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
+from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from two_manifold_ros.loggers.log import Axes
     from two_manifold_ros.typing import Floats, Ints
 
 _USUAL: dict[str, tuple[str, ...]] = {
-    'time': ('time', 'timestamp', 't', 'times', 'unixtime', 'epoch', 'seconds', 'secondselapsed'),
+    'time': ('timestamp', 'time', 'unixtime', 'datetime', 'utc', 'epoch', 'elapsed', 'seconds',
+             'millis', 'micros', 'nanos', 'uptime', 'zeit', 'date', 'clock', 'stamp', 'cts', 't'),
     **{
         f'accel_{axis}': tuple(
             each.format(axis)
-            for each in ('accel{}', 'acc{}', 'a{}', 'acceleration{}', 'linearacceleration{}',
-                         'accelerometer{}', '{}acc', '{}accel')
+            for each in ('gf{}', 'totalacceleration{}', 'accel{}', 'acc{}', 'accelerometer{}',
+                         'a{}', 'acceleration{}', '{}acc', '{}accel', 'linearacceleration{}',
+                         'useracceleration{}', 'linearaccel{}', 'linacc{}')
         )
         for axis in 'xyz'
     },
@@ -47,15 +58,37 @@ _USUAL: dict[str, tuple[str, ...]] = {
         f'gyro_{axis}': tuple(
             each.format(axis)
             for each in ('gyro{}', 'gyr{}', 'g{}', 'w{}', 'omega{}', 'angularvelocity{}',
-                         'gyroscope{}', 'rotationrate{}', '{}gyro')
+                         'gyroscope{}', 'rotationrate{}', '{}gyro', 'gyrorad{}')
         )
         for axis in 'xyz'
     },
     'latitude': ('latitude', 'lat', 'gpslatitude', 'gpslat'),
     'longitude': ('longitude', 'lon', 'lng', 'long', 'gpslongitude', 'gpslon', 'gpslong'),
     'altitude': ('altitude', 'alt', 'height', 'gpsaltitude'),
+    **{
+        axis: tuple(each.format(axis) for each in ('{}', 'pos{}', 'position{}', 'pose{}', 'p{}'))
+        for axis in 'xy'
+    },
 }  # fmt: skip
-"""Names of columns, letters and digits in lower case, that need no map."""
+"""
+Names of columns, letters and digits in lower case, that need no map.
+
+Those of accelerations with gravity stand before others.
+"""
+_ANY = {
+    role: (*names, *(OF_VEHICLES[role][0] if role in OF_VEHICLES else ()))
+    for role, names in _USUAL.items()
+}
+"""The same, and those of race loggers."""
+_UNIT_OF_NAME = {
+    **{
+        name: unit
+        for role, (names, unit) in OF_VEHICLES.items()
+        for name in set(names) - set(_USUAL[role])
+    },
+    **{f'gf{axis}': 'g' for axis in 'xyz'},
+}
+"""What columns hold that state no unit, by their name."""
 
 
 class ColumnChoice(NamedTuple):
@@ -120,13 +153,15 @@ def read_plain(
         If a column is missing or a cell is malformed.
 
     """
+    table = _one_time(table, columns)
     chosen, notes = _chosen(table, columns)
     index, unit, sign = chosen.pop('time')
     more: list[str] = []
     if clock is None:
-        stamps, more = _stamps(table, index, unit)
+        table, stamps, more = _stamps(table, index, unit)
     else:
-        since, begins = table.times(index, unit), np.rint(clock[0] * 1e9).astype(np.int64)
+        table, since = table.times(index, unit)
+        begins = np.rint(clock[0] * 1e9).astype(np.int64)
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
     table.forward(stamps)
@@ -135,127 +170,341 @@ def read_plain(
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
         channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    return Log(table.place, 'plain CSV', channels, 'sensor', (*table.notes, *notes, *more))
+    names = {plain(table.names[index]) for index, _, _ in chosen.values()}
+    of_vehicle = any(
+        names & set(OF_VEHICLES[role][0]) - set(_USUAL[role]) for role in ACCELERATIONS
+    )
+    axes: Axes = 'vehicle' if of_vehicle else 'sensor'
+    return Log(table.place, 'plain CSV', channels, axes, (*table.all_notes(), *notes, *more))
 
 
-def _chosen(
+def _chosen(  # noqa: C901 - one rule after the other
     table: Table, columns: Mapping[str, ColumnChoice]
 ) -> tuple[dict[str, tuple[int, str, float]], list[str]]:
-    """Return index, unit and sign of the column of each role."""
-    table = table if columns else _with_units(table)
+    """Return index, unit and sign of the column of each role: as named, or else by its name."""
+    given = {role: _named(table, choice.name) for role, choice in columns.items()}
+    twice = [role for role, index in given.items() if list(given.values()).count(index) > 1]
+    if twice:
+        msg = (
+            f'{table.place}: --columns names one column for {" and ".join(twice)}; name a column '
+            f'of its own for each, out of {_listed(table)}'
+        )
+        raise InputError(msg)
+    apart = _with_units(table)
     chosen: dict[str, tuple[int, str, float]] = {}
     words = []
     for role in ROLES:
-        if columns and role not in columns:
-            continue
-        choice = columns.get(role)
+        choice, place = columns.get(role), table
         if choice is not None:
-            if choice.name not in table.names:
-                msg = (
-                    f'{table.place}: there is no column {choice.name!r}; name one of '
-                    f'{", ".join(map(repr, table.names))} with --columns'
-                )
-                raise InputError(msg)
-            index, unit, sign = table.names.index(choice.name), choice.unit, choice.sign
+            index, unit, sign = given[role], choice.unit, choice.sign
         else:
-            found = table.find(_USUAL[role])
+            place = apart
+            free = [number for number in range(len(table.names)) if number not in given.values()]
+            found = _time_of(place, free) if role == 'time' else _found(place, role, free)
             if found is None:
                 continue
             index, unit, sign = found, '', 1.0
-        if role == 'time' and _ISO.match(table.rows[0].cells[index]):
+        unit = unit or place.units[index] or _UNIT_OF_NAME.get(plain(place.names[index]), '')
+        if role in FIX_ROLES and not is_unit(unit):
+            # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
+            unit = first if is_unit(first := unit.split(' ')[0]) else ''
+        if role == 'time' and _holds_text(table, index):
             unit = 'iso'
-        unit = unit or table.units[index]
-        if role == 'time' and not unit:
-            unit = _unit_of_time(table, index, imu=bool(set(IMU_ROLES) & set(chosen)))
+        elif role == 'time' and not unit:
+            unit = _unit_of_time(place, index)
         unit = unit or SI[role]
         chosen[role] = index, unit, sign
-        name = table.names[index]
+        name = place.names[index]
         words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
-        if table.names.count(name) > 1:
-            words[-1] += f' (the first of {table.names.count(name)} columns of this name)'
+        if place.names.count(name) > 1:
+            words[-1] += f' (the first of {place.names.count(name)} columns of this name)'
+    if {'x', 'y'} & set(chosen) and not {'x', 'y'} <= set(chosen):
+        chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
     if 'time' not in chosen or len(chosen) < 2:
         lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
             f'{table.place}: no column is known to hold {lacking}; name the columns with '
-            f"--columns 'time=COLUMN:UNIT,...' out of {', '.join(map(repr, table.names))}"
+            f"--columns 'time=COLUMN:UNIT,ax=COLUMN:UNIT,...' out of {_listed(table)}"
         )
         raise InputError(msg)
+    if set(IMU_ROLES) & set(chosen):
+        _check_step(
+            apart, *chosen['time'][:2], stated='time' in columns and bool(columns['time'].unit)
+        )
     return chosen, ['; '.join(words)]
+
+
+def _listed(table: Table) -> str:
+    return ', '.join(map(repr, table.heads or table.names))
+
+
+def _named(table: Table, name: str) -> int:
+    """Return the column of a name as the file has it, or without its unit."""
+    for names in (table.heads, table.names):
+        if name in names:
+            return list(names).index(name)
+    msg = f'{table.place}: there is no column {name!r}; name one of {_listed(table)}'
+    raise InputError(msg)
+
+
+def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
+    """Return the column that has a usual name of a role."""
+    axis = role[-1]
+    for name in (*_ANY[role], *((axis,) if role in IMU_ROLES else ())):
+        for index in free:
+            if plain(table.names[index]) == name and (
+                # A single letter is of the sensor whose unit it has.
+                name not in {'x', 'y', 'z'} or _fits(role, table.units[index])
+            ):
+                return index
+    return None
+
+
+def _fits(role: str, unit: str) -> bool:
+    """Return whether a column with this unit can hold a role; without one, metres."""
+    try:
+        factor_of(role, unit or 'm', '')
+    except InputError:
+        return False
+    return True
+
+
+def _time_of(table: Table, free: Sequence[int]) -> int | None:
+    """Return the column that is named like a time and grows, the best name first."""
+    names = {index: plain(table.names[index]) for index in free}
+    ranked = [index for usual in _USUAL['time'] for index in free if names[index] == usual]
+    ranked += [
+        index
+        for usual in _USUAL['time'][:-1]
+        for index in free
+        if names[index].startswith(usual)
+        or names[index].removesuffix('s') + 's' == usual
+        or names[index] in _SINCE_NAMES
+    ]
+    falls = {index: _falling(table, index) for index in ranked}
+    best = min(falls, key=lambda index: falls[index] > 0, default=None)
+    if best is None:
+        return None
+    possible = [index for index in falls if RARE * falls[index] <= len(table.rows)]
+    return best if falls[best] == 0 else next(iter(possible), None)
+
+
+_SINCE_NAMES = frozenset({'secondselapsed', 'secs', 'sec', 'loggingtime', 'gpstime', 'utctime',
+                          'systemtime', 'relativetime', 'sampletime', 'logtime'})  # fmt: skip
+"""Further names of times, which do not begin so."""
+
+
+def _falling(table: Table, index: int) -> int:
+    """Return how many times of a column are before the last, or that none is a time."""
+    if _holds_text(table, index):
+        read, _ = _of_texts(table, index)
+        times = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
+    else:
+        times = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
+    times = times[np.isfinite(times)]
+    if len(times) < RARE:
+        return 0 if len(times) else len(table.rows)
+    return int(np.count_nonzero(np.diff(times) < 0.0)) if np.ptp(times) > 0.0 else len(table.rows)
+
+
+def _holds_text(table: Table, index: int) -> bool:
+    """Return whether most cells of a column are no numbers."""
+    texts = sum(number_of(row.cells[index]) is None for row in table.rows)
+    return 2 * texts > len(table.rows)
+
+
+def _one_time(table: Table, columns: Mapping[str, ColumnChoice]) -> Table:
+    """Return a table whose date and time, or seconds and nanoseconds, are one column."""
+    if 'time' in columns:
+        return table
+    date = table.find(['date', 'datum', 'day'])
+    clock = table.find(['time', 'zeit', 'clock', 'utc', 'uhrzeit'])
+    whole = table.find(['sec', 'secs', 'stampsec', 'headerstampsec', 'headerstampsecs', 'seconds'])
+    part = table.find(['nanosec', 'nsec', 'nsecs', 'nanosecs', 'stampnanosec', 'nanoseconds',
+                       'headerstampnanosec', 'headerstampnsecs'])  # fmt: skip
+    if date is not None and clock is not None:
+        # A time that has its date, or counts by itself, needs no other.
+        if not _holds_text(table, clock) or len(table.rows[0].cells[clock].split()) > 2:
+            return table
+        kept, other = clock, date
+
+        def joined(cells: list[str]) -> str:
+            clock_has_date = any(sign in cells[kept][:10] for sign in '/-')
+            return cells[kept] if clock_has_date else f'{cells[other]} {cells[kept]}'
+
+    elif whole is not None and part is not None:
+        kept, other = whole, part
+
+        def joined(cells: list[str]) -> str:
+            seconds, rest = cells[kept].partition('.')[0], cells[other].partition('.')[0]
+            return f'{seconds}.{rest.zfill(9)}' if rest.isdigit() else cells[kept]
+
+    else:
+        return table
+    rows = []
+    for row in table.rows:
+        cells = list(row.cells)
+        cells[kept], cells[other] = joined(cells), ''
+        rows.append(Row(row.line, cells))
+    units = ['' if index == kept else unit for index, unit in enumerate(table.units)]
+    names = ['time' if index == kept else name for index, name in enumerate(table.names)]
+    return replace(table, rows=rows, units=units, names=names)
 
 
 def _with_units(table: Table) -> Table:
     """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
-    known = {name for usual in _USUAL.values() for name in usual}
-    found = [_SUFFIX.match(name) for name in table.names]
-    apart = [each if each and plain(each.group(1)) in known else None for each in found]
-    return replace(
-        table,
-        names=[each[1] if each else name for each, name in zip(apart, table.names, strict=True)],
-        units=[each[2] if each else unit for each, unit in zip(apart, table.units, strict=True)],
-    )
+    known = {name for usual in _ANY.values() for name in usual}
+    names, units = list(table.names), list(table.units)
+    for index, name in enumerate(table.names):
+        found = _SUFFIX.match(name)
+        word = plain(name)
+        if found and plain(found[1]) in known:
+            names[index], units[index] = found[1], found[2]
+        elif not units[index]:
+            # As TimeUS or millis.
+            units[index] = next(
+                (
+                    unit
+                    for usual in _USUAL['time'][:-1]
+                    for ending, unit in _ENDINGS
+                    if word in {usual + ending, ending} and (ending + usual).strip()
+                ),
+                '',
+            )
+    return replace(table, names=names, units=units)
 
 
-def _unit_of_time(table: Table, index: int, *, imu: bool) -> str:
-    """Return the unit that times look like, if a column with samples of an IMU states none."""
+_ENDINGS = (
+    *((each, 'us') for each in ('us', 'usec', 'usecs', 'micros', 'microseconds', 'bootus')),
+    *((each, 'ms') for each in ('ms', 'msec', 'msecs', 'millis', 'milliseconds', 'bootms')),
+    *((each, 'ns') for each in ('ns', 'nsec', 'nsecs', 'nanos', 'nanoseconds')),
+    *((each, 's') for each in ('sec', 'secs')),
+)
+"""How names of times end, and their units."""
+
+
+def _unit_of_time(table: Table, index: int) -> str:
+    """Return the unit that times look like, if their column states none."""
+    values = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
+    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
+
+
+def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
+    """Raise ``InputError`` if samples of an IMU would be seconds apart by a unit none states."""
+    if unit != 's' or table.units[index] or len(table.rows) < 3:
+        return
     values = table.column(index)
-    values = values[np.isfinite(values)]
-    largest = values.max(initial=0.0)
-    unit = next((unit for unit, least in _SINCE_1970 if largest >= least), 's')
-    if imu and unit == 's' and len(values) > 2 and (step := np.median(np.diff(values))) >= 1.0:
+    step = float(np.median(np.diff(values[np.isfinite(values)]) if len(values) > 2 else 0.0))
+    if step >= 1.0 and not stated:
         name = table.names[index]
         msg = (
             f'{table.place}: column {name!r} states no unit, and its rows would be {step:g} s '
-            f"apart; state it, as in --columns 'time={name}:ms,...'"
+            f"apart; state it, as in --columns 'time={name}:ms'"
         )
         raise InputError(msg)
-    return unit
 
 
-_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11))
+_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
-_ISO = re.compile(
-    r'(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[-+]\d\d:?\d\d)?$'
+
+def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]]:
+    """Return the rows that have a time, their stamps (N,), nanoseconds, and notes."""
+    if unit not in _TEXTS:
+        table, stamps = table.times(index, unit)
+        if np.median(stamps) < _LONGEST_NS:
+            return table, stamps + UNDATED_NS, [UNDATED]
+        return table, stamps, []
+    read, notes = _of_texts(table, index)
+    seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
+    lines = [row.line for row in table.rows]
+    table, _ = table.clocked(index, seconds, _NO_TIME)
+    left = {row.line for row in table.rows}
+    there = [each for each, line in zip(read, lines, strict=True) if each and line in left]
+    stamps = np.array([each[0] for each in there], dtype=np.int64)
+    if not any(each[2] for each in there):
+        # Times of day go on after midnight.
+        days = np.round(np.diff(stamps, prepend=stamps[:1]) / (86_400 * 1e9)).astype(np.int64)
+        return table, stamps - np.cumsum(days) * UNDATED_NS + UNDATED_NS, [UNDATED]
+    if any(each[1] is None for each in there):
+        notes.append('times without a zone are taken as UTC')
+    return table, stamps, notes
+
+
+_NO_TIME = (
+    'is no time such as 2026-01-31 12:00:00.5 +0100, 31/01/2026 12:00:00 PM, 31.01.2026 12:00, '
+    '12:00:00.5 or a number'
 )
 
-
-def _stamps(table: Table, index: int, unit: str) -> tuple[Ints, list[str]]:
-    """Return the times (N,) of a column, nanoseconds, and notes."""
-    if unit not in _TEXTS:
-        stamps = table.times(index, unit)
-        if stamps[0] < _LONGEST_NS:
-            return stamps + UNDATED_NS, [UNDATED]
-        return stamps, []
-    stamps = np.zeros(len(table.rows), dtype=np.int64)
-    zones = set()
-    for number, row in enumerate(table.rows):
-        read = _of_text(row.cells[index])
-        if read is None:
-            msg = (
-                f'{table.place}, line {row.line}: {row.cells[index][:40]!r} is no time such as '
-                '2026-01-31 12:00:00.5 +0100; correct or remove this line'
-            )
-            raise InputError(msg)
-        stamps[number], zone = read
-        zones.add(zone)
-    return stamps, ['times without a zone are taken as UTC'] if None in zones else []
+_Time: TypeAlias = 'tuple[int, str | None, bool]'
+"""Nanoseconds since 1970 or midnight, the zone, and whether there is a date."""
 
 
-def _of_text(text: str) -> tuple[int, str | None] | None:
-    """Return a time, ns, and its zone; ``None`` if the text is no time."""
-    found = _ISO.match(text)
-    if found is None:
+def _of_texts(table: Table, index: int) -> tuple[list[_Time | None], list[str]]:
+    """Return the times of a column of text, ``None`` where there is none, and notes."""
+    cells = [row.cells[index].upper() for row in table.rows]
+    first, second = 0, 0
+    for cell in cells:
+        day, slash, rest = cell.partition('/')
+        month, _, _ = rest.partition('/')
+        if slash and day.isdigit() and month.isdigit() and len(day) <= 2:
+            first, second = max(first, int(day)), max(second, int(month))
+    order, notes = '%d/%m/%Y', list[str]()
+    if first:
+        order = '%m/%d/%Y' if second > 12 >= first else order
+        if max(first, second) <= 12:
+            notes = ['days are taken to stand before months: no date of the file shows it']
+    return [_of_text(cell, order) for cell in cells], notes
+
+
+def _of_text(text: str, order: str) -> _Time | None:  # noqa: C901 - one form after the other
+    """Return a time of text in capitals, with slashed dates in this order."""
+    words = text[:60].replace(',', '.').split()
+    if words and words[0][10:11] == 'T':
+        words[:1] = [words[0][:10], words[0][11:]]
+    zone = None
+    if words and words[-1] in {'UTC', 'GMT', 'Z'}:
+        zone = f'{words.pop()[:0]}+0000'
+    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
+    if words and words[-1][:1] in {'+', '-'}:
+        zone = words.pop()
+    day = words.pop(0) if len(words) == 2 else ''
+    if len(words) != 1:
         return None
-    day, clock, fraction, zone = found.groups()
-    plus = '+0000' if zone in {None, 'Z'} else zone
+    clock = words[0]
+    for ending in ('UTC', 'Z', 'AM', 'PM'):
+        if clock.endswith(ending):
+            clock = clock.removesuffix(ending)
+            zone, half = (zone, ending) if ending in {'AM', 'PM'} else ('+0000', half)
+    for sign in '+-':
+        clock, found, rest = clock.partition(sign)
+        zone = f'{sign}{rest}' if found else zone
+    hours, *others = clock.split(':')
+    whole, _, fraction = (others[-1] if len(others) == 2 else '0').partition('.')
+    numbers = [hours, *others[:1], whole]
+    form = next((form for sign, form in _FORMS if sign in day), order)
     try:
-        when = datetime.strptime(f'{day} {clock}{plus}', '%Y-%m-%d %H:%M:%S%z')
+        if len(others) not in {1, 2} or not all(each.isdecimal() for each in numbers):
+            raise ValueError(clock)  # noqa: TRY301 - as strptime does
+        hour, minute, second = map(int, numbers)
+        if half:
+            hour = hour % 12 + 12 * (half == 'PM')
+        if not (hour < 24 and minute < 60 and second <= 60 and (fraction or '0').isdecimal()):
+            raise ValueError(clock)  # noqa: TRY301 - as strptime does
+        offset = (zone or '+0000').replace(':', '').ljust(5, '0')
+        form = '%Y/%m/%d' if len(day.partition('/')[0]) == 4 else form
+        when = datetime.strptime(f'{day}{offset}', f'{form}%z') if day else _NO_DAY
     except ValueError:
         return None
-    if not 0 <= when.timestamp() < LAST_S:
+    seconds = round(when.timestamp()) + hour * 3600 + minute * 60 + second
+    if not 0 <= seconds < LAST_S:
         return None
-    return round(when.timestamp()) * 10**9 + int((fraction or '0').ljust(9, '0')), zone
+    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, bool(day)
 
+
+_FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
+_NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
@@ -264,34 +513,95 @@ _LONGEST_NS = 10**17
 _SUFFIX = re.compile(
     '(?i)(.+?)_(ns|us|ms|s|m?g|m_?s2|mps2|m?dps|deg_s|degps|rad_s|radps|deg|m|ft)$'
 )
-_WITH_UNIT = re.compile(r'^(.*?)\s*[(\[]\s*([^)\]]*)\s*[)\]]\s*$')
+
+
+def _name_and_unit(cell: str) -> tuple[str, str]:
+    """Return the name of a column, with the axis that brackets hold, and the unit in brackets."""
+    name, unit, axis = cell[:LONGEST_NAME].strip(), '', ''
+    while name.endswith((')', ']')):
+        begin = max(name.rfind('('), name.rfind('['))
+        if begin < 1:
+            break
+        inner, name = name[begin + 1 : -1].strip(), name[:begin].strip()
+        if inner.lower() in _AXES:
+            axis = _AXES[inner.lower()]
+        elif not is_unit(unit):
+            unit = inner if is_unit(inner) or not unit else unit
+    if axis and not unit and (found := _SUFFIX.match(name)):
+        name, unit = found[1], found[2]
+    return (f'{name}_{axis}' if axis else name), unit
+
+
+_AXES = {**dict(zip('012', 'xyz', strict=True)), **dict(zip('xyz', 'xyz', strict=True))}
+_COMMENT = ('#', '//', '%')
 
 
 def table_of(text: str, place: str) -> Table:
     """
-    Return a table whose first line has names, and units in brackets behind them.
+    Return a table: names, with units in brackets behind them or below, above the first numbers.
+
+    Lines above the names, and comments, are passed over.
 
     Raises
     ------
     InputError
-        If there is no line with data, or one that is not as long as the first.
+        If there is no line with data or none with names, or many are not as long.
 
     """
-    head = next((line for line in text.splitlines() if line.strip()), '')
-    delimiter = max(',;\t', key=head.count)
-    rows = list(csv_rows(text, place, delimiter))
-    if delimiter not in head:
-        msg = f'{place}: this is no table with names in its first line; choose another file'
+    lines = [line for line in text.splitlines() if line.strip()]
+    counts = {sign: sum(sign in line for line in lines) for sign in ';\t,'}
+    delimiter = next((sign for sign, count in counts.items() if 0 < len(lines) <= 2 * count), '')
+    if not delimiter:
+        msg = f'{place}: this is no table with a line of names; choose another file'
         raise InputError(msg)
+    rows = list(csv_rows(text, place, delimiter))
     if delimiter != ',':
         # With decimal commas, as spreadsheets of many languages write them.
         rows = [
             Row(row.line, [re.sub(r'^([-+]?\d*),(\d)', r'\1.\2', cell) for cell in row.cells])
             for row in rows
         ]
-    names, units = [], []
-    for cell in rows[0].cells:
-        found = _WITH_UNIT.match(cell)
-        names.append(found.group(1) if found else cell)
-        units.append(found.group(2) if found else '')
-    return Table.of(place, names, units, rows[1:])
+    comments = [row for row in rows if row.cells[0].startswith(_COMMENT)]
+    rows = [row for row in rows if not row.cells[0].startswith(_COMMENT)]
+    widths = Counter(len(row.cells) for row in rows)
+    width = max(widths, key=widths.__getitem__, default=0)
+    begin = next(
+        (at for at, row in enumerate(rows) if len(row.cells) == width and _of_numbers(row)), 1
+    )
+    above, rows = rows[:begin], rows[begin:]
+    if not above:
+        # The names may be a comment themselves.
+        above, comments = [each for each in comments if len(each.cells) >= width], []
+    if not above:
+        msg = (
+            f'{place}: the line with the names of columns is missing; write one above line '
+            f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
+        )
+        raise InputError(msg)
+    below: list[str] = []
+    if len(above) > 1 and len(above[-2].cells) > 1 and _of_units(above[-1]):
+        below = above.pop().cells
+    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[-1].cells]
+    while len(heads) > max(width, 1) and not heads[-1]:
+        heads.pop()
+    pairs = [_name_and_unit(cell) for cell in heads]
+    units = [unit for _, unit in pairs]
+    for index, unit in enumerate(below[: len(units)]):
+        units[index] = units[index] or unit
+    table = Table.of(place, [name for name, _ in pairs], units, rows)
+    passed = len(above) - 1 + len(comments)
+    notes = [f'{passed} lines above or between the data are passed over'] if passed else []
+    return replace(table, heads=heads, notes=(*notes, *table.notes))
+
+
+def _of_numbers(row: Row) -> bool:
+    """Return whether most cells of a row are numbers, or begin as times do."""
+    there = [cell for cell in row.cells if cell]
+    numbers = sum(number_of(cell) is not None or cell[:1].isdigit() for cell in there)
+    return 2 * numbers > len(there)
+
+
+def _of_units(row: Row) -> bool:
+    """Return whether a row below the names has their units."""
+    there = [cell.strip('()[]') for cell in row.cells if cell]
+    return 2 * sum(map(is_unit, there)) >= max(len(there), 1)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -44,17 +45,21 @@ def _vector(kind: str, unit: str, axes: Axes, *names: str) -> Sensor:
     return Sensor(columns, unit, axes)
 
 
+_NOUNS = ('acc', 'accel', 'acceleration', 'accelg', 'accg', 'accelerationg', 'gforce')
 _ACCELEROMETERS = (
     _vector('accel', 'g', 'sensor', '{}accacc {}acc {}accel {}acceleration accel{}'),
     _vector(
         'accel',
         'g',
         'vehicle',
-        'longacc longaccelg longitudinalacc longaccel inlineacc inlineacceleration '
-        'accelerometerx loggerinlineacc',
-        'latacc lataccelg lateralacc lataccel lateralacceleration accelerometery loggerlateralacc',
-        'vertacc vertaccelg verticalacc vertaccel verticalacceleration accelerometerz '
-        'loggerverticalacc',
+        *(
+            ' '.join(f'{way}{noun}' for way in ways.split() for noun in _NOUNS) + f' {more}'
+            for ways, more in (
+                ('long longitudinal inline forward', 'accelerometerx loggerinlineacc'),
+                ('lat lateral', 'accelerometery loggerlateralacc'),
+                ('vert vertical', 'accelerometerz loggerverticalacc'),
+            )
+        ),
     ),
     _vector(
         'accel',
@@ -86,6 +91,14 @@ _RACECAPTURE_GYROSCOPES = (
 )
 
 
+OF_VEHICLES = {
+    role: (names, sensor.unit)
+    for sensor in (_ACCELEROMETERS[1], _GYROSCOPES[0])
+    for role, names in sensor.columns.items()
+}
+"""Names and unit of the channels of a vehicle, as tables whose header was cut off have them."""
+
+
 def read_racechrono(text: str, place: str) -> Log:
     """Read a table of RaceChrono: names, units and devices are three lines."""
     rows = list(csv_rows(text, place))
@@ -101,7 +114,8 @@ def read_racechrono(text: str, place: str) -> Log:
         if device in {'calc', ''} or ('gps' in device and name.endswith('_acc')):
             names[index] = f'{name} calc'
     table = Table.of(place, names, units, rows[begin + 3 :])
-    return table.log('RaceChrono CSV v3', table.times(0, 's'), _SENSORS)
+    table, stamps = table.times(0, 's')
+    return table.log('RaceChrono CSV v3', stamps, _SENSORS)
 
 
 def read_racecapture(text: str, place: str) -> Log:
@@ -118,7 +132,8 @@ def read_racecapture(text: str, place: str) -> Log:
         place, [each[0] for each in described], [each[1] for each in described], rows[1:]
     )
     index = table.column_named('interval')
-    since, utc = table.times(index, table.units[index] or 'ms'), table.find(['utc'])
+    table, since = table.times(index, table.units[index] or 'ms')
+    utc = table.find(['utc'])
     stamps, notes = UNDATED_NS + since - since[0], [UNDATED]
     known = np.zeros(0) if utc is None else table.column(utc)
     valid = np.isfinite(known) & (known > 0)
@@ -142,11 +157,11 @@ def read_aim(text: str, place: str) -> Log:
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in rows[:begin]}
     table = Table.of(place, rows[begin].cells, rows[begin + 1].cells, rows[begin + 2 :])
     start, note = _aim_start(stated.get('Date', ''), stated.get('Time', ''))
-    stamps = start + table.times(0, table.units[0] or 's')
-    return table.log('AiM CSV', stamps, _SENSORS, [note])
+    table, since = table.times(0, table.units[0] or 's')
+    return table.log('AiM CSV', start + since, _SENSORS, [note])
 
 
-_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%Y-%m-%d')
+_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%d/%m/%Y', '%Y-%m-%d')
 _CLOCKS = ('%I:%M %p', '%I:%M:%S %p', '%H:%M', '%H:%M:%S')
 
 
@@ -223,15 +238,66 @@ def read_vbo(text: str, place: str) -> Log:
             rows.append(Row(line, stripped.split()))
         elif stripped:
             sections[section].append(stripped)
-    names = ' '.join(sections.get('column names', [])).split() or sections.get('header', [])
-    if not names:
-        msg = f'{place}: the section [column names] is missing; export the file again'
-        raise InputError(msg)
+    names = _vbo_names(sections, rows, place)
     table = Table.of(place, names, [], rows)
-    stamps, notes = _vbo_stamps(table, sections[''])
+    index = table.column_named('time', 'utctime')
+    # On the circle of a day, so that one wild time of day begins no further day.
+    seconds = _seconds_of_day(table, index)
+    known = np.isfinite(seconds)
+    seconds[known] = np.unwrap(seconds[known], period=_DAY_S)
+    table, seconds = table.clocked(index, seconds, 'is not HHMMSS.SS')
+    seconds -= _DAY_S * np.floor(np.median(seconds) / _DAY_S)
+    since = np.rint(seconds * 1e9).astype(np.int64)
+    if since[0] < 0:
+        since += round(_DAY_S * 1e9)
+    stamps, notes = _vbo_stamps(table, since, sections[''])
     places, more = _vbo_places(table, stamps)
     log = table.log('Racelogic VBO', stamps, (_ACCELEROMETERS, _GYROSCOPES), [*notes, *more])
     return replace(log, channels={**log.channels, **places})
+
+
+_KNOWN = frozenset(
+    name for kinds in (_ACCELEROMETERS, _GYROSCOPES) for sensor in kinds
+    for names in sensor.columns.values() for name in names
+) | {'sats', 'satellites', 'time', 'utctime', 'lat', 'latitude', 'long', 'lng', 'longitude',
+     'velocity', 'heading', 'height', 'altitude'}  # fmt: skip
+"""Names of columns of a VBO that are read, or that every one has."""
+
+
+def _vbo_names(sections: dict[str, list[str]], rows: Sequence[Row], place: str) -> list[str]:
+    """Return the names of the columns, which blanks part, though names may hold blanks."""
+    words = ' '.join(sections.get('column names', [])).split()
+    header = sections.get('header', [])
+    lengths = Counter(len(row.cells) for row in rows)
+    width = max(lengths, key=lengths.__getitem__, default=len(words))
+    if not words and not header:
+        msg = f'{place}: the section [column names] is missing; export the file again'
+        raise InputError(msg)
+    if not words or len(words) <= width:
+        return words or header
+    # The header states the same columns, one a line.
+    names, at = list[str](), 0
+    for line in header:
+        count = len(line.split())
+        whole = plain(''.join(words[at : at + count])) == plain(line)
+        names.append(' '.join(words[at : at + (count if whole else 1)]))
+        at += count if whole else 1
+    if len(names) == width and at == len(words):
+        return names
+    if len(header) == width:
+        return header
+    # Without it the names that are known stay, if the others stand side by side.
+    known = [plain(word) in _KNOWN for word in words]
+    unknown = [number for number, there in enumerate(known) if not there]
+    first, last = (unknown[0], unknown[-1] + 1) if unknown else (0, 0)
+    others = last - first - (len(words) - width)
+    if others < 1 or len(unknown) != last - first:
+        msg = (
+            f'{place}: [column names] has {len(words)} words for {width} values in a line, so '
+            'that names hold blanks; write such names in it with _ instead'
+        )
+        raise InputError(msg)
+    return [*words[:first], *(f'unknown {number}' for number in range(others)), *words[last:]]
 
 
 _CREATED = re.compile(
@@ -239,18 +305,15 @@ _CREATED = re.compile(
 )
 
 
-def _vbo_stamps(table: Table, begin: Sequence[str]) -> tuple[Ints, list[str]]:
-    """Return when rows (N,) were recorded, ns, from the time of day and the date of the file."""
-    seconds = _seconds_of_day(table, table.column_named('time', 'utctime'))
-    # Later rows are of the next day where the clock falls by more than half of one.
-    seconds += _DAY_S * np.cumsum(np.diff(seconds, prepend=seconds[0]) < -0.5 * _DAY_S)
+def _vbo_stamps(table: Table, since: Ints, begin: Sequence[str]) -> tuple[Ints, list[str]]:
+    """Return when rows (N,) were recorded, ns, by the time since midnight and the file's date."""
     start_ns, note = UNDATED_NS, UNDATED
     created = next(filter(None, map(_CREATED.search, begin)), None)
     if created is not None:
-        day = _day_of(created, float(seconds[0]), table.place)
+        day = _day_of(created, float(since[0]) * 1e-9, table.place)
         start_ns = round(day.timestamp()) * 1_000_000_000
         note = f'times are UTC, of {day:%Y-%m-%d} by when the file was created'
-    return start_ns + np.rint(seconds * 1e9).astype(np.int64), [note]
+    return start_ns + since, [note]
 
 
 def _day_of(created: re.Match[str], first_s: float, place: str) -> datetime:
@@ -271,20 +334,13 @@ def _day_of(created: re.Match[str], first_s: float, place: str) -> datetime:
 
 
 def _seconds_of_day(table: Table, index: int) -> Floats:
-    """Return HHMMSS.SS (N,) as seconds."""
+    """Return HHMMSS.SS (N,) as seconds, NaN where it is none."""
     clock = table.column(index)
     hours, minutes, seconds = clock // 10_000, clock // 100 % 100, clock % 100
-    bad = ~((hours < 24) & (minutes < 60) & (seconds < 60.999) & (clock >= 0))
-    if bad.any():
-        row = table.rows[int(np.argmax(bad))]
-        msg = (
-            f'{table.place}, line {row.line}: the time {row.cells[index]!r} is not HHMMSS.SS; '
-            'export the file again, or remove this line'
-        )
-        raise InputError(msg)
+    good = (hours < 24) & (minutes < 60) & (seconds < 60.999) & (clock >= 0)
     # Not the remainder alone: it has the rounding of six digits before the point.
     total: Floats = np.rint((hours * 3600.0 + minutes * 60.0 + seconds) * 1e6) / 1e6
-    return total
+    return np.where(good, total, np.nan)
 
 
 def _vbo_places(table: Table, stamps: Ints) -> tuple[dict[str, Channel], list[str]]:
@@ -297,8 +353,10 @@ def _vbo_places(table: Table, stamps: Ints) -> tuple[dict[str, Channel], list[st
     if satellites is not None:
         # Some add 64 or 128 for corrections; none at all is no fix.
         north[table.column(satellites) == 0] = np.nan
-    known = np.isfinite(north) & np.isfinite(east)
-    if known.any() and np.abs(north[known]).max() <= 90 and np.abs(east[known]).max() <= 180:
+    # Zeros stand for no fix; and most rows decide, not the largest number.
+    known = np.isfinite(north) & np.isfinite(east) & ((north != 0.0) | (east != 0.0))
+    as_degrees = (np.abs(north[known]) <= 90.0) & (np.abs(east[known]) <= 180.0)
+    if 2 * np.count_nonzero(as_degrees) > len(as_degrees):
         # As minutes this would be in the sea, less than three degrees from 0, 0.
         notes = ['latitude and longitude are taken as degrees, east positive, not as minutes']
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import FIX_ROLES, joined, plain, SI
+from two_manifold_ros.loggers.log import FIX_ROLES, joined, LONGEST_NAME, plain, SI
 from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
@@ -60,10 +60,9 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
             if re.search(pattern, head):
                 return read(text, str(path))
     table = table_of(text, str(path))
-    if columns:
-        return read_plain(table, columns)
     app, known, notes = _columns_of(table, path)
-    log = read_plain(table, known, _phyphox_clock(path))
+    clock = None if 'time' in columns else _phyphox_clock(path)
+    log = read_plain(table, {**known, **columns}, clock)
     return replace(log, kind=app or log.kind, notes=(*log.notes, *notes))
 
 
@@ -108,7 +107,7 @@ _STEMS = (
 def _files_in(folder: Path) -> list[Path]:
     """Return the files of a folder that an app made of one recording, or all its tables."""
     tables = sorted(each for each in folder.iterdir() if each.suffix.lower() in {'.csv', '.txt'})
-    by_stem = {plain(each.stem): each for each in tables}
+    by_stem = {re.sub('[0-9]', '', plain(each.stem)): each for each in reversed(tables)}
     chosen = [next((by_stem[stem] for stem in stems if stem in by_stem), None) for stems in _STEMS]
     found = [each for each in chosen if each is not None] or tables
     if not found:
@@ -125,7 +124,8 @@ def _columns_of(table: Table, path: Path) -> tuple[str, dict[str, ColumnChoice],
     names = {plain(name): name for name in table.names}
     app, notes = '', list[str]()
     wanted: dict[str, ColumnChoice] = {}
-    if {'time', 'secondselapsed'} <= set(names):
+    of_logger = {'x', 'y', 'z'} <= set(names) or 'latitude' in names
+    if {'time', 'secondselapsed'} <= set(names) and of_logger:
         app = 'Sensor Logger'
         wanted, notes = _of_sensor_logger(path)
     elif {'loggingtime', 'accelerometeraccelerationx'} <= set(names):
@@ -147,14 +147,19 @@ def _columns_of(table: Table, path: Path) -> tuple[str, dict[str, ColumnChoice],
 
 def _of_sensor_logger(path: Path) -> tuple[dict[str, ColumnChoice], list[str]]:
     """Return columns by the name of the file: those of all sensors are time, z, y and x."""
-    stem = plain(path.stem)
+    # Copies have numbers behind their names.
+    stem = re.sub('[0-9]', '', plain(path.stem[:LONGEST_NAME])).removesuffix('copy')
     wanted = {'time': ColumnChoice('time', 'ns', 1.0)}
     if stem in _STEMS[1]:
         return wanted | {f'gyro_{axis}': ColumnChoice(axis, 'rad/s', 1.0) for axis in 'xyz'}, []
     if stem in _STEMS[2]:
         return wanted | {role: ColumnChoice(role, SI[role], 1.0) for role in FIX_ROLES}, []
     if stem not in _STEMS[0]:
-        msg = f'{path}: no IMU and no positions are in this file of Sensor Logger; leave it out'
+        msg = (
+            f'{path}: the name of this file of Sensor Logger says of no sensor of an IMU and no '
+            'positions: leave it out, or name it TotalAcceleration.csv, Gyroscope.csv or '
+            'Location.csv again'
+        )
         raise InputError(msg)
     sign, notes = 1.0, ['signs of accelerations are taken as those of Android: no Metadata.csv']
     stated = path.with_name('Metadata.csv')
@@ -182,4 +187,5 @@ def _phyphox_clock(path: Path) -> tuple[Floats, Ints] | None:
     starts = np.array([row.cells[event].upper() == 'START' for row in table.rows])
     if not starts.any():
         return None
-    return table.column(own)[starts], table.times(system, 's')[starts]
+    stamps = np.rint(table.column(system)[starts] * 1e9).astype(np.int64)
+    return table.column(own)[starts], stamps

@@ -14,8 +14,12 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
-from two_manifold_ros.recordings.satellite_fixes import choose_origin, east_north
+from two_manifold_ros.recordings.recording import (
+    acceleration_unit,
+    FASTEST_RATE,
+    GRAVITY,
+    usual_gap_ns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-IMU_TOPIC, FIX_TOPIC = '/imu', '/gps/fix'
+IMU_TOPIC, FIX_TOPIC, POSE_TOPIC = '/imu', '/gps/fix', '/pose'
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Drive:
         Nanoseconds; specific force in m/s^2, then angular rate in rad/s.
     fix_stamps, fixes : (M,) int64, (M, 3) float64
         Nanoseconds; degrees north and east, and metres.
+    pose_stamps, poses : (K,) int64, (K, 2) float64
+        Nanoseconds; x and y in metres.
     notes
         What was assumed and left out, as sentences.
 
@@ -46,6 +52,8 @@ class Drive:
     imu: Floats
     fix_stamps: Ints
     fixes: Floats
+    pose_stamps: Ints
+    poses: Floats
     notes: tuple[str, ...]
 
 
@@ -73,12 +81,15 @@ def drive_of(log: Log) -> Drive:
             'accelerometer: a model needs satellites in each later drive too'
         )
     fix_stamps, fixes, more = _fixes(log.channels)
+    poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
+    if {'x', 'y'} <= set(log.channels):
+        if len(fix_stamps):
+            more.append('x and y are left out: the file has satellite positions too')
+        else:
+            poses, more = _poses(log.channels)
     notes += more
-    if log.axes != 'sensor':
-        measured, more = _signed(measured, fix_stamps, fixes)
-        notes += more
     stamps, imu, more = _samples(measured, log)
-    return Drive(stamps, imu, fix_stamps, fixes, (*notes, *more))
+    return Drive(stamps, imu, fix_stamps, fixes, poses.stamps, poses.values, (*notes, *more))
 
 
 def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, list[str]]:
@@ -111,13 +122,45 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if not there.any():
         msg = f'{log.place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    weight = float(np.linalg.norm(imu[there][:, :3].mean(axis=0)))
-    if not set(missing) & set(ACCELERATIONS) and weight < 0.5 * GRAVITY:
+    if not set(missing) & set(ACCELERATIONS):
+        notes += _of_gravity(imu[there])
+    # As `inspect` says it, beyond the range of usual gyroscopes.
+    if np.quantile(np.abs(imu[there][:, 3:]).max(axis=1), 0.99) > FASTEST_RATE:
         notes.append(
-            f'the mean acceleration is {weight:.2f} m/s^2: the logger left gravity out, and none '
-            'was put in'
+            'the angular rates look like deg/s or counts, not rad/s: name their unit with '
+            "--columns 'gx=COLUMN:deg/s,...'"
         )
     return stamps[there], imu[there], notes
+
+
+def _of_gravity(imu: Floats) -> list[str]:
+    """Return a note where gravity shows that samples (N, 6) are not in m/s^2, or lack it."""
+    weight = float(np.linalg.norm(imu[:, :3].mean(axis=0)))
+    unit = acceleration_unit(imu)
+    if unit == 'removed':
+        words = 'the logger left gravity out, and none was put in'
+    elif unit == 'g':
+        words = "they look like g: name their unit with --columns 'ax=COLUMN:g,...'"
+    elif weight > 2.0 * GRAVITY:
+        thousandths = ' (or mg)' if 900.0 < weight < 1300.0 else ''
+        words = (
+            f'they look like counts{thousandths}: multiply them by the scale of the sensor, or '
+            'name their unit with --columns'
+        )
+    else:
+        return []
+    return [f'the mean acceleration is {weight:.2f}, as m/s^2: {words}']
+
+
+def _poses(channels: Mapping[str, Channel]) -> tuple[Channel, list[str]]:
+    """Return positions in metres, each once as `_fixes` does."""
+    x, y = channels['x'], channels['y']
+    stamps, first, second = np.intersect1d(x.stamps, y.stamps, return_indices=True)
+    places = np.stack([x.values[first], y.values[second]], axis=1)
+    new = _new(stamps, places)
+    left = int((~new).sum())
+    notes = [f'{left} of {len(new)} positions repeat the last and are left out'] if left else []
+    return Channel(stamps[new], places[new]), notes
 
 
 def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
@@ -175,77 +218,6 @@ def _new(stamps: Ints, degrees: Floats) -> Bools:
     return new
 
 
-_POSITIVE = {'accel_x': 'forward', 'accel_y': 'to the left', 'gyro_z': 'in left turns'}
-"""When channels in axes of the vehicle are positive."""
-
-
-def _signed(
-    measured: Mapping[str, Channel], stamps: Ints, fixes: Floats
-) -> tuple[dict[str, Channel], list[str]]:
-    """
-    Return channels in axes of the vehicle with the signs of ROS: forward, left, left turn.
-
-    Loggers agree on none of them, so speed and course by the positions of the drive decide.
-    """
-    signed, notes = dict(measured), list[str]()
-    agreements = _agreements(measured, stamps, fixes)
-    for role in [each for each in _POSITIVE if each in measured]:
-        if agreements.get(role, 0.0) < -_CLEAR:
-            signed[role] = Channel(measured[role].stamps, -measured[role].values)
-            notes.append(
-                f'{role} has its sign changed: by the drive it is positive {_POSITIVE[role]} now'
-            )
-        elif agreements.get(role, 0.0) < _CLEAR:
-            notes.append(f'{role} keeps its sign: the drive does not show which it is')
-    return signed, notes
-
-
-def _agreements(measured: Mapping[str, Channel], stamps: Ints, fixes: Floats) -> dict[str, float]:
-    """Return the correlation of channels with what the positions of the drive let expect."""
-    if len(stamps) < 2:
-        return {}
-    origin = choose_origin(*fixes.T)
-    places = east_north(fixes[:, 0], fixes[:, 1], np.full(len(fixes), origin.altitude_m), origin)
-    # Over half a second, or the differences would be the noise of the receiver.
-    step = max(1, round(0.5e9 / max(float(np.median(np.diff(stamps))), 1.0)))
-    if len(stamps) < 4 * step + 8:
-        return {}
-    middle, velocity, elapsed = _slopes((stamps - stamps[0]) * 1e-9, places, step)
-    speed = np.hypot(*velocity.T)
-    course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-    when, changes, away = _slopes(middle, np.stack([speed, course], axis=1), step)
-    mean_speed = (speed[step:] + speed[:-step]) / 2
-    expected = {
-        'accel_x': changes[:, 0],
-        'accel_y': mean_speed * changes[:, 1],
-        'gyro_z': changes[:, 1],
-    }
-    usable = (mean_speed > _MOVING_M_S) & (elapsed[step:] < 2.0) & (away < 2.0)
-    found = {}
-    for role in set(expected) & set(measured):
-        values, known = _at(measured[role], stamps[0] + np.rint(when * 1e9).astype(np.int64))
-        used = usable & known
-        if np.count_nonzero(used) >= 20 and np.ptp(values[used]) > 0.0:
-            found[role] = float(np.corrcoef(values[used], expected[role][used])[0, 1])
-    return found
-
-
-def _slopes(seconds: Floats, values: Floats, step: int) -> tuple[Floats, Floats, Floats]:
-    """Return the middles (N,) of all spans of so many steps, slopes (N, 2), and lengths (N,)."""
-    lengths = seconds[step:] - seconds[:-step]
-    return (
-        seconds[:-step] + lengths / 2,
-        (values[step:] - values[:-step]) / lengths[:, None],
-        lengths,
-    )
-
-
-_MOVING_M_S = 2.0
-"""Course from positions is noise below a walk."""
-_CLEAR = 0.2
-"""Correlation from which a sign is believed: wrong axes have less, a shaken logger more."""
-
-
 def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """
     Write a drive into a new bag and return how many messages each topic has.
@@ -256,13 +228,14 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
         If the bag cannot be written.
 
     """
-    if min(each[0] for each in (drive.imu_stamps, drive.fix_stamps) if len(each)) < 0:
+    stamps = (drive.imu_stamps, drive.fix_stamps, drive.pose_stamps)
+    if min(each[0] for each in stamps if len(each)) < 0:
         msg = f'{path}: the drive begins before 1970; correct the date in the file'
         raise InputError(msg)
     counts: dict[str, int] = {}
     with BagWriter(path) as bag:
         for stamp, topic, msgtype, content in merge(
-            _imu_messages(drive), _fix_messages(drive), key=itemgetter(0)
+            _imu_messages(drive), _fix_messages(drive), _pose_messages(drive), key=itemgetter(0)
         ):
             bag.write(topic, msgtype, stamp, content)
             counts[topic] = counts.get(topic, 0) + 1
@@ -294,6 +267,18 @@ def _fix_messages(drive: Drive) -> Iterator[_Message]:
             **dict(zip(FIX_ROLES, place.tolist(), strict=True)),
         }
         yield stamp, FIX_TOPIC, 'sensor_msgs/msg/NavSatFix', content
+
+
+def _pose_messages(drive: Drive) -> Iterator[_Message]:
+    for stamp, place in zip(drive.pose_stamps.tolist(), drive.poses, strict=True):
+        content: dict[str, Any] = {
+            'header': _header(stamp, 'map'),
+            'pose': {
+                'position': dict(zip('xyz', [*place.tolist(), 0.0], strict=True)),
+                'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0},
+            },
+        }
+        yield stamp, POSE_TOPIC, 'geometry_msgs/msg/PoseStamped', content
 
 
 def _header(stamp: int, frame: str) -> dict[str, object]:

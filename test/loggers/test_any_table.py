@@ -1,0 +1,110 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The same hundred samples in tables of any form become the same drive."""
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.reading import read_log
+from two_manifold_ros.loggers.to_bag import drive_of
+
+IMU = 'ax,ay,az,gx,gy,gz'
+VALUES = np.random.default_rng(1).normal(size=(100, 6)).round(4) + np.eye(6)[2] * 9.8
+MILLISECONDS = [
+    'time (ms)', 'millis', 'TimeMS', 'time_boot_ms', 'elapsed_ms', 'Zeit [ms]',
+]  # fmt: skip
+HEADS = [
+    'sep=,\ntime,' + IMU,
+    '# a log\n// of a car\ntime,' + IMU,
+    'Rate,100\n\nMy car\ntime,' + IMU,
+    'time,' + IMU + '\ns,m/s2,m/s2,m/s2,rad/s,rad/s,rad/s',
+    '# time,' + IMU,
+    'time,acc[0],acc[1],acc[2],gyro[0],gyro[1],gyro[2]',
+    'time,acc (x),acc (y),acc (z),gyro (x),gyro (y),gyro (z)',
+    'time (s),ax (m/s2) (raw),' + IMU[3:],
+]
+CLOCKS = [
+    lambda i: f'03/14/2026 12:00:{i // 20:02d}.{i % 20 * 5:02d} PM',
+    lambda i: f'14/03/2026 12:00:{i // 20:02d}.{i % 20 * 5:02d}',
+    lambda i: f'2026-03-14 12:00:{i // 20:02d}.{i % 20 * 5:02d} UTC',
+    lambda i: f'2026-03-14 14:00:{i // 20:02d}.{i % 20 * 5:02d}+02',
+]
+NOON_NS = 1_773_489_600 * 10**9
+
+
+def read(path, head, first, columns='', more=''):
+    """Return the drive of a table with these names, and first cells by the number of a row."""
+    rows = [f'{first(i)},{",".join(map(str, each))}{more}' for i, each in enumerate(VALUES)]
+    path.write_text('\n'.join([head, *rows]))
+    return drive_of(read_log([path], parse_columns(columns)))
+
+
+@pytest.mark.parametrize('head', HEADS)
+def test_lines_above_the_names_and_brackets(head, tmp_path):
+    found = read(tmp_path / 'a.csv', head, lambda i: i / 20)
+    np.testing.assert_allclose(found.imu, VALUES)
+    assert np.diff(found.imu_stamps).tolist() == [50_000_000] * 99
+
+
+@pytest.mark.parametrize('name', MILLISECONDS)
+def test_the_time_is_no_temperature(name, tmp_path):
+    head = f'{name},{IMU},T'
+    found = read(tmp_path / 'a.csv', head, lambda i: 50 * i, more=',41.5')
+    assert np.diff(found.imu_stamps).tolist() == [50_000_000] * 99
+
+
+@pytest.mark.parametrize('clock', CLOCKS)
+def test_times_of_any_form(clock, tmp_path):
+    found = read(tmp_path / 'a.csv', 'time,' + IMU, clock)
+    assert found.imu_stamps[0] == NOON_NS
+    apart = read(tmp_path / 'b.csv', 'date,time,' + IMU, lambda i: clock(i).replace(' ', ',', 1))
+    assert apart.imu_stamps.tolist() == found.imu_stamps.tolist()
+
+
+@pytest.mark.parametrize('word', ['#N/A', '-nan(ind)', '?', 'NaN', 'null', '-1.#IND'])
+def test_words_for_missing_cells(word, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('time,ax\n' + ''.join(f'{i / 9},{word if i % 2 else i}\n' for i in range(99)))
+    assert len(read_log([path], {}).channels['accel_x'].stamps) == 50
+
+
+def test_a_map_names_some_roles_and_leaves_the_others(tmp_path):
+    found = read(tmp_path / 'a.csv', 'when,' + IMU, lambda i: 50 * i, 't=when:ms,gz=-gz:deg/s')
+    np.testing.assert_allclose(found.imu[:, :5], VALUES[:, :5])
+    np.testing.assert_allclose(found.imu[:, 5], -np.radians(VALUES[:, 5]))
+    with pytest.raises(InputError, match='one column for'):
+        read(tmp_path / 'a.csv', 'when,' + IMU, lambda i: 50 * i, 't=when:ms,ax=ay,ay=ay')
+
+
+@pytest.mark.parametrize('count', [3, 30])
+def test_rows_before_the_clock_is_set_are_left_out(count, tmp_path):
+    def clock(row: int) -> float:
+        return 0.0 if row < count else 1.7e9 + row / 20
+
+    found = read(tmp_path / 'a.csv', 'time,' + IMU, clock)
+    assert len(found.imu) == 100 - count
+    assert found.imu_stamps[0] > 10**18
+
+
+@pytest.mark.parametrize('header', [True, False])
+@pytest.mark.parametrize('damaged', [True, False])
+def test_a_vbo_with_blanks_in_names_and_a_damaged_latitude(header, damaged, tmp_path):
+    names = ['sats', 'time', 'lat', 'long', 'height', 'battery vo', 'longacc', 'latacc']
+    lines = ['[header]', *names] if header else []
+    lines += ['[column names]', ' '.join(names), '[data]']
+    for index in range(60):
+        north = 481 if damaged and index == 20 else 48.1 + index / 1e4
+        lines.append(f'12 1000{index / 10:05.2f} {north} 11.5 400 12.1 0.{index % 7} 0.1')
+    path = tmp_path / 'a.vbo'
+    path.write_text('\n'.join(lines))
+    found = drive_of(read_log([path], {}))
+    assert len(found.fixes) == 60 - damaged
+    assert found.fixes[0, :2].tolist() == [48.1, 11.5]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize('cell', ['(' * 20_000, 'a(' + ' ' * 20_000 + 'x', 'a_' * 9000 + 'ms'])
+def test_no_header_takes_long(cell, tmp_path):
+    read(tmp_path / 'a.csv', f'time,{IMU},{cell}', lambda i: i / 20, more=',1')
