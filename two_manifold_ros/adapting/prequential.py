@@ -251,8 +251,10 @@ class Contest:
 
     The second one wins if its errors are lower by a margin, in most blocks, and by more than
     chance. A tick that a filter withholds, or of which it is unsure, counts as one for which it
-    gives the mean position: what doubts a healthy drive is no better. The first lap does not count: in it both filters find their place, and the mean
-    position becomes known. Nor does a block in which the vehicle stood.
+    gives the mean position: what doubts a healthy drive is no better.
+
+    The first lap does not count: in it both filters find their place, and the mean position
+    becomes known. Nor does a block in which the vehicle stood.
 
     A lap takes ``lap_s``; ``margin`` is the share of the first one's error that the second one has
     to undercut.
