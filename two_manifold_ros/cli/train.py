@@ -191,7 +191,7 @@ def _say_lines(
         )
 
 
-def _train_routes(
+def _train_routes(  # noqa: C901 - each route may fail in two ways
     args: Namespace,
     settings: TrainingSettings,
     routes: Mapping[str, Sequence[Recording]],
@@ -199,8 +199,9 @@ def _train_routes(
     client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
     """
-    Train a model of each route, save them as one, report, and return the exit status.
+    Train a model of each route, save those of use as one, report, and return the exit status.
 
+    A route whose model is of no use, or whose bags cannot be trained on, is named and left out.
     ``tried`` follows the bags that were not trained on, if there are such.
     """
     if args.tune or args.report:
@@ -211,7 +212,9 @@ def _train_routes(
             'atlas add, or see --routes'
         )
         raise InputError(msg)
-    began, models, refused = time.monotonic(), {}, []
+    began, models = time.monotonic(), {}
+    refused: list[str] = []
+    failed: list[str] = []
     took_each_s = {}
     with Progress('training') as progress:
         for number, (name, recordings) in enumerate(routes.items()):
@@ -220,26 +223,47 @@ def _train_routes(
                 progress(f'{name}: {what}', (done + share) / len(routes))
 
             started = time.monotonic()
-            chosen = with_readout(recordings, settings)
-            model = train_model(recordings, chosen, part, client=client)
+            try:
+                chosen = with_readout(recordings, settings)
+                model = train_model(recordings, chosen, part, client=client)
+            except InputError as error:
+                failed.append(f'{name}: {error}')
+                continue
             models[name], took_each_s[name] = model, time.monotonic() - started
             if model.summary['refusal']:
-                refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
-    status = NO_USE if refused and not args.force else 0
-    for sentence in refused:
-        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
-        on_stderr(f'two-manifold: {kind}: {sentence}{done}')
-    atlas, took_s = atlas_of(models), time.monotonic() - began
-    if not status:
+                refused.append(name)
+    used = {name: each for name, each in models.items() if args.force or name not in refused}
+    status = 0 if used else NO_USE
+    if not models:
+        raise InputError('; '.join(failed))
+    kind = 'warning' if used else 'error'
+    for name in refused:
+        sentence = models[name].summary['refusal']['sentence']
+        done = (
+            ''
+            if args.force
+            else ' (left out; see --force)'
+            if used
+            else ' (not written; see --force)'
+        )
+        on_stderr(f'two-manifold: {kind}: {name}: {sentence}{done}')
+    for sentence in failed:
+        on_stderr(f'two-manifold: {kind}: {sentence} (left out)')
+    took_s = time.monotonic() - began
+    fleet = {}
+    if used:
+        atlas = atlas_of(used)
         save_model(atlas, args.output)
-    fleet = _tried_on(atlas, None if status else tried)
+        fleet = _tried_on(atlas, tried)
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
+        content |= {'left_out': [name for name in routes if name not in used]}
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
+        plural = 's' * (len(used) > 1)
+        print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
         if fleet:
             print(fleet_sentence(fleet))

@@ -18,6 +18,13 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import ERROR_SHARE, half_axis
+from two_manifold_ros.filtering.status import (
+    EllipseLimits,
+    StateMachine,
+    TickDiagnostics,
+    USABLE,
+)
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
@@ -190,6 +197,8 @@ class Run(NamedTuple):
         wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
     active : (T,)
         Places with any probability.
+    on_route : (T,)
+        Probability of being on the route.
     truths : (T, H + 1, 2)
         True positions.
 
@@ -199,6 +208,7 @@ class Run(NamedTuple):
     covariances: Floats
     driving: Bools
     active: Floats
+    on_route: Floats
     truths: Floats
 
 
@@ -284,6 +294,32 @@ class Followed:
         return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
 
     @property
+    def published(self) -> Bools:
+        """
+        Which ticks (T,) of all runs a filter would publish, by its `StateMachine`.
+
+        The largest ellipse is ``ERROR_SHARE`` of that of a vehicle anywhere on the map.
+        """
+        anywhere = np.cov(self.positions.T) * min(float(self.factors[0]), 1.0)
+        error_m = ERROR_SHARE * half_axis(anywhere)
+        limits = EllipseLimits(error_m, error_m)
+        valid = []
+        for run in itertools.chain.from_iterable(self.parts):
+            machine = StateMachine(limits, 1)
+            for covariance, on_route in zip(run.covariances[:, 0], run.on_route, strict=True):
+                shown = TickDiagnostics(
+                    window_full=True,
+                    recovering=False,
+                    accepted=True,
+                    restarted=False,
+                    novelty=1.0,
+                    ellipse_m=half_axis(self.factors[0] * covariance),
+                    off_route=1.0 - float(on_route),
+                )
+                valid.append(machine.step(shown).status in USABLE)
+        return np.array(valid)
+
+    @property
     def work(self) -> float:
         """Places times ticks that count, with which the time grows that following takes."""
         return float(self.run.active.sum())
@@ -299,7 +335,7 @@ class Followed:
     def validation(self, middle: Floats) -> Validation:
         """Return the errors, and the calibration; ``middle`` (2,) is the mean position."""
         run, lost_m = self.run, self.lost_m
-        beside = beside_mean_position(run.errors, run.truths, middle, lost_m)
+        beside = beside_mean_position(run.errors, run.truths, middle, lost_m, self.published)
         calibration = Calibration(np.zeros(len(self.factors)), self.factors)
         return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration)
 
@@ -536,7 +572,7 @@ def parts_to_follow(
 
 def follow(
     route: Route, observations: Floats, sensors: Sequence[Sensor] = (), period_s: float = 1.0
-) -> tuple[Floats, Floats, Bools, Floats]:
+) -> tuple[Any, ...]:
     """
     Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`.
 
@@ -552,6 +588,6 @@ def follow(
         belief.update(row[:own])
         if sensors:
             sensed.sense([row[begin:end] for begin, end in columns])
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
-    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
-    return means, covariances, driving, active
+        counted = float(belief.active), belief.on_route
+        read.append((*belief.read(), belief.driving > 0.5, *counted))
+    return tuple(np.array(each) for each in zip(*read, strict=True))

@@ -21,6 +21,7 @@ from two_manifold_ros.inspection.positions import (
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
+    LEAST_PUBLISHED,
     likely_reason,
     measure_repetition,
     UNKNOWN,
@@ -135,9 +136,11 @@ def judge(
     """
     Return why a model is of no use, or ``None`` if nothing shows that.
 
-    It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where none could be and nothing repeats. Returned are a
-    ``reason`` for programs, and a ``sentence`` with the evidence and the cure.
+    Parts of the drives that were left out are followed, and what a filter would publish of them
+    is judged. The model is of no use if that errs by ``USEFUL`` of the error of the mean position
+    or more, or is less than ``LEAST_PUBLISHED`` of the ticks; or if no part could be followed and
+    nothing repeats. Returned are a ``reason`` for programs, and a ``sentence`` with the evidence
+    and the cure.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -145,9 +148,10 @@ def judge(
         mean_m = validation.mean_m
         found = (
             f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
-            f'{mean_m:.3g} m'
+            f'{mean_m:.3g} m, {validation.published_share:.0%} of the ticks published'
         )
-        if not validation.followed_m >= USEFUL * mean_m:
+        often = validation.published_share >= LEAST_PUBLISHED
+        if often and not validation.followed_m >= USEFUL * mean_m:
             return None
     # Between positions that are far between the vehicle can have been anywhere.
     rare = usual_step(recordings) > RARE_STEP
@@ -237,6 +241,7 @@ def _errors(validation: Validation) -> dict[str, Any]:
         'compared': list(validation.table),
         'followed_m': round(validation.followed_m, 4),
         'mean_position_m': round(validation.mean_m, 4),
+        'published_share': round(validation.published_share, 4),
     }
 
 
