@@ -245,9 +245,10 @@ def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circui
         usual, lambda _: offered.pop() if offered else None, most_load
     )
     assert chosen is (twice if most_load == 0.1 else usual)
-    # Once with half of the sharpness, so that a second counts for as much, once with all of it.
+    # Each tick of its own at first, as most is lost in the noise; then once with half of that, so
+    # that a second counts for as much, once with all of it.
     sharpnesses = [row['sharpness'] for row in compared]
-    assert sharpnesses == pytest.approx([0.2, 0.1, 0.2] if most_load else [0.2])
+    assert sharpnesses == pytest.approx([1.0, 0.5, 1.0] if most_load else [0.2])
     offered = [usual]
     chosen, _, _ = choose_by_parts(twice, lambda _: offered.pop() if offered else None, most_load)
     assert chosen is twice

@@ -459,7 +459,8 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = found[0]
-    best = _sharper(usual, best, client)
+    if most_load > 0.0:
+        best = _sharper(usual, best, client)
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     compared = [compared_row(usual, known if most_load > 0.0 else best)]
