@@ -81,6 +81,20 @@ rc_car and of the slot car are published on other days (89 and 93 %).
 FASTER = 0.1
 """Nats by which twice the rate has to be better: 5 % of the axes of an ellipse, for its load."""
 
+MOSTLY_LOST = 0.5
+"""
+Share of the error of a lost vehicle from which on each tick is tried as evidence of its own.
+
+Vibration differs from tick to tick, which the usual sharpness takes for alike. Drives that are
+followed are at .3 at most, and are not followed twice.
+"""
+
+PIECES = 4
+"""
+Pieces of a part whose mean errors are compared at two rates: of the two parts that trials follow
+there are eight, each of a few bends, so that a standard error is known.
+"""
+
 DOUBLINGS = 2
 """Times the rate may be doubled: each trial takes up to six times as long as the one before."""
 
@@ -149,7 +163,7 @@ def lay_out_drives(
         channels.standardise(still[None])[0],
         # Only of the channels of an IMU is known how they drift.
         (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
-        memory_of(observations, period_s),
+        memory_of(observations, period_s, tracks),
         EXPONENTS[live] if channels.of_imu else np.zeros(1),
         network=network,
     )
@@ -293,6 +307,25 @@ class Followed:
         """Mean error of the present position, metres, each cut where the vehicle is lost."""
         return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
 
+    def no_worse(self, than: Followed) -> bool:
+        """
+        Return whether the mean error is within one standard error of another rate's, or below it.
+
+        The standard error is that of the differences between pieces of the parts, each of the
+        same time.
+        """
+        differences = self._errors_of_pieces() - than._errors_of_pieces()
+        differences = differences[np.isfinite(differences)]
+        deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+        return float(differences.mean()) <= deviation / math.sqrt(len(differences))
+
+    def _errors_of_pieces(self) -> Floats:
+        """Return the mean errors of ``PIECES`` of each part, cut as in ``score_m``; NaN: none."""
+        errors = [np.concatenate([run.errors for run in part]) for part in self.parts]
+        pieces = [piece for part in errors for piece in np.array_split(part, PIECES)]
+        means = [capped_mean(squared_distances(each[:, :2])[:, 0], self.lost_m) for each in pieces]
+        return np.array(means)
+
     @property
     def published(self) -> Bools:
         """
@@ -429,9 +462,10 @@ def choose_by_parts(
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
     A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER`` with no larger mean error than at the usual rate: with half of the
-    sharpness of each observation, so that the belief of a second is as sharp as it was, or all
-    of it.
+    better by ``FASTER``, and its mean error is at most one standard error above that of the usual
+    rate: with half of the sharpness of each observation, so that the belief of a second is as
+    sharp as it was, or all of it. The log score is what decides: a mean error says nothing of how
+    sure a belief is, and a difference below its deviation nothing at all.
 
     Parameters
     ----------
@@ -461,10 +495,12 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = found[0]
+    if most_load > 0.0:
+        best = _sharper(usual, best, client)
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     compared = [compared_row(usual, known if most_load > 0.0 else best)]
-    least_m = known.score_m
+    first = known
     for trial in range(1, doublings + 1):
         if WORK_GROWS * known.work > MOST_WORK:
             break
@@ -484,7 +520,7 @@ def choose_by_parts(
             each
             for each in tried
             if each.log_score >= known.log_score + FASTER
-            and each.score_m <= least_m
+            and each.no_worse(first)
             and each.load(drives.dataset.rate_hz) <= most_load
         ]
         if not fitting:
@@ -497,10 +533,23 @@ def choose_by_parts(
         (whole,) = follow_parts(
             chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
         )
-        if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
+        if not (whole.log_score >= best.log_score + FASTER and whole.no_worse(best)):
             return usual, best, compared
         best = whole
     return chosen, best, compared
+
+
+def _sharper(
+    usual: Drives,
+    best: Followed,
+    client: Any,  # noqa: ANN401 - of an extra
+) -> Followed:
+    """Return how parts are followed with all of each tick, if most were lost and it is better."""
+    if best.score_m <= MOSTLY_LOST * best.lost_m or usual.settings.sharpness is not None:
+        return best
+    (tried,) = follow_parts(usual, [replace(best.tuning, sharpness=1.0)], client=client)
+    better = tried.log_score >= best.log_score + SHARPER and tried.no_worse(best)
+    return tried if better else best
 
 
 def _faster_drives(

@@ -236,7 +236,7 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
     simulated cars and the tram by less than a fifth. A window needs some bends.
     """
     usual = build_dataset(recordings, settings)
-    memory_s = memory_of(usual.observations, usual.period_s)
+    memory_s = memory_of(usual.observations, usual.period_s, usual.tracks)
     rate_hz = usual.rate_hz
     # Predictions are wanted in steps of a fraction of a second.
     slower_hz = max(10.0 / memory_s, 5.0)
