@@ -303,6 +303,30 @@ def assess(health: Health) -> Assessment:
     )
 
 
+def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
+    """Return an estimate of ``live`` with the state, cause and sentence that a node would show."""
+    if live.finding is None:
+        return estimate
+    shown = assess(
+        Health(
+            status=estimate.status, cause=estimate.cause, why=estimate.why, finding=live.finding
+        )
+    )
+    return replace(
+        estimate, status=shown.status or estimate.status, cause=shown.cause, why=shown.why
+    )
+
+
+def assess_end(live: Filter) -> Assessment:
+    """Return how a node that was fed with a whole recording would be; it may have used nothing."""
+    aside = {name: live.counters[name] for name in REJECTIONS if live.counters[name]}
+    if live.finding is None and sum(aside.values()) > live.counters['used']:
+        cause = max(aside, key=aside.__getitem__)
+        why = f'{Status.REFUSED.value}: {aside[cause]} IMU samples not used: {REJECTIONS[cause]}'
+        return Assessment(Level.ERROR, Status.REFUSED, cause, why)
+    return assess(Health().with_filter(live, 0.0))
+
+
 def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
     found = _input_oddities(health.input, health.rate_hz) if health.input.is_live else {}
