@@ -370,9 +370,9 @@ def _range(seconds: Sequence[float]) -> str:
 _RULES = (
     '-> the narrowest bandwidth among those within 5 % of the best',
     (
-        '-> is used. `train` takes a faster rate if the log score is clearly higher and the error, '
-        'within one standard error between pieces of the drives, is not larger than that of the first '
-        'row; it then follows more of the drives to be sure.'
+        '-> is used. `train` takes a faster rate if its log score is clearly higher and its '
+        'error is not larger than the error of the first row by more than one standard error '
+        'between pieces of the drives; `train` then follows more of the drives to be sure.'
     ),
 )
 """How the row with the arrow is chosen: by the spectral filter, by the belief on a route."""
