@@ -125,7 +125,7 @@ setup(
             'scikit-learn>=1.2',
         ],
         # Work on several processes or machines: nothing on a robot needs it.
-        'fleet': ['distributed>=2024.5', 'dask'],
+        'fleet': ['distributed>=2024.5', 'dask', 'cryptography'],
         # Bags in object stores and on web servers: s3://, gs://, http(s)://.
         'remote': ['fsspec', 's3fs', 'gcsfs', 'aiohttp'],
         # Files of AiM loggers, which nothing else reads.

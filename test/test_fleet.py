@@ -37,6 +37,23 @@ def client():
         yield found
 
 
+def test_nothing_listens_but_on_loopback_and_with_keys(client):
+    psutil = pytest.importorskip('psutil')
+    mine = psutil.Process()
+    sockets = [
+        each.laddr.ip
+        for process in [mine, *mine.children(recursive=True)]
+        for each in process.net_connections('inet')
+        if each.status == psutil.CONN_LISTEN
+    ]
+    assert len(sockets) >= 3
+    assert set(sockets) <= {'127.0.0.1', '::1'}
+    address = client.scheduler.address
+    assert address.startswith('tls://127.0.0.1:')
+    with pytest.raises((OSError, TypeError)):
+        distributed.Client(address, timeout=5, security=distributed.Security())
+
+
 @pytest.mark.parametrize('count', [0, 1, 5, 100])
 def test_results_come_in_the_order_of_the_items(client, count):
     items, shares = list(range(count)), []

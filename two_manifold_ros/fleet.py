@@ -348,10 +348,14 @@ def client_of(
     try:
         import dask  # noqa: PLC0415 - an extra
         import distributed  # noqa: PLC0415 - an extra
+
+        if workers is not None:
+            # For the keys with which workers on this machine are talked to.
+            import cryptography  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
         msg = (
             f'work on several processes or machines needs the Python package {error.name}: '
-            "install it with 'pip install distributed', or leave out --workers and --scheduler"
+            f"install it with 'pip install {error.name}', or leave out --workers and --scheduler"
         )
         raise InputError(msg) from error
     settings = {
@@ -404,7 +408,11 @@ def _started(workers: int) -> Iterator[Any]:
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=':0',
+        # By default its pages are open to the network, and its scheduler runs what any user of
+        # this machine sends.
+        dashboard_address='127.0.0.1:0',
+        worker_dashboard_address='127.0.0.1:0',
+        security=distributed.Security.temporary(),
         preload=[__name__],
     )
     logger = logging.getLogger('distributed')

@@ -52,14 +52,34 @@ def test_it_listens_on_loopback_alone():
         socket.create_connection((LOOPBACK, port), timeout=5.0)
 
 
-@pytest.mark.parametrize(('origin', 'status'), [('http://evil.example', 403), ('', 101)])
-def test_a_page_of_another_site_may_not_read_it(origin, status):
-    with serve(a_scene()) as server:
+EVERYWHERE = '0.0.0.0'  # noqa: S104 - it is what is tried
+
+
+@pytest.mark.parametrize(
+    ('listens', 'asked', 'origin', 'served'),
+    [
+        (LOOPBACK, LOOPBACK, LOOPBACK, True),
+        (LOOPBACK, 'LocalHost', 'localhost', True),
+        (LOOPBACK, LOOPBACK, 'evil.example', False),
+        (LOOPBACK, 'localhost', LOOPBACK, False),
+        (LOOPBACK, 'evil.example', 'evil.example', False),
+        (LOOPBACK, '[', '[', False),
+        (LOOPBACK, '192.0.2.1', '192.0.2.1', False),
+        (EVERYWHERE, socket.gethostname(), socket.gethostname(), True),
+        (EVERYWHERE, '192.0.2.1', '192.0.2.1', True),
+        (EVERYWHERE, '192.0.2.1', '192.0.2.2', False),
+        (EVERYWHERE, 'evil.example', 'evil.example', False),
+    ],
+)
+@pytest.mark.parametrize('route', ['/ws', '/', '/static/js/bokeh.min.js'])
+def test_a_page_of_another_site_may_not_read_it(listens, asked, origin, served, route):
+    with serve(a_scene(), listens) as server:
         where = urlsplit(server.url)
-        own = origin or server.url.rstrip('/')
+        status = (101 if route == '/ws' else 200) if served else 403
+        own = f'http://{origin}:{where.port}'
         with socket.create_connection((LOOPBACK, where.port), timeout=10.0) as talk:
             talk.sendall(
-                f'GET /ws HTTP/1.1\r\nHost: {where.netloc}\r\nUpgrade: websocket\r\n'
+                f'GET {route} HTTP/1.1\r\nHost: {asked}:{where.port}\r\nUpgrade: websocket\r\n'
                 f'Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
                 f'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: bokeh, none\r\n'
                 f'Origin: {own}\r\n\r\n'.encode()
@@ -77,7 +97,7 @@ def test_a_port_in_use_is_refused_and_the_usual_one_passed_over():
         assert USUAL_PORT <= ports[0] < ports[1]
 
 
-@pytest.mark.parametrize('host', ['192.0.2.1', '::1', 'no.such.invalid'])
+@pytest.mark.parametrize('host', ['192.0.2.1', '2001:db8::1', 'no.such.invalid'])
 def test_an_address_of_another_computer_is_refused(host):
     with pytest.raises(InputError, match=rf'no page can be served on {host} .*--host'):
         serve(a_scene(), host, 5006).__enter__()

@@ -7,17 +7,19 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 import errno
+from ipaddress import ip_address
 import logging
 import socket
 from threading import Event, Thread
 from typing import Any, TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
 from bokeh.resources import Resources
 from bokeh.server.server import Server
 from bokeh.server.views.static_handler import StaticHandler
-from tornado.web import GZipContentEncoding
+from tornado.web import ErrorHandler, GZipContentEncoding
 
 from two_manifold_ros.errors import InputError
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from bokeh.document import Document
+    from tornado.httputil import HTTPServerRequest
     from typing_extensions import Self
 
 LOOPBACK = '127.0.0.1'
@@ -76,7 +79,7 @@ class PageServer:
         self._thread.start()
         self._ready.wait()
         if self._trouble is not None:
-            # Bokeh knows no address of IPv6.
+            # A name that is no address at all is a ValueError.
             if isinstance(self._trouble, OSError | ValueError):
                 raise InputError(self._refusal(self._trouble))
             raise self._trouble
@@ -120,6 +123,7 @@ class PageServer:
             self._ready.set()
             return
         shown = socket.gethostname() if self._host in {'0.0.0.0', '::'} else self._host  # noqa: S104
+        shown = f'[{shown}]' if ':' in shown else shown
         self.url = f'http://{shown}:{server.port}/'
         server.start()
         self._ready.set()
@@ -135,19 +139,54 @@ class PageServer:
         return self._make_server(USUAL_PORT)
 
     def _make_server(self, port: int) -> Server:
-        # A page of another site that is open in the same browser may not read this one.
-        hosts = {self._host, 'localhost'} if self._host == LOOPBACK else {self._host, LOOPBACK}
-        everywhere = self._host in {'0.0.0.0', '::'}  # noqa: S104 - the user asked for it
         server = Server(
             {'/': Application(FunctionHandler(self._make))},
             port=port,
             address=self._host,
-            allow_websocket_origin=['*'] if everywhere else [f'{each}:{port}' for each in hosts],
+            # Bokeh asks for the origin of websockets alone; `guard` does of all.
+            allow_websocket_origin=['*'],
             check_unused_sessions_milliseconds=_CHECKED_MS,
             unused_session_lifetime_milliseconds=_UNUSED_MS,
         )
         slim(server)
+        guard(server, self._host)
         return server
+
+
+def guard(server: Server, host: str) -> None:
+    """
+    Refuse what a page of another site that is open in the same browser asks for.
+
+    Such a page may have let its own name point here, so the name that is asked for has to be one
+    of this computer; an address cannot be pointed elsewhere. The port is any, for tunnels.
+    """
+    everywhere = host in {'0.0.0.0', '::'}  # noqa: S104 - the user asked for it
+    own = socket.gethostname().lower()
+    names = {host.lower(), LOOPBACK, 'localhost'}
+    if everywhere:
+        names |= {own, f'{own}.local', socket.getfqdn().lower()}
+    application: Any = server._tornado  # noqa: SLF001 - Bokeh has no public way to
+    find = application.find_handler
+
+    def find_handler(request: HTTPServerRequest, **options: Any) -> Any:  # noqa: ANN401
+        asked = request.headers.get('Host', '').lower()
+        origin = request.headers.get('Origin', f'http://{asked}').lower()
+        name = ''
+        with suppress(ValueError):
+            name = urlsplit(f'//{asked}').hostname or ''
+        if origin == f'http://{asked}' and (name in names or (everywhere and _is_address(name))):
+            return find(request, **options)
+        return application.get_handler_delegate(request, ErrorHandler, {'status_code': 403})
+
+    application.find_handler = find_handler
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def slim(server: Server) -> None:
