@@ -38,6 +38,23 @@ def test_leading_components_are_the_best_of_their_rank():
     np.testing.assert_allclose(found, best, atol=1e-10)
 
 
+@pytest.mark.parametrize('learner', [GaussianKernel, PolynomialKernel, LinearKernel])
+def test_all_components_are_the_centred_kernel(learner):
+    """Those of small eigenvalues too, which rounding mixes with the constant."""
+    points = np.random.default_rng(3).normal(size=(160, 2))
+    squared = naive.squared_distances(points, points)
+    embedding = learner(159).fit(PointSet(points))
+    if learner is GaussianKernel:
+        kernel = np.exp(squared / (-2.0 * embedding.bandwidth**2))
+    else:
+        kernel = embedding.extension.response.kernel(squared)
+    found = embedding.coordinates @ embedding.coordinates.T
+    wanted = centred(kernel)
+    np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())
+    transformed = embedding.extension.transform(squared[7])
+    np.testing.assert_allclose(transformed, embedding.coordinates[7], atol=1e-9)
+
+
 def test_landmarks_stand_for_many_windows():
     windows = noisy_lap()
     embedding = GaussianKernel(12, landmarks=31).fit(windows)

@@ -340,6 +340,15 @@ def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints, tuple[st
     return graph.indptr.astype(np.int64), graph.indices.astype(np.int64), notes
 
 
+CUT = 0.01
+"""
+Value of the kernel at the last neighbour above which a given epsilon is noted as cut.
+
+Of points in a plane that is the share of the kernel's sum that is lost. With .2 of it the leading
+eigenvalues of 2,000 points in a square were off by .04, with .04 by .005, with .002 by .0001.
+"""
+
+
 @dataclass(frozen=True)
 class AnisotropicDiffusion:
     r"""
@@ -419,5 +428,20 @@ class AnisotropicDiffusion:
             places=steps.places,
             reach=typical,
         )
-        notes = steps.notes + notes
+        notes = steps.notes + notes + self._cut(steps, bandwidth, metric)
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)
+
+    def _cut(self, steps: Steps, bandwidth: float, metric: LocalMetric) -> tuple[str, ...]:
+        """Return a note if a given epsilon reaches beyond the neighbours, see ``CUT``."""
+        points, dimension = len(steps.radii), metric.coefficients.shape[2]
+        last = float(np.median(steps.radii)) / (2.0 * bandwidth**2)
+        if self.epsilon is None or self.neighbours >= points - 1 or last >= -np.log(CUT):
+            return ()
+        # The volume of a ball, and so the number of points in it, grows with its radius.
+        wanted = np.ceil(self.neighbours * (-np.log(CUT) / last) ** (dimension / 2))
+        note = (
+            f'of epsilon {self.epsilon:g} the kernel is still {np.exp(-last):.2g} at the last of '
+            f'{self.neighbours} neighbours and cut there, so the eigenvalues are not those of '
+            f'epsilon; give about {min(wanted, points - 1):.0f} neighbours, or leave epsilon out'
+        )
+        return (note,)

@@ -129,6 +129,8 @@ def kernel_pca(
     inner = inner - inner.mean(axis=0)
     inner -= inner.mean(axis=1)[:, None]
     values, vectors = leading_modes(inner, dimension)
+    # Rounding mixes those of small eigenvalues with the constant, of which the kernel has much.
+    vectors -= vectors.mean(axis=0)
     table = vectors / np.sqrt(values)
     features = kernel @ table
     mean = features.mean(axis=0)
