@@ -45,6 +45,11 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'log_level', default_value='info', description='Level of the log of the nodes.'
         ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=PathJoinSubstitution([SHARE, 'config', 'filter_node.yaml']),
+            description='Parameters of filter_node.',
+        ),
         DeclareLaunchArgument('seed', default_value='0', description='Seed of the simulated car.'),
         DeclareLaunchArgument(
             'rviz',
@@ -89,7 +94,15 @@ def start(context: LaunchContext) -> list:
         ),
         launch_arguments={
             name: chosen[name]
-            for name in ('model', 'rviz', 'view', 'view_port', 'namespace', 'log_level')
+            for name in (
+                'model',
+                'params_file',
+                'rviz',
+                'view',
+                'view_port',
+                'namespace',
+                'log_level',
+            )
         }.items(),
     )
     if chosen['train'] != 'true':

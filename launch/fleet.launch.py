@@ -20,8 +20,18 @@ ONBOARD = PathJoinSubstitution(
     [FindPackageShare('two_manifold_ros'), 'launch', 'onboard.launch.py']
 )
 
+CONFIG = PathJoinSubstitution([FindPackageShare('two_manifold_ros'), 'config', 'filter_node.yaml'])
+
 # To each onboard.launch.py as they are.
-PASSED = ('publish_tf', 'log_level', 'respawn')
+PASSED = (
+    'params_file',
+    'managed',
+    'publish_tf',
+    'odometry_topic',
+    'use_sim_time',
+    'log_level',
+    'respawn',
+)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -39,10 +49,31 @@ def generate_launch_description() -> LaunchDescription:
             description='Topic of each IMU driver, in the namespace of its robot if relative.',
         ),
         DeclareLaunchArgument(
+            'params_file', default_value=CONFIG, description='Parameters of each filter_node.'
+        ),
+        DeclareLaunchArgument(
+            'managed',
+            default_value='',
+            description='Wait for a lifecycle manager. By default that of params_file.',
+            choices=['', 'true', 'false'],
+        ),
+        DeclareLaunchArgument(
             'publish_tf',
             default_value='',
             description='Also publish the transforms to the frames of the vehicles.',
             choices=['', 'true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'odometry_topic',
+            default_value='',
+            description='Odometry of each robot, in its namespace if relative, to whose frame '
+            'the transform is published. By default that of params_file.',
+        ),
+        DeclareLaunchArgument(
+            'use_sim_time',
+            default_value='false',
+            description='Take the time from /clock instead of from the computer.',
+            choices=['true', 'false'],
         ),
         DeclareLaunchArgument(
             'log_level', default_value='info', description='Level of the log of the nodes.'

@@ -14,7 +14,7 @@ from launch.actions import (
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -24,6 +24,9 @@ SHARE = FindPackageShare('two_manifold_ros')
 STARTS_S = '60'
 # Until the publishers of the player are discovered.
 DISCOVERED_S = '1'
+
+# To onboard.launch.py as they are.
+PASSED = ('model', 'imu', 'namespace', 'params_file', 'rviz', 'view', 'view_port', 'log_level')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -59,23 +62,11 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'view_port', default_value='5006', description='Port of that page; 0 for any.'
         ),
-    ]
-    onboard = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(
-            PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
+        DeclareLaunchArgument(
+            'log_level', default_value='info', description='Level of the log of the filter.'
         ),
-        launch_arguments={
-            'model': LaunchConfiguration('model'),
-            'imu': LaunchConfiguration('imu'),
-            'namespace': LaunchConfiguration('namespace'),
-            'params_file': LaunchConfiguration('params_file'),
-            'use_sim_time': 'true',
-            'rviz': LaunchConfiguration('rviz'),
-            'view': LaunchConfiguration('view'),
-            'view_port': LaunchConfiguration('view_port'),
-        }.items(),
-    )
-    return LaunchDescription([*arguments, OpaqueFunction(function=play), onboard])
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=play)])
 
 
 def play(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -88,6 +79,18 @@ def play(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     stays = chosen['rviz'] == 'true' and is_installed('rviz2')
     name = f'{chosen["namespace"].strip("/")}/filter_node'.lstrip('/')
     command = ExecutableInPackage(executable='two-manifold', package='two_manifold_ros')
+    # Here, so that launch lists none of its arguments that replay does not have: the time is
+    # that of the bag, and nothing but this configures the filter.
+    onboard = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(
+            PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
+        ),
+        launch_arguments={
+            **{name: chosen[name] for name in PASSED},
+            'managed': 'false',
+            'use_sim_time': 'true',
+        }.items(),
+    )
     active = ExecuteProcess(
         cmd=[command, 'status', name, '--until', 'active', '--seconds', STARTS_S], output='screen'
     )
@@ -116,6 +119,7 @@ def play(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return [
         RegisterEventHandler(OnProcessExit(target_action=active, on_exit=begin)),
         RegisterEventHandler(OnProcessExit(target_action=bag, on_exit=end)),
+        onboard,
         active,
     ]
 

@@ -45,7 +45,7 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.stopping import Stopping, until_ctrl_c
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -315,7 +315,7 @@ def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
 
 def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:
     """Keep the page until Ctrl-C, and something live on it: another drive of the car."""
-    with ExitStack() as running:
+    with until_ctrl_c(), ExitStack() as running:
         if live:
             print('The car drives on, live, until Ctrl-C.', flush=True)
             running.enter_context(filter_node(folder))

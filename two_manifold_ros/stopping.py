@@ -9,6 +9,7 @@ raises an exception between any two lines, so that half-learned things may be sa
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from sys import UnraisableHookArgs
     from types import FrameType, TracebackType
 
@@ -32,6 +34,20 @@ class Stopped(KeyboardInterrupt):
     Where a plain `KeyboardInterrupt` passes through code that was made from text, as that of
     dataclasses and numba is, Python ends with SIGINT in the end, wherever it was caught.
     """
+
+
+@contextmanager
+def until_ctrl_c() -> Iterator[None]:
+    """
+    End the block in silence at Ctrl-C, which is the end that the user is told of.
+
+    Such a command then ends with 0: launch takes any other status for a crash.
+    """
+    try:
+        yield
+    except Stopped as stopped:
+        if stopped.args != (signal.SIGINT,):
+            raise
 
 
 class Stopping:
@@ -90,7 +106,7 @@ class Stopping:
             return
         self.signal, self._lost = number, False
         if self.at_once:
-            raise Stopped
+            raise Stopped(number)
 
     def _look_at_lost(self, lost: UnraisableHookArgs) -> None:
         """Try again where it was raised in a destructor or its like, from which nothing comes."""

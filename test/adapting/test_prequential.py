@@ -20,17 +20,26 @@ from two_manifold_ros.adapting.prequential import (
     MOST_BLOCKS,
     Prequential,
 )
+from two_manifold_ros.filtering.status import Status
 
 SECOND_NS = 10**9
 
 
-def estimate(stamp_ns: int, x: float, y: float = 0.0, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
+def estimate(
+    stamp_ns: int,
+    x: float,
+    y: float = 0.0,
+    valid: bool = True,
+    cause: str = '',
+    status: Status = Status.TRACKING,
+) -> Any:  # noqa: ANN401 - a stand-in
     return SimpleNamespace(
         stamp_ns=stamp_ns,
         positions=np.array([[x, y]]),
         covariances=0.25 * np.eye(2)[None],
         valid=valid,
         cause=cause,
+        status=status,
     )
 
 
@@ -266,3 +275,20 @@ def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
     follow(contest, (None, 0.1), range(round(3 * LAP_S * RATE_HZ)), stands=False)
     assert contest.is_won
     assert contest.errors_m == pytest.approx((1.0, 0.1), abs=0.1)
+
+
+@pytest.mark.parametrize('doubt', [{'status': Status.UNSURE}, {'valid': False}], ids=str)
+@pytest.mark.parametrize('side', [0, 1])
+@pytest.mark.parametrize('every', [1, 4, 7])
+def test_a_tick_in_doubt_counts_as_the_mean_position(doubt, side, every):
+    """Whichever filter it is of, and however small its error is."""
+    contest = Contest(LAP_S, 0.9)
+    for tick in range(round(3 * LAP_S * RATE_HZ)):
+        stamp = tick * SECOND_NS // RATE_HZ
+        angle = 2.0 * math.pi * tick / (LAP_S * RATE_HZ)
+        x, y = math.cos(angle), math.sin(angle)
+        contest.add(1 - side, [estimate(stamp, x + 0.2, y)])
+        contest.add(side, [estimate(stamp, x + 0.01, y, **({} if tick % every else doubt))])
+        contest.settle(stamp, lambda _, x=x, y=y: (x, y))
+    assert contest.errors_m[side] == pytest.approx(every**-0.5, abs=0.15)
+    assert contest.is_won == (side == 0)

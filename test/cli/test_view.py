@@ -41,7 +41,7 @@ def view() -> Iterator[View]:
     for process in started:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)
-        assert process.returncode == 128 + signal.SIGINT, said
+        assert process.returncode == 0, said
         assert 'Traceback' not in said[1]
 
 

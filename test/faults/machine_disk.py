@@ -114,7 +114,7 @@ def in_poor_surroundings(machine: Machine) -> tuple[float, ...]:
         speed=4.0,
     )
     # Who is unsure before it tracks says when that is over instead.
-    found.until_said('State: tracking', 'Ended after')
+    found.until_said('State: tracking', 'Over after')
     lonely.until_said('it has no publisher')
     car.until_said('Publishes /imu at 50 Hz')
     for words, node in {

@@ -91,7 +91,7 @@ class SessionNode:
             self._second, fresh = int(now_s), counts - self._counted
             self._counted = counts
             clocks = self._now_ns, now_s
-            self._monitor.update(fresh, arrivals, now_s, clocks, simulated=False)
+            self._monitor.update(fresh, counts, arrivals, now_s, clocks, simulated=False)
         health = Health(
             self._monitor.health(
                 InputHealth(timeout_s=self._chosen.input_timeout_s, unused_s=now_s),

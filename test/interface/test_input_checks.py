@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.interface import input_checks
-from two_manifold_ros.interface.assessment import InputHealth
+from two_manifold_ros.interface.assessment import InputHealth, REJECTIONS
 from two_manifold_ros.interface.input_checks import (
     imu_complaints,
     InputMonitor,
@@ -63,7 +63,7 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)
     fresh = Counter(received=4, used=1, malformed=3)
-    events = monitor.update(fresh, arrivals, 1.0, (31 * SECOND, 1.0), simulated=False)
+    events = monitor.update(fresh, fresh, arrivals, 1.0, (31 * SECOND, 1.0), simulated=False)
     assert list(events) == ['rejected malformed', 'stepped_ahead']
     found = health(monitor, arrivals, 32 * SECOND, received=4, used=1)
     assert (found.rejected_share, found.rejected_most) == (0.75, 'malformed')
@@ -72,8 +72,22 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     assert monitor.distance(arrivals, 32 * SECOND) == ''
     assert 'behind the clock' in monitor.distance(arrivals, 42 * SECOND)
     assert monitor.distance(arrivals, 42 * SECOND) == ''
-    assert monitor.update(Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True) == {}
+    assert (
+        monitor.update(Counter(), Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True)
+        == {}
+    )
     assert health(monitor, arrivals).clock == 'clock_stands'
+
+
+@pytest.mark.parametrize('count', [1, 7, 699])
+@pytest.mark.parametrize('cause', REJECTIONS)
+def test_sentences_state_the_counts_of_the_diagnostics(count, cause, monitor):
+    """Of the session, however many of them are of the last second."""
+    counts = Counter({'received': count, cause: count})
+    events = monitor.update(
+        Counter({cause: 1}), counts, Arrivals(), 0.0, (1, 1.0), simulated=False
+    )
+    assert f'{cause} ({count}):' in events[f'rejected {cause}']
 
 
 @pytest.mark.parametrize(
@@ -94,7 +108,9 @@ def test_the_rate_of_usable_messages(seconds, monitor):
     for used, arrived_s, stamp_s, rate_hz in seconds:
         arrivals = Arrivals()
         arrivals.newest_ns = round(stamp_s * SECOND)
-        monitor.update(Counter(used=used), arrivals, arrived_s, (0, 0.0), simulated=False)
+        monitor.update(
+            Counter(used=used), Counter(), arrivals, arrived_s, (0, 0.0), simulated=False
+        )
         found = health(monitor, arrivals).usable_rate_hz
         assert found == pytest.approx(rate_hz, abs=0.0, nan_ok=True)
 
@@ -117,7 +133,7 @@ def test_the_rate_of_usable_messages(seconds, monitor):
 def test_trouble_and_steps_of_the_ros_clock(simulated, times, trouble, set_by, monitor):
     for second, shown in enumerate(times):
         clocks = round(shown * SECOND), float(second)
-        events = monitor.update(Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
+        events = monitor.update(Counter(), Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
     assert health(monitor).clock == trouble
     assert set_by in events.get('own_clock', '')
     assert bool(set_by) == ('own_clock' in events)
@@ -150,7 +166,7 @@ def test_a_simulated_clock_that_stands_is_the_cause_before_a_second_is_over(moni
     now_ns = [10**9]
     monkeypatch.setattr(input_checks, 'perf_counter_ns', lambda: now_ns[0])
     for simulated, wanted in ((True, 'clock_stands'), (False, '')):
-        monitor.update(Counter(), Arrivals(), 0.0, (7, 0.0), simulated=simulated)
+        monitor.update(Counter(), Counter(), Arrivals(), 0.0, (7, 0.0), simulated=simulated)
         assert health(monitor, now_ns=8 + simulated).clock == ''
         now_ns[0] += 950_000_000
         assert health(monitor, now_ns=8 + simulated).clock == wanted

@@ -49,29 +49,29 @@ CHANGING = [(each, [state], state) for each, state in enumerate(('unsure', 'lost
 LOGS: dict[str, tuple[list[tuple[float, list[str], str]], list[str]]] = {
     'warned of once, and its end reported': (
         [(0, ['gap'], ''), (4, ['gap'], ''), (6, [], ''), (7, [], '')],
-        ['W gap', 'I Ended after 6.0 s; the warning was: gap'],
+        ['W gap', 'I Over after 6.0 s: gap'],
     ),
     'repeated rarely': (
-        [*LASTING, (80, [], '')], ['W gap'] * 3 + ['I Ended after 80.0 s; the warning was: gap'],
+        [*LASTING, (80, [], '')], ['W gap'] * 3 + ['I Over after 80.0 s: gap'],
     ),
     'throttled where it flickers': (
-        FLICKERING, ['W gap', 'I Ended after 1.0 s; the warning was: gap'] * 3,
+        FLICKERING, ['W gap', 'I Over after 1.0 s: gap'] * 3,
     ),
     'independent of others': (
         [(0, ['a', 'b'], ''), (1, ['a'], '')],
-        ['W a', 'W b', 'I Ended after 1.0 s; the warning was: b'],
+        ['W a', 'W b', 'I Over after 1.0 s: b'],
     ),
     # What came back too soon to be warned of again is logged once, lest the log end with another.
     'a state that another one replaces, which is not over': (
         [*CHANGING, (40, ['lost'], 'lost'), (41, [], '')],
         [
             *['W unsure', 'W lost'] * 3, 'I After 1.0 s of lost, now: unsure', 'W lost',
-            'I Ended after 34.0 s; the warning was: lost',
+            'I Over after 34.0 s: lost',
         ],
     ),
     'beside a state that changes': (
         [(0, ['unsure', 'gap'], 'unsure'), (1, ['lost'], 'lost')],
-        ['W unsure', 'W gap', 'W lost', 'I Ended after 1.0 s; the warning was: gap'],
+        ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s: gap'],
     ),
 }  # fmt: skip
 """Seconds, causes that are present and the cause of the state; what is logged."""
@@ -97,12 +97,12 @@ def test_a_cause_is(case, log):
     assert log[1] == wanted
 
 
-def test_the_words_of_a_warning_stay_and_what_is_over_is_returned(log):
+def test_what_is_over_is_returned_and_said_with_its_newest_numbers(log):
     throttled, said = log
     for second in range(5):
         throttled.update({'gap': f'gap {second}'}, second)
     assert throttled.update({}, 6.0) == {'gap'}
-    assert said == ['W gap 0', 'I Ended after 6.0 s; the warning was: gap 0']
+    assert said == ['W gap 0', 'I Over after 6.0 s: gap 4']
 
 
 def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(log):
@@ -111,7 +111,7 @@ def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(log):
     for second in (1.0, REPEAT_S):
         throttled.update({'unconfigured': 'no model'}, second, 'unconfigured')
     throttled.update({}, 33.0)
-    assert said == ['W no model', 'I Ended after 33.0 s; the warning was: no model']
+    assert said == ['W no model', 'I Over after 33.0 s: no model']
 
 
 SENTENCES = [

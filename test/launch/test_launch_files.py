@@ -184,7 +184,11 @@ def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
             'model': f'/models/{robot}.npz',
             'imu': 'imu',
             'child_frame': f'{robot}/base_link',
+            'params_file': 'two_manifold_ros/config/filter_node.yaml',
+            'managed': '',
             'publish_tf': '',
+            'odometry_topic': '',
+            'use_sim_time': 'false',
             'log_level': 'info',
             'respawn': 'true',
         }

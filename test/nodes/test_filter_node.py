@@ -286,7 +286,7 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, dri
     talk.until(lambda: board.value('filter_a', 'cause') == 'disabled', 'one to be disabled')
     assert 'disabled' not in nodes['filter_b'].said
     assert nodes['filter_b'].stop() == 0
-    talk.until(lambda: 'Ended after' in nodes['filter_a'].said, 'the warning to be over')
+    talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
 def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path, tmp_path):

@@ -171,7 +171,7 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
         bench.now_s += 2.0
     # Three times in half a minute, so that no outage is left out of the log.
     assert bench.said == [
-        *['W Lost: too wide', 'I Ended after 2.0 s; the warning was: Lost: too wide'] * 3,
+        *['W Lost: too wide', 'I Over after 2.0 s: Lost: too wide'] * 3,
         'I State: tracking (before, for 2.0 s: Lost: too wide)',
     ]
 
@@ -185,7 +185,7 @@ def test_what_happened_is_not_over_before_a_second_is(bench):
     assert bench.said[1:] == [
         'W 3 messages',
         'W Lost: too wide',
-        'I Ended after 1.0 s; the warning was: 3 messages',
+        'I Over after 1.0 s: 3 messages',
     ]
 
 
@@ -210,8 +210,8 @@ def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):
         'I State: 1 of 20 ticks',
         'I State: tracking',
         'W Lost: too wide',
-        f'I Ended after 3.0 s; the warning was: {shared}',
-        'I Ended after 2.0 s; the warning was: Lost: too wide',
+        f'I Over after 3.0 s: {shared}',
+        'I Over after 2.0 s: Lost: too wide',
     ]
 
 

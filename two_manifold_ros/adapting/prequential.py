@@ -15,6 +15,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.hse_hmm.readout import squared_mahalanobis
 from two_manifold_ros.training.held_out import surely_lower
 
@@ -158,10 +159,11 @@ class Prequential:
         """Return the number of ticks that count."""
         return len(self._scored)
 
-    def add(self, estimate: Estimate) -> None:
-        """Take the estimate of a tick."""
+    def add(self, estimate: Estimate, *, surely: bool = False) -> None:
+        """Take the estimate of a tick; ``surely``: one that is in doubt counts as withheld."""
         known = estimate.valid or estimate.cause == 'not_useful'
-        x, y = estimate.positions[0].tolist() if known else (math.nan, math.nan)
+        counts = known and not (surely and estimate.status is Status.UNSURE)
+        x, y = estimate.positions[0].tolist() if counts else (math.nan, math.nan)
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1].stamp_ns:
             self._waiting.clear()
@@ -248,7 +250,8 @@ class Contest:
     Contest of two filters of the same stream, in blocks of a quarter of a lap, constant memory.
 
     The second one wins if its errors are lower by a margin, in most blocks, and by more than
-    chance. The first lap does not count: in it both filters find their place, and the mean
+    chance. A tick that a filter withholds, or of which it is unsure, counts as one for which it
+    gives the mean position: what doubts a healthy drive is no better. The first lap does not count: in it both filters find their place, and the mean
     position becomes known. Nor does a block in which the vehicle stood.
 
     A lap takes ``lap_s``; ``margin`` is the share of the first one's error that the second one has
@@ -279,7 +282,7 @@ class Contest:
     def add(self, side: int, estimates: Iterable[Estimate]) -> None:
         """Take estimates of filter 0 or 1."""
         for estimate in estimates:
-            self._block[side].add(estimate)
+            self._block[side].add(estimate, surely=True)
 
     def settle(self, until_ns: int, position_at: PositionAt) -> None:
         """Judge estimates up to the newest position, see ``Prequential.settle``."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 import json
 import math
 from shutil import get_terminal_size
@@ -16,6 +17,7 @@ from two_manifold_ros.cli.options import add_json, on_stderr, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.stopping import until_ctrl_c
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -100,18 +102,27 @@ def run(args: Namespace) -> int:
     else:
         board = _Board(names)
         table = board.table
-        listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
-    why = ''
-    if not table.heard and not table.others:
-        why = _NOBODY_WORDS
-    elif table.missing:
-        others = f' (but {", ".join(table.others)})' if table.others else ''
-        why = f'{" and ".join(table.missing)} not heard{others}'
-    elif wanted and not table.all_in(wanted, monotonic()):
-        why = f'not {args.until}: {"; ".join(table.lines(monotonic()))}'
+        endless = not wanted and limit_s is None
+        with until_ctrl_c() if endless else nullcontext():
+            listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
+        if endless:
+            return 0
+    why = _why_not(table, wanted, args.until)
     if why:
         on_stderr(f'two-manifold: note: {why}')
     return _NOT_REACHED if why else 0
+
+
+def _why_not(table: StatusTable, wanted: Collection[str], until: str | None) -> str:
+    """Return why what was waited for did not happen; empty if it did."""
+    if not table.heard and not table.others:
+        return _NOBODY_WORDS
+    if table.missing:
+        others = f' (but {", ".join(table.others)})' if table.others else ''
+        return f'{" and ".join(table.missing)} not heard{others}'
+    if wanted and not table.all_in(wanted, monotonic()):
+        return f'not {until}: {"; ".join(table.lines(monotonic()))}'
+    return ''
 
 
 class _Heard(NamedTuple):

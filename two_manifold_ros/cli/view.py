@@ -37,6 +37,7 @@ from two_manifold_ros.pages.vehicle import moment_of, Scene, stamp_of
 from two_manifold_ros.recordings.bag_topics import candidates, IMU, POSITION
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag
+from two_manifold_ros.stopping import until_ctrl_c
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -142,14 +143,13 @@ def run(args: Namespace) -> int:
         # What is no bag is refused before a browser opens.
         with open_bag(args.bags[0], salvage=args.salvage):
             pass
-        with _Served(args, scene):
+        with until_ctrl_c(), _Served(args, scene):
             if model is None:
                 _read_bag(args, scene)
             else:
                 _filter_bag(args, scene, model)
             scene.note = ''
             copy.close()
-            # Until a signal, which the main program turns into the status of the command.
             Event().wait()
     return 0
 
@@ -369,7 +369,7 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
             scene.vehicle(name).hear(kind, message, scene.clock())
 
     over = Event()
-    with _Served(args, scene), ThreadPoolExecutor(1) as pool:
+    with until_ctrl_c(), _Served(args, scene), ThreadPoolExecutor(1) as pool:
         following = pool.submit(watch, hear, lambda: list(scene.looking.values()), args.live, over)
         try:
             following.result()

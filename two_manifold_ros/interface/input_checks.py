@@ -110,6 +110,7 @@ class InputMonitor:
     def update(
         self,
         fresh: Counter[str],
+        counts: Counter[str],
         arrivals: Arrivals,
         received_s: float,
         clocks: tuple[int, float],
@@ -123,8 +124,8 @@ class InputMonitor:
 
         Parameters
         ----------
-        fresh
-            What was counted in it.
+        fresh, counts
+            What was counted in it, and all counters of the session, which the sentences state.
         arrivals
             Arrivals of the session.
         received_s
@@ -139,10 +140,10 @@ class InputMonitor:
         self._measure_rate(fresh['used'], received_s, arrivals.newest_ns)
         happened = {
             f'rejected {cause}': (
-                f'{self._sensor} samples rejected on {self._topic}: {cause} ({count}): '
+                f'{self._sensor} samples rejected on {self._topic}: {cause} ({counts[cause]}): '
                 f'{REJECTIONS[cause]}'
             )
-            for cause, count in rejections(fresh).items()
+            for cause in rejections(fresh)
         }
         if fresh['restarts']:
             happened['restarts'] = (

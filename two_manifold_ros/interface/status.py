@@ -222,9 +222,11 @@ class ThrottledLog:
         due = {cause for cause in present if self._is_due(cause, now_s)}
         for cause, sentence in present.items():
             here = self._present.setdefault(cause, _Present(now_s, sentence))
+            # Its numbers are those of now, as in the diagnostics: of the first moment they are 1.
+            here.sentence = sentence
             if cause in due:
                 self._remember(cause, now_s)
-                here.sentence, here.said = sentence, True
+                here.said = True
                 self._warn(sentence)
         ended = {cause: each for cause, each in self._present.items() if cause not in present}
         replaced = self._state if state in present else ''
@@ -232,8 +234,7 @@ class ThrottledLog:
         for cause, each in ended.items():
             lasted = f'{now_s - each.begun_s:.1f} s'
             if cause in over:
-                # Numbers in it are those of the warning.
-                self._info(f'Ended after {lasted}; the warning was: {each.sentence}')
+                self._info(f'Over after {lasted}: {each.sentence}')
             elif each.said and state not in due:
                 self._info(f'After {lasted} of {cause}, now: {present[state]}')
             del self._present[cause]

@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
+ANSWERED_S = 1.0
+"""
+Time from a shutdown by a transition to the end of the process, seconds.
+
+In it the answer, the transition event and the diagnostics of the second go out.
+"""
+
+
 class FilterNode(BackgroundNode):
     """Subscribe ``imu``, run the filter, publish estimates, and always its own state."""
 
@@ -179,8 +187,13 @@ class FilterNode(BackgroundNode):
         return self._unconfigure('not configured: it was cleaned up by a lifecycle transition')
 
     def on_shutdown(self, _: LifecycleState) -> TransitionCallbackReturn:
-        """Stop for good."""
-        return self._unconfigure('shut down by a lifecycle transition: restart the node')
+        """Stop for good; the process ends, once the answer is sent, so that launch may respawn."""
+
+        def end() -> None:
+            self.exit_status = 0
+
+        self.every(ANSWERED_S, end)
+        return self._unconfigure('shut down by a lifecycle transition: the process ends')
 
     def on_error(self, _: LifecycleState) -> TransitionCallbackReturn:
         """Return to the unconfigured state."""
@@ -384,7 +397,10 @@ class FilterNode(BackgroundNode):
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart('reset service')
         response.success = self._session is not None
-        response.message = self._trouble or 'The filter restarts.'
+        # What is idle is empty again, but runs no sooner than before.
+        waits = '' if self._enabled else ' when the service enable is called with data: true'
+        waits = waits if self._active else ' when the node is activated'
+        response.message = self._trouble or f'The filter restarts{waits}.'
         return response
 
     def _on_swap_model(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -127,7 +127,7 @@ class StatusPublisher:
         simulated = bool(node.get_parameter('use_sim_time').value)
         clocks = node.now_ns, now_s
         events = self._monitor.update(
-            fresh, arrivals, self._input.received_s, clocks, simulated=simulated
+            fresh, counts, arrivals, self._input.received_s, clocks, simulated=simulated
         )
         if distance := self._monitor.distance(arrivals, node.now_ns):
             node.get_logger().info(distance)

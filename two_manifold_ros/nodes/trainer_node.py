@@ -20,7 +20,9 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
     assess_silence,
     Assessment,
+    Health,
     Level,
+    oddities,
     REJECTIONS,
 )
 from two_manifold_ros.interface.messages import Topics
@@ -82,8 +84,8 @@ class LiveRecording:
         """State of the recording."""
         reference = self._reference.topic
         silence = assess_silence(self._imu.health(self._silence_s))
-        if self._reference.problem:
-            return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
+        for cause, why in self._mixed_up().items():
+            return Assessment(Level.WARN, None, cause, why)
         if not self.imu_count:
             why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
             return silence or Assessment(Level.ERROR, None, 'malformed', why)
@@ -152,11 +154,19 @@ class LiveRecording:
     def update(self) -> None:
         """Subscribe the reference once its type is known, and log what is wrong."""
         self._reference.find()
-        problem, malformed = self._reference.problem, self.malformed
-        causes = {'reference_type': problem} if problem else {}
-        if malformed:
-            causes['malformed'] = f'{malformed} messages could not be decoded'
+        causes = {cause: capitalised(why) for cause, why in self._mixed_up().items()}
+        if self.malformed:
+            causes['malformed'] = f'{self.malformed} messages could not be decoded'
         self._log.update(causes, monotonic())
+
+    def _mixed_up(self) -> dict[str, str]:
+        """Return sentences by cause on topics of several types or publishers."""
+        heard = oddities(Health(self._imu.health(self._silence_s)))
+        found = {
+            'reference_type': self._reference.problem,
+            'several_publishers': heard.get('several_publishers', ''),
+        }
+        return {cause: why for cause, why in found.items() if why}
 
     def _start_reference(self, msgtype: str) -> None:
         topic = self._node.resolve_topic_name('reference')

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.following import Followed
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
