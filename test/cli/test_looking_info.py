@@ -43,7 +43,7 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
         ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
-        'persistence rate (Hz) sharpness log score capped error (m)',
+        'persistence rate (Hz) sharpness log score mean error (m)',
         '-> 0.25 10 0.2 ',
     ):
         assert words in text
@@ -55,7 +55,7 @@ def test_what_was_chosen_of_the_spectral_filter(spectral_model, words_of):
     text, chosen = words_of(spectral_model), spectral_model.summary['chosen']
     for words in (
         'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
-        'bandwidth (medians) neighbours observation states capped error (m)',
+        'bandwidth (medians) neighbours observation states mean error (m)',
         f'-> {chosen["bandwidth_factor"]:g} {chosen["neighbours"]} raw kernel {chosen["states"]} ',
         '-> the narrowest bandwidth among those within 5 % of the best',
     ):

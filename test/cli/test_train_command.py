@@ -53,9 +53,7 @@ def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, tr
     assert {name: content[name] for name in expected} == expected
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
-    assert set(content['validation']) == {
-        'ticks', 'compared', 'followed_m', 'mean_position_m', 'published_share'
-    }  # fmt: skip
+    assert set(content['validation']) == {'ticks', 'compared', 'followed_m', 'mean_position_m'}
     assert content['refusal'] is None
 
 

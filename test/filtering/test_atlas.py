@@ -53,20 +53,6 @@ def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives
     assert {each.route for each in alone} == {'hall'}
 
 
-@pytest.mark.parametrize('many', [2, 3])
-@pytest.mark.parametrize('phase', [0, 7])
-def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas, kart_drives):
-    own = kart_atlas.routes['hall']
-    stream = later(kart_drives, 'hall')[phase:]
-    alone = feed(make_filter(own), stream)
-    found = feed(make_filter(atlas_of({f'hall_{each}': own for each in range(many)})), stream)
-    assert [each.stamp_ns for each in found] == [each.stamp_ns for each in alone]
-    assert len({each.route for each in found}) == 1
-    assert [each.valid for each in found] == [each.valid for each in alone]
-    where = [[each.positions[0] for each in those] for those in (found, alone)]
-    np.testing.assert_array_equal(*where)
-
-
 @pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
 def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
     name, fast_kart_atlas, kart_drives

@@ -12,7 +12,6 @@ from two_manifold_ros.filtering.status import CAUSES, Finding, Status
 from two_manifold_ros.interface.assessment import (
     assess,
     format_duration,
-    Health,
     InputHealth,
     InputLimits,
     Interruption,
@@ -245,22 +244,3 @@ def test_a_camera_is_called_a_camera():
 )
 def test_durations(seconds, words):
     assert format_duration(seconds) == words
-
-
-@pytest.mark.parametrize('sign', [-1, 1])
-@pytest.mark.parametrize('past', [1.01, 6.0, 360.0, 3e6])
-def test_stamps_far_from_the_clock_are_a_cause_of_their_own(past, sign):
-    """Ahead of it or behind it, unless the clock is that of what is played."""
-    far_s = sign * past * InputLimits.most_apart_s
-    found = assess(Health(InputHealth(stamp_age_s=far_s), status=Status.TRACKING, cause=''))
-    assert (found.level, found.status, found.cause) == (
-        Level.WARN,
-        Status.TRACKING,
-        'clocks_apart',
-    )
-    assert ('behind' if far_s > 0.0 else 'ahead of') in found.why
-    for fine in (
-        InputHealth(stamp_age_s=far_s, simulated=True),
-        InputHealth(stamp_age_s=sign * 0.99 * InputLimits.most_apart_s),
-    ):
-        assert oddities(Health(fine)) == {}

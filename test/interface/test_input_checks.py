@@ -69,6 +69,9 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     assert (found.rejected_share, found.rejected_most) == (0.75, 'malformed')
     assert list(found.complaints) == ['frame_changed']
     assert found.stamp_age_s == 1.0
+    assert monitor.distance(arrivals, 32 * SECOND) == ''
+    assert 'behind the clock' in monitor.distance(arrivals, 42 * SECOND)
+    assert monitor.distance(arrivals, 42 * SECOND) == ''
     assert (
         monitor.update(Counter(), Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True)
         == {}

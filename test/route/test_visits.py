@@ -87,18 +87,6 @@ def test_the_memory_of_several_drives():
     assert shifted == pytest.approx(parts)
 
 
-@pytest.mark.parametrize('vibration', [0.0, 1.0, 1.7])
-def test_vibration_does_not_shorten_the_memory_of_laps(vibration):
-    rng, lap = np.random.default_rng(0), 300
-    angles = np.arange(20 * lap) * 2.0 * np.pi / lap
-    track = 50.0 * np.column_stack([np.cos(angles), np.sin(angles)])
-    road = np.sin(5.0 * angles)[:, None]
-    seen = road + vibration * rng.normal(size=road.shape)
-    assert memory_of([seen], PERIOD_S, [track]) == pytest.approx(
-        memory_of([road], PERIOD_S), rel=0.15
-    )
-
-
 def test_the_memory_has_bounds():
     noise = np.random.default_rng(0).normal(size=(2000, 3))
     assert memory_of([noise], PERIOD_S) == pytest.approx(4.0 * PERIOD_S)

@@ -94,17 +94,5 @@ def track(lap_s: float = 10.0, varied: float = 0.05, seed: int = 1) -> Course:
     return course
 
 
-def with_stops(course: Course, share: float, stops: int = 5) -> Course:
-    """Stand still for a share of the time, in so many stops anywhere along the course."""
-
-    def stopping(times: np.ndarray) -> np.ndarray:
-        phases = (times / times[-1] * stops) % 1.0
-        speed = gaussian_filter1d((phases >= share).astype(float), 0.1 * STEPS_HZ)
-        # So slow that the heading is still known.
-        return course(np.cumsum(np.maximum(speed, 1e-4)) / STEPS_HZ)
-
-    return stopping
-
-
 def _turned(angles: np.ndarray) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)

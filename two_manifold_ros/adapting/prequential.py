@@ -250,11 +250,9 @@ class Contest:
     Contest of two filters of the same stream, in blocks of a quarter of a lap, constant memory.
 
     The second one wins if its errors are lower by a margin, in most blocks, and by more than
-    chance. A tick that a filter withholds, or of which it is unsure, counts as one for which it
-    gives the mean position: what doubts a healthy drive is no better.
-
-    The first lap does not count: in it both filters find their place, and the mean position
-    becomes known. Nor does a block in which the vehicle stood.
+    chance. A tick that a filter withholds, or of which it is unsure, counts as the error of the
+    mean position. The first lap does not count: in it both filters find their place, and the mean
+    position becomes known. Nor does a block in which the vehicle stood.
 
     A lap takes ``lap_s``; ``margin`` is the share of the first one's error that the second one has
     to undercut.

@@ -212,8 +212,8 @@ def print_model(model: ModelHead) -> None:
         print_table(*table)
     summary = model.summary
     validation = summary['validation']
-    if validation and len(validation['compared']) > 1:
-        print_wrapped(_RULES[summary['method'] == 'route'])
+    if validation and summary['method'] != 'route' and len(validation['compared']) > 1:
+        print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
     if summary.get('tuning') is not None:
         print_tuning(summary['tuning'])
     for note in notes_of(summary):
@@ -367,17 +367,6 @@ def _range(seconds: Sequence[float]) -> str:
     return f'{least} s' if least == most else f'{least} to {most} s'
 
 
-_RULES = (
-    '-> the narrowest bandwidth among those within 5 % of the best',
-    (
-        '-> is used. `train` takes a faster rate if its log score is clearly higher and its '
-        'error is not larger than the error of the first row by more than one standard error '
-        'between pieces of the drives; `train` then follows more of the drives to be sure.'
-    ),
-)
-"""How the row with the arrow is chosen: by the spectral filter, by the belief on a route."""
-
-
 def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
     validation = model.summary['validation']
     # In alphabetical order as in the file, before it is saved too.
@@ -400,7 +389,7 @@ def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
         f'{LOST_SHARE:.0%} of the spread of the track at most'
     )
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
-    return title, ['', *titles, 'capped error (m)'], rows
+    return title, ['', *titles, 'mean error (m)'], rows
 
 
 def _choice(name: str, value: float | bool | None) -> str:

@@ -102,10 +102,11 @@ def run(args: Namespace) -> int:
     else:
         board = _Board(names)
         table = board.table
-        endless = not wanted and limit_s is None
+        stopped = endless = not wanted and limit_s is None
         with until_ctrl_c() if endless else nullcontext():
             listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
-        if endless:
+            stopped = False
+        if stopped:
             return 0
     why = _why_not(table, wanted, args.until)
     if why:

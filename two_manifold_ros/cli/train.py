@@ -34,7 +34,6 @@ from two_manifold_ros.cli.training_options import (
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
-from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
@@ -127,8 +126,7 @@ def _train(
         with Progress('finding laps'):
             recordings, found = place(recordings, args.marks)
         say(f'two-manifold: note: {found}')
-    if not (args.marks or args.imu_alone) or args.position_lag != AUTO:
-        recordings = in_step(recordings, args, say=say)
+    recordings = in_step(recordings, args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
     # Of positions that laps make there is nothing to warn.
@@ -191,7 +189,7 @@ def _say_lines(
         )
 
 
-def _train_routes(  # noqa: C901 - each route may fail in two ways
+def _train_routes(
     args: Namespace,
     settings: TrainingSettings,
     routes: Mapping[str, Sequence[Recording]],
@@ -199,9 +197,8 @@ def _train_routes(  # noqa: C901 - each route may fail in two ways
     client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
     """
-    Train a model of each route, save those of use as one, report, and return the exit status.
+    Train a model of each route, save them as one, report, and return the exit status.
 
-    A route whose model is of no use, or whose bags cannot be trained on, is named and left out.
     ``tried`` follows the bags that were not trained on, if there are such.
     """
     if args.tune or args.report:
@@ -212,9 +209,7 @@ def _train_routes(  # noqa: C901 - each route may fail in two ways
             'atlas add, or see --routes'
         )
         raise InputError(msg)
-    began, models = time.monotonic(), {}
-    refused: list[str] = []
-    failed: list[str] = []
+    began, models, refused = time.monotonic(), {}, []
     took_each_s = {}
     with Progress('training') as progress:
         for number, (name, recordings) in enumerate(routes.items()):
@@ -223,47 +218,26 @@ def _train_routes(  # noqa: C901 - each route may fail in two ways
                 progress(f'{name}: {what}', (done + share) / len(routes))
 
             started = time.monotonic()
-            try:
-                chosen = with_readout(recordings, settings)
-                model = train_model(recordings, chosen, part, client=client)
-            except InputError as error:
-                failed.append(f'{name}: {error}')
-                continue
+            chosen = with_readout(recordings, settings)
+            model = train_model(recordings, chosen, part, client=client)
             models[name], took_each_s[name] = model, time.monotonic() - started
             if model.summary['refusal']:
-                refused.append(name)
-    used = {name: each for name, each in models.items() if args.force or name not in refused}
-    status = 0 if used else NO_USE
-    if not models:
-        raise InputError('; '.join(failed))
-    kind = 'warning' if used else 'error'
-    for name in refused:
-        sentence = models[name].summary['refusal']['sentence']
-        done = (
-            ''
-            if args.force
-            else ' (left out; see --force)'
-            if used
-            else ' (not written; see --force)'
-        )
-        on_stderr(f'two-manifold: {kind}: {name}: {sentence}{done}')
-    for sentence in failed:
-        on_stderr(f'two-manifold: {kind}: {sentence} (left out)')
-    took_s = time.monotonic() - began
-    fleet = {}
-    if used:
-        atlas = atlas_of(used)
+                refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
+    status = NO_USE if refused and not args.force else 0
+    for sentence in refused:
+        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
+        on_stderr(f'two-manifold: {kind}: {sentence}{done}')
+    atlas, took_s = atlas_of(models), time.monotonic() - began
+    if not status:
         save_model(atlas, args.output)
-        fleet = _tried_on(atlas, tried)
+    fleet = _tried_on(atlas, None if status else tried)
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
-        content |= {'left_out': [name for name in routes if name not in used]}
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        plural = 's' * (len(used) > 1)
-        print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
+        print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
         if fleet:
             print(fleet_sentence(fleet))

@@ -29,7 +29,6 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.interface.assessment import as_the_node
 from two_manifold_ros.interface.messages import DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
@@ -213,8 +212,7 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
         waiting.clear()
 
     last: Estimate | None = None
-    for estimate, took in estimates_along(live, recording, progress):
-        each = as_the_node(live, estimate), took
+    for each in estimates_along(live, recording, progress):
         if (
             last is None
             or each[0].status is not last.status

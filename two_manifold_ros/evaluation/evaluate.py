@@ -33,7 +33,7 @@ from two_manifold_ros.evaluation.scores import (
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.interface.assessment import as_the_node, assess_end, LEVELS
+from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import (
     choose_scene,
     laps_message,
@@ -103,8 +103,6 @@ class FilterRun:
     routes, lines
         Names of the known route that each estimate is of, empty where the model knows one alone,
         and of the line on its map, empty where it has none.
-    at_end
-        State, cause and cure after the last sample.
 
     """
 
@@ -119,7 +117,6 @@ class FilterRun:
     counters: Counter[str]
     routes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    at_end: str = ''
 
     @property
     def withheld(self) -> Counter[str]:
@@ -188,7 +185,6 @@ def run_filter(
         counters=counters,
         routes=tuple(estimate.route for estimate in kept),
         lines=tuple(estimate.line for estimate in kept),
-        at_end=assess_end(live).why,
     )
 
 
@@ -382,11 +378,6 @@ def evaluate(
     else:
         run = partial(_run_quietly, model, route)
         runs = spread(run, recordings, client, partial(progress, 'evaluating'))
-    refused = [run.at_end for run in runs if run.at_end.startswith(Status.REFUSED.value)]
-    if refused and not any(len(run.stamps) for run in runs):
-        names = ', '.join(recording.name for recording in recordings)
-        msg = f'{names}: no position would be published: {refused[0]}'
-        raise InputError(msg)
     if not sum(len(run.seconds_per_tick) for run in runs):
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
@@ -517,8 +508,7 @@ def replay(
         written[topic] = written.get(topic, 0) + 1
 
     timers = {name: live_timer(each) for name, each in model.routes.items()}
-    for own, _ in estimates_along(live, recording, progress):
-        estimate = as_the_node(live, own)
+    for estimate, _ in estimates_along(live, recording, progress):
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
             write(topic, msgtype, stamp_ns, message)
@@ -533,9 +523,8 @@ def replay(
                 write(report.name, report.msgtype, stamp_ns, build(live, estimate))
     if not written:
         msg = (
-            f'{recording.name}: no tick ends in it, so there is nothing to write '
-            f'({assess_end(live).why}); give more than one window of '
-            f'{model.window / model.rate_hz:.1f} s, or correct the input'
+            f'{recording.name}: no tick ends in it, so there is nothing to write; give more than '
+            f'one window of {model.window / model.rate_hz:.1f} s'
         )
         raise InputError(msg)
     return written

@@ -51,10 +51,9 @@ A smaller one keeps more awake in a search; with a larger one the coarse belief 
 
 TIMES = 3.0
 """
-How much likelier than a route another one has to be to be followed, or chosen, in its place.
+How much likelier than a followed route another one has to be to be followed in its place.
 
-With less, routes that are equally likely take turns: none of them has time to find its way, and
-the estimates are of another one at each tick.
+With less, routes that are equally likely take turns, and none of them has time to find its way.
 """
 
 CATCH_UP = 8
@@ -192,8 +191,8 @@ class AtlasFilter(Filter):
         # Samples of the last window, and those that filters which woke up have not taken yet.
         self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
         self._behind: dict[int, deque[Stamped]] = {}
-        # Of the newest tick of each filter, and of the last two samples.
-        self._ticked_ns: dict[int, int] = {}
+        # Of the newest tick, and of the last two samples.
+        self._ticked_ns: int | None = None
         self._stamps: deque[int] = deque(maxlen=2)
 
     def _follow(self, number: int) -> None:
@@ -271,9 +270,6 @@ class AtlasFilter(Filter):
         while self._recent and not since <= self._recent[0][0] <= until:
             self._recent.popleft()
         self._recent.append((stamp_ns, sample))
-        if not self._searched:
-            # All take the first sample, so that filters of the same rate tick at the same time.
-            self._search()
         found = self._feed(stamp_ns, sample)
         ended = self._coarse.push(stamp_ns, sample)
         if found:
@@ -300,11 +296,11 @@ class AtlasFilter(Filter):
                 self._forget(number)
             if estimates:
                 found[number] = estimates
-        self._ticked_ns.update(dict.fromkeys(found, stamp_ns))
+        if self._chosen in found or self._ticked_ns is None:
+            self._ticked_ns = stamp_ns
         # Meanwhile the vehicle may have been carried to any route; one that swings as never on
         # the route that is followed gives no ticks at all there.
-        ticked_ns = self._ticked_ns.setdefault(self._chosen, stamp_ns)
-        silent = min(self._stamps) - ticked_ns > self._window_ns
+        silent = min(self._stamps) - self._ticked_ns > self._window_ns
         if self._chosen in started or (silent and self._settled):
             self._start()
         elif silent:
@@ -400,13 +396,10 @@ class AtlasFilter(Filter):
         """Return whether positions on routes (n,) are the same place as on each other (n, R)."""
         places, planes = self._coarse.positions, self._planes
         reach_m = np.full(len(places), math.nan)
-        heard = {each: newest for each in self._awake if (newest := self._newest[each])}
-        # Ticks of filters end at different times, at which the vehicle is at different places.
-        now_ns = max((each.stamp_ns for each in heard.values()), default=0)
-        for number, newest in heard.items():
-            since_s = (now_ns - newest.stamp_ns) / 1e9
-            places[number] = newest.positions[0] + since_s * newest.velocity
-            reach_m[number] = newest.ellipse_m
+        for number in self._awake:
+            newest = self._newest[number]
+            if newest is not None:
+                places[number], reach_m[number] = newest.positions[0], newest.ellipse_m
         apart_m = np.linalg.norm(places[numbers][:, None] - places, axis=2)
         agree: Bools = apart_m <= np.fmax(reach_m[numbers][:, None], reach_m)
         agree &= planes[numbers][:, None] == planes
@@ -438,11 +431,10 @@ class AtlasFilter(Filter):
         shares = self._coarse.shares
         if len(self._awake) == len(self._members):
             shares = np.ones(len(shares))
-        odds = {each: chances[each] * math.sqrt(shares[each]) for each in filled or heard}
-        best = max(odds, key=lambda each: (odds[each], each == self._chosen))
-        # Of two at the same place the one whose tick has just ended would be the likelier.
-        stays = odds[best] <= TIMES * odds.get(self._chosen, -1.0)
-        return self._chosen if stays and self._agree([self._chosen])[0, best] else best
+        return max(
+            filled or heard,
+            key=lambda each: (chances[each] * math.sqrt(shares[each]), each == self._chosen),
+        )
 
     @property
     def _may_be_any(self) -> bool:

@@ -15,10 +15,8 @@ from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     half_axis,
     is_valid_gaussian,
-    is_worse_than_mean,
     limits_of,
     make_tick_filter,
-    region_of,
     steady_ticks,
     TickEstimator,
 )
@@ -97,7 +95,7 @@ class Filter:
         Limits of the ellipse, in force.
     withheld
         Whether no position may be used, whatever its status, because a comparison with the truth
-        showed that the mean position errs no more: that of the training, or a later one.
+        showed that the mean position errs no more.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
@@ -139,11 +137,10 @@ class Filter:
             model.window,
             math.ceil(model.rate_hz / places_hz) if places_hz else 0,
             steady_ticks(model),
-            region_of(model, self.limits.error_m),
         )
         self._watch = None if tick_filter is not None else InputWatch(model)
         self._waiting_for = 'waiting for the first IMU sample'
-        self.withheld = is_worse_than_mean(model)
+        self.withheld = False
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
         self.used = self.broke = False

@@ -5,21 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
-from two_manifold_ros.model.head import BOUNDS
-from two_manifold_ros.recordings.bag_topics import printable
-from two_manifold_ros.recordings.recording import (
-    acceleration_unit,
-    AccelerationUnit,
-    FASTEST_RATE,
-    IMU_CHANNELS,
-    IMU_UNITS,
-)
+from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
@@ -76,6 +68,9 @@ def stuck_stretches(
     return tuple(stretches)
 
 
+Verdict: TypeAlias = Literal['metres per second squared', 'g', 'removed', 'unclear']
+
+
 @dataclass(frozen=True)
 class Gravity:
     """
@@ -95,24 +90,43 @@ class Gravity:
     mean_magnitude: float
     median_magnitude: float
     up_axis: str
-    verdict: AccelerationUnit
+    verdict: Verdict
 
 
 def measure_gravity(samples: Floats) -> Gravity:
     """
-    Find gravity in finite samples (N, 6), specific force before angular rate.
+    Find the unit of finite samples (N, 6), specific force before angular rate.
 
-    Its verdict is the unit by `acceleration_unit`.
+    On average over laps the vehicle does not accelerate upwards, so the mean is about gravity,
+    and single vectors are not far from it. About 1 can also be the mean of turning one way with
+    gravity taken out, but then that axis follows the gyroscope.
     """
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
     axis = int(np.argmax(np.abs(vector)))
-    verdict = acceleration_unit(samples)
+    mean = float(np.linalg.norm(vector))
+    median = float(np.median(np.linalg.norm(forces, axis=1)))
+
+    def near(value: float, unit: float) -> bool:
+        return abs(value - unit) < 0.2 * unit
+
+    verdict: Verdict = 'removed' if mean < (1 - 0.2) * GRAVITY else 'unclear'
+    if near(mean, GRAVITY):
+        verdict = 'metres per second squared'
+    elif near(mean, 1.0) and near(median, 1.0) and not _follows(forces[:, axis], samples[:, 3:]):
+        verdict = 'g'
     up_axis = ''
     if verdict in {'metres per second squared', 'g'}:
         up_axis = f'{"+" if vector[axis] > 0 else "-"}{"xyz"[axis]}'
-    lengths = np.linalg.norm(forces, axis=1)
-    return Gravity(float(np.linalg.norm(vector)), float(np.median(lengths)), up_axis, verdict)
+    return Gravity(mean, median, up_axis, verdict)
+
+
+def _follows(force: Floats, rates: Floats) -> bool:
+    """Return whether one axis of the accelerometer is correlated with one of the gyroscope."""
+    force, rates = force - force.mean(), rates - rates.mean(axis=0)
+    scale = np.linalg.norm(force) * np.linalg.norm(rates, axis=0)
+    correlations = np.abs(force @ rates) / np.where(scale > 0, scale, 1.0)
+    return bool(correlations.max() > 0.7)
 
 
 @dataclass(frozen=True)
@@ -174,20 +188,8 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     )
 
 
-def frame_sentence(topic: str, frame_id: str) -> str:
-    """Return why no model can be in a frame of this name, empty if one can."""
-    if frame_id.isprintable() and len(frame_id) <= BOUNDS.text:
-        return ''
-    return (
-        f'The frame_id of {topic}, {printable(frame_id)}, is too long or holds characters that '
-        'cannot be printed, so training refuses it: correct it in what publishes the topic.'
-    )
-
-
-def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for each fault
+def imu_findings(imu: ImuReport) -> Iterator[Finding]:
     """Yield findings about the IMU."""
-    if sentence := frame_sentence(imu.topic, imu.frame_id):
-        yield warning('frame_unprintable', sentence)
     mean, cure = imu.gravity.mean_magnitude, 'or keep it the same when the filter runs'
     if imu.gravity.verdict == 'g':
         yield warning(
@@ -241,7 +243,7 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
             f'leave these parts out of training.',
         )
     # Beyond the range of any usual gyroscope, 2000 deg/s.
-    if imu.fastest_rate > FASTEST_RATE:
+    if imu.fastest_rate > 35.0:
         yield warning(
             'gyroscope_too_fast',
             f'The angular rate reaches {imu.fastest_rate:.0f} rad/s, more than gyroscopes '

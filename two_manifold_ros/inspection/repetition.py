@@ -25,20 +25,10 @@ if TYPE_CHECKING:
 
 USEFUL = 0.5
 """
-Share of the mean position's error that what is published of parts left out may have.
+Share of the mean position's error that parts left out have to be followed with.
 
-Recordings and worlds that are followed well have .26 at most, drives that hold nothing to locate
-the vehicle by have .6 and more.
-"""
-
-LEAST_PUBLISHED = 0.05
-"""
-Share of the ticks of parts left out that a filter has to publish, for a model to be of use.
-
-Recordings and worlds that cannot be located publish 5 % at most, and those 5 % are wrong by the
-error of the mean position. Where each recording is driven at a speed of its own, as in
-f1tenth_nikira, the parts publish 8 %, with a tenth of that error: the model of all speeds
-publishes 83 % of another recording.
+Recordings and worlds of four laps and more that are followed well have .34 at most by any method,
+drives on which no method is better than the mean position have .55 and more.
 """
 
 POINTS = 1_000

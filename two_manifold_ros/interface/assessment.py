@@ -116,8 +116,6 @@ class InputHealth:
         Cause of ``CLOCK_WORDS``; empty if the node's own clock runs.
     stamp_age_s
         How far the newest stamp is behind the node's own clock; NaN while unknown.
-    simulated
-        Whether that clock follows /clock.
     complaints
         Sentences by cause about headers and content of the messages.
     interruption
@@ -141,7 +139,6 @@ class InputHealth:
     rejected_most: str = ''
     clock: str = ''
     stamp_age_s: float = math.nan
-    simulated: bool = False
     complaints: Mapping[str, str] = field(default_factory=dict)
     interruption: Interruption | None = None
 
@@ -251,9 +248,6 @@ class InputLimits:
         Messages in a row that were not used after which the input is refused, or sooner by time.
     most_rejected_share
         Share of messages not used above which there is a warning.
-    most_apart_s
-        Seconds that stamps may be ahead of the clock of the node, or behind it, which tf2 keeps
-        transforms by default: a node that asks it for one of the present finds none then.
     discovery_s
         Seconds in which publishers are found and their first message comes: the middleware takes
         one to three, and before that nothing shows whether there is one. With half, a busy machine
@@ -264,7 +258,6 @@ class InputLimits:
     least_rate_share = 0.8
     most_in_a_row = 20
     most_rejected_share = 0.05
-    most_apart_s = 10.0
     discovery_s = 5.0
 
 
@@ -301,30 +294,6 @@ def assess(health: Health) -> Assessment:
         or _assess_finding(health)
         or _assess_filter(health)
     )
-
-
-def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
-    """Return an estimate of ``live`` with the state, cause and sentence that a node would show."""
-    if live.finding is None:
-        return estimate
-    shown = assess(
-        Health(
-            status=estimate.status, cause=estimate.cause, why=estimate.why, finding=live.finding
-        )
-    )
-    return replace(
-        estimate, status=shown.status or estimate.status, cause=shown.cause, why=shown.why
-    )
-
-
-def assess_end(live: Filter) -> Assessment:
-    """Return how a node that was fed with a whole recording would be; it may have used nothing."""
-    aside = {name: live.counters[name] for name in REJECTIONS if live.counters[name]}
-    if live.finding is None and sum(aside.values()) > live.counters['used']:
-        cause = max(aside, key=aside.__getitem__)
-        why = f'{Status.REFUSED.value}: {aside[cause]} IMU samples not used: {REJECTIONS[cause]}'
-        return Assessment(Level.ERROR, Status.REFUSED, cause, why)
-    return assess(Health().with_filter(live, 0.0))
 
 
 def oddities(health: Health) -> dict[str, str]:
@@ -367,14 +336,6 @@ def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
     found.update(heard.complaints)
     if rejected:
         found[heard.rejected_most] = rejected
-    if not heard.simulated and abs(heard.stamp_age_s) > InputLimits.most_apart_s:
-        way = 'behind' if heard.stamp_age_s > 0.0 else 'ahead of'
-        found['clocks_apart'] = (
-            f'the stamps on {heard.topic} are {format_duration(abs(heard.stamp_age_s))} {way} the '
-            'clock of this node, and so are those of all that it publishes, so that tf2 and other '
-            'nodes do not find them: set the clocks of both machines, or play a bag with --clock '
-            'and set use_sim_time'
-        )
     # Whose publisher has gone is about to be missed: then one sentence is enough.
     if heard.clock and heard.publishers:
         found[heard.clock] = CLOCK_WORDS[heard.clock]

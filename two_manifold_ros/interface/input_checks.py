@@ -105,6 +105,7 @@ class InputMonitor:
         # What the ROS clock showed last, and since when, nanoseconds.
         self._shown_ns, self._shown_since_ns = 0, perf_counter_ns()
         self._simulated = False
+        self._is_far = False
 
     def update(
         self,
@@ -243,9 +244,20 @@ class InputMonitor:
             rejected_most=max(unused, key=unused.__getitem__, default=''),
             clock=self._clock_trouble or ('clock_stands' if stands else ''),
             stamp_age_s=_stamp_age_s(arrivals, now_ns),
-            simulated=self._simulated,
             complaints=found,
             interruption=arrivals.interruption,
+        )
+
+    def distance(self, arrivals: Arrivals, now_ns: int) -> str:
+        """Return once that stamps are far from the clock, which may matter to other nodes."""
+        age_s = _stamp_age_s(arrivals, now_ns)
+        if self._is_far or not self._fresh['used'] or not abs(age_s) > 10.0:
+            return ''
+        self._is_far = True
+        way = 'behind' if age_s > 0 else 'ahead of'
+        return (
+            f'Stamps on {self._topic} are {format_duration(abs(age_s))} {way} the clock of this '
+            f'node, and so are those of all published messages'
         )
 
 

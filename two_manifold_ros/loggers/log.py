@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 import csv
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +15,13 @@ from typing import Literal, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.times import (
+    far_from_others,
+    LAST_S,
+    LATE_NS,
+    not_cut_off,
+    RARE,
+)
 from two_manifold_ros.recordings.recording import GRAVITY
 
 if TYPE_CHECKING:
@@ -55,9 +61,6 @@ _QUANTITIES = {
 ROLES = tuple(_QUANTITIES)
 SI = {role: next(iter(_FACTORS[quantity])) for role, quantity in _QUANTITIES.items()}
 """Units of roles that none states."""
-
-LAST_S = 2**31
-"""Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 
 UNDATED_NS = 86_400 * 1_000_000_000
 """Where a drive without a date begins: a stamp of 0 would be none."""
@@ -225,12 +228,6 @@ _MISSING = frozenset({'', '-', '--', 'na', 'n/a', '#n/a', '#na', 'null', 'none',
                       '#value!', '#div/0!', '#num!', '#ref!', 'missing', 'invalid', 'undefined',
                       '1.#inf'})  # fmt: skip
 """Words for a value that is not there, and all that begin as ``nan`` does."""
-
-RARE = 20
-"""At most one of so many rows may be damaged: more of them are another format, or another unit."""
-
-_BACK_NS = 1_000_000_000
-"""Rows of several sensors may be late by less; sorted, two drives would become one."""
 
 
 class Row(NamedTuple):
@@ -441,11 +438,11 @@ class Table:
         there = np.abs(seconds) < LAST_S
         table = self.only(there, lambda row: f'{row.cells[index][:40]!r} {fault}', cure)
         seconds = seconds[there]
-        wild = _wild(np.rint(seconds * 1e9).astype(np.int64))
+        wild = far_from_others(np.rint(seconds * 1e9).astype(np.int64))
         if RARE * int(wild.sum()) <= len(wild):
             table = table.only(~wild, lambda _: 'the time is not that of its neighbours', cure)
             seconds = seconds[~wild]
-        keep = _set(seconds)
+        keep = not_cut_off(seconds)
         if not keep.all():
             note = (
                 f'{int((~keep).sum())} lines have times far from all others, as before a clock '
@@ -465,8 +462,8 @@ class Table:
 
         """
         back = np.maximum.accumulate(stamps) - stamps
-        if back.max(initial=0) > _BACK_NS:
-            number = int(np.argmax(back > _BACK_NS))
+        if back.max(initial=0) > LATE_NS:
+            number = int(np.argmax(back > LATE_NS))
             latest = self.rows[int(np.argmax(stamps[:number]))].line
             msg = (
                 f'{self.place}, line {self.rows[number].line}: the time is '
@@ -494,60 +491,6 @@ class Table:
         names = [plain(name) for name in self.names]
         log = log_of(kind, self.place, names, channel, sensors)
         return replace(log, notes=(*self.all_notes(), *notes))
-
-
-def _wild(stamps: Ints) -> Bools:
-    """Return which stamps (N,) are more than a second from their place among the others."""
-    chain = _rising(stamps)
-    least, most = -(2**62), 2**62
-    before = np.maximum.accumulate(np.where(chain, stamps, least))
-    after = np.minimum.accumulate(np.where(chain, stamps, most)[::-1])[::-1]
-    late: Bools = (before > least) & (stamps < before - _BACK_NS)
-    return late | ((after < most) & (stamps > after + _BACK_NS))
-
-
-def _set(seconds: Floats) -> Bools:
-    """
-    Return which times (N,) are not cut off from all others, at the begin or the end.
-
-    The gap is longer than all the rest lasts. Cut off are few rows, as damaged ones; or more
-    whose clock stands, or shows a year before 2001, when loggers had not found a satellite yet.
-    """
-    keep = np.ones(len(seconds), dtype=np.bool_)
-    if len(seconds) < RARE:
-        return keep
-    steps = np.abs(np.diff(seconds))
-    rest_s = len(seconds) * float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
-    for gap in np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S)).tolist():
-        first, last = slice(None, gap + 1), slice(gap + 1, None)
-        stands = np.ptp(seconds[first]) == 0.0 or seconds[gap] < _UNSET_S < np.median(seconds)
-        if RARE * (gap + 1) <= len(seconds) or (stands and 2 * (gap + 1) <= len(seconds)):
-            keep[first] = False
-        elif RARE * (len(seconds) - gap - 1) <= len(seconds):
-            keep[last] = False
-    return keep
-
-
-_LEAST_GAP_S = 60.0
-"""A shorter gap is a pause of a drive."""
-_UNSET_S = 978_307_200.0
-"""The first second of 2001: receivers begin in 1970, 1980 or 2000, and no logger is as old."""
-
-
-def _rising(stamps: Ints) -> Bools:
-    """Return the members (N,) of a longest part of the stamps that never falls."""
-    ends, members, previous = list[int](), list[int](), list[int]()
-    for number, stamp in enumerate(stamps.tolist()):
-        at = bisect_right(ends, stamp)
-        previous.append(members[at - 1] if at else -1)
-        ends[at : at + 1] = [stamp]
-        members[at : at + 1] = [number]
-    rising = np.zeros(len(stamps), dtype=np.bool_)
-    member = members[-1] if members else -1
-    while member >= 0:
-        rising[member] = True
-        member = previous[member]
-    return rising
 
 
 def _first(known: Sequence[str], names: Sequence[str]) -> int | None:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime, timezone
 import re
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +20,10 @@ from two_manifold_ros.loggers.log import (
     FIX_ROLES,
     IMU_ROLES,
     is_unit,
-    LAST_S,
     Log,
     LONGEST_NAME,
     number_of,
     plain,
-    RARE,
     ROLES,
     Row,
     SI,
@@ -35,6 +32,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED_NS,
 )
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
+from two_manifold_ros.loggers.times import RARE, times_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -297,7 +295,7 @@ _SINCE_NAMES = frozenset({'secondselapsed', 'secs', 'sec', 'loggingtime', 'gpsti
 def _falling(table: Table, index: int) -> int:
     """Return how many times of a column are before the last, or that none is a time."""
     if _holds_text(table, index):
-        read, _ = _of_texts(table, index)
+        read, _ = times_of_texts([row.cells[index] for row in table.rows])
         times = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
     else:
         times = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
@@ -416,7 +414,7 @@ def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]
         if np.median(stamps) < _LONGEST_NS:
             return table, stamps + UNDATED_NS, [UNDATED]
         return table, stamps, []
-    read, notes = _of_texts(table, index)
+    read, notes = times_of_texts([row.cells[index] for row in table.rows])
     seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
     lines = [row.line for row in table.rows]
     table, _ = table.clocked(index, seconds, _NO_TIME)
@@ -436,75 +434,6 @@ _NO_TIME = (
     'is no time such as 2026-01-31 12:00:00.5 +0100, 31/01/2026 12:00:00 PM, 31.01.2026 12:00, '
     '12:00:00.5 or a number'
 )
-
-_Time: TypeAlias = 'tuple[int, str | None, bool]'
-"""Nanoseconds since 1970 or midnight, the zone, and whether there is a date."""
-
-
-def _of_texts(table: Table, index: int) -> tuple[list[_Time | None], list[str]]:
-    """Return the times of a column of text, ``None`` where there is none, and notes."""
-    cells = [row.cells[index].upper() for row in table.rows]
-    first, second = 0, 0
-    for cell in cells:
-        day, slash, rest = cell.partition('/')
-        month, _, _ = rest.partition('/')
-        if slash and day.isdigit() and month.isdigit() and len(day) <= 2:
-            first, second = max(first, int(day)), max(second, int(month))
-    order, notes = '%d/%m/%Y', list[str]()
-    if first:
-        order = '%m/%d/%Y' if second > 12 >= first else order
-        if max(first, second) <= 12:
-            notes = ['days are taken to stand before months: no date of the file shows it']
-    return [_of_text(cell, order) for cell in cells], notes
-
-
-def _of_text(text: str, order: str) -> _Time | None:  # noqa: C901 - one form after the other
-    """Return a time of text in capitals, with slashed dates in this order."""
-    words = text[:60].replace(',', '.').split()
-    if words and words[0][10:11] == 'T':
-        words[:1] = [words[0][:10], words[0][11:]]
-    zone = None
-    if words and words[-1] in {'UTC', 'GMT', 'Z'}:
-        zone = f'{words.pop()[:0]}+0000'
-    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
-    if words and words[-1][:1] in {'+', '-'}:
-        zone = words.pop()
-    day = words.pop(0) if len(words) == 2 else ''
-    if len(words) != 1:
-        return None
-    clock = words[0]
-    for ending in ('UTC', 'Z', 'AM', 'PM'):
-        if clock.endswith(ending):
-            clock = clock.removesuffix(ending)
-            zone, half = (zone, ending) if ending in {'AM', 'PM'} else ('+0000', half)
-    for sign in '+-':
-        clock, found, rest = clock.partition(sign)
-        zone = f'{sign}{rest}' if found else zone
-    hours, *others = clock.split(':')
-    whole, _, fraction = (others[-1] if len(others) == 2 else '0').partition('.')
-    numbers = [hours, *others[:1], whole]
-    form = next((form for sign, form in _FORMS if sign in day), order)
-    try:
-        if len(others) not in {1, 2} or not all(each.isdecimal() for each in numbers):
-            raise ValueError(clock)  # noqa: TRY301 - as strptime does
-        hour, minute, second = map(int, numbers)
-        if half:
-            hour = hour % 12 + 12 * (half == 'PM')
-        if not (hour < 24 and minute < 60 and second <= 60 and (fraction or '0').isdecimal()):
-            raise ValueError(clock)  # noqa: TRY301 - as strptime does
-        offset = (zone or '+0000').replace(':', '').ljust(5, '0')
-        form = '%Y/%m/%d' if len(day.partition('/')[0]) == 4 else form
-        when = datetime.strptime(f'{day}{offset}', f'{form}%z') if day else _NO_DAY
-    except ValueError:
-        return None
-    seconds = round(when.timestamp()) + hour * 3600 + minute * 60 + second
-    if not 0 <= seconds < LAST_S:
-        return None
-    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, bool(day)
-
-
-_FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
-_NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17

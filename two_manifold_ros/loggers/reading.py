@@ -53,7 +53,7 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
     content = _content(path)
     if content.startswith(XRK_BEGINNINGS):
         return read_xrk(path)
-    text = text_of(path, content)
+    text = _text(path, content)
     head = text[:_HEAD]
     if not columns:
         for pattern, read in FORMATS:
@@ -81,8 +81,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def text_of(path: Path, content: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 with its mark, or Windows' 1252."""
+def _text(path: Path, content: bytes) -> str:
     try:
         # Spreadsheets write "Unicode text" in pairs of bytes.
         pairs = content.startswith((b'\xff\xfe', b'\xfe\xff'))

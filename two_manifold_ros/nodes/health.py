@@ -129,6 +129,8 @@ class StatusPublisher:
         events = self._monitor.update(
             fresh, counts, arrivals, self._input.received_s, clocks, simulated=simulated
         )
+        if distance := self._monitor.distance(arrivals, node.now_ns):
+            node.get_logger().info(distance)
         return fresh, events
 
     def input_health(

@@ -33,11 +33,10 @@ from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import deserialise, LiveReference
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.reading import (
-    ImuDecoder,
+    decode_imu_cdr,
     MessageColumns,
     position_decoder,
     time_base,
-    without_frozen,
 )
 from two_manifold_ros.recordings.recording import Recording
 
@@ -69,7 +68,7 @@ class LiveRecording:
         self._ending = ending
         self._silence_s = silence_s
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
+        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
         self._positions: MessageColumns | None = None
         self.imu_count = self.reference_count = self.malformed = 0
         self._first_s: float | None = None
@@ -145,9 +144,7 @@ class LiveRecording:
         notes += [*imu.notes, *reference.notes]
         positions, more = reference.positions(stamps, None)
         notes += more
-        stream = imu.imu(imu_stamps)
-        driven, frozen_notes = without_frozen(positions, stream)
-        return Recording('live topics', stream, driven, (*notes, *frozen_notes))
+        return Recording('live topics', imu.imu(imu_stamps), positions, tuple(notes))
 
     def close(self) -> None:
         """Stop recording; the recording is freed with this object."""

@@ -56,8 +56,7 @@ def model_sections(
         followed_m, mean_m = validation['followed_m'], validation['mean_position_m']
         share = followed_m / max(mean_m, 1e-12)
         report.say(
-            'Of parts of the drives that were left out of the training, a filter would publish '
-            f'{validation.get("published_share", 1.0):.0%} of the positions, with a mean '
+            f'Parts of the drives that were left out of the training are followed with a mean '
             f'error of {in_metres(followed_m)} m; always naming the mean position would err by '
             f'{in_metres(mean_m)} m. That is {in_metres(100 * share)} % of it, '
             'where 50 % is of no use.'

@@ -16,7 +16,6 @@ from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
@@ -24,7 +23,6 @@ from two_manifold_ros.recordings.bag_topics import (
     COMMAND,
     SENSOR,
 )
-from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.further_channels import (
     CommandStream,
     CommandTopic,
@@ -152,8 +150,7 @@ def read_recording(
     """
     with readable(path), open_bag(path, salvage=options.salvage) as bag:
         imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
-        decoder = imu_decoder(bag, imu_choice, options.imu_field)
-        decoders = {imu_choice: decoder}
+        decoders = {imu_choice: imu_decoder(bag, imu_choice, options.imu_field)}
         position_choice, notes = choose_position_topic(
             bag.path,
             [each for each in bag.topics if each != imu_choice or not options.imu_field],
@@ -173,7 +170,6 @@ def read_recording(
         collected = collect(bag, decoders, progress, salvage=options.salvage)
         sensors, more = _read_sensors(bag, options, progress)
         notes = [*bag.notes, *notes, *more]
-        notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
     commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
@@ -184,28 +180,9 @@ def read_recording(
         positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
     imu = collected[0].imu(times[0])
-    positions, frozen_notes = without_frozen(positions, imu)
-    notes += frozen_notes
     held = None if commands is None else _held_stream(CommandStream, commands, imu, fields)
     further = tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors)
     return Recording(public(path), imu, positions, tuple(notes), held, further)
-
-
-def without_frozen(
-    positions: PositionStream | None, imu: ImuStream
-) -> tuple[PositionStream | None, list[str]]:
-    """Leave out positions that repeat while the vehicle drives, and say that in a sentence."""
-    if positions is None:
-        return None, []
-    frozen = frozen_places(positions.stamps, positions.positions, imu.stamps, imu.samples)
-    if not frozen.any():
-        return positions, []
-    note = (
-        f'{frozen.sum()} of {len(frozen)} positions on {positions.topic} repeat to the last digit '
-        f'for more than a second while the IMU shows that the vehicle drives, and are left out: '
-        f'check the camera or the localisation there.'
-    )
-    return positions.select(~frozen), [note]
 
 
 def _read_sensors(
@@ -322,14 +299,11 @@ _ENCAPSULATION = 4
 # Doubles of an Imu before each vector: orientation 4, covariance 9; then 3 and 9 more.
 _ANGULAR_VELOCITY = 8 * 13
 _LINEAR_ACCELERATION = 8 * 25
-# stamp and length of frame_id, a vector and its first covariance; by the byte order in the
-# encapsulation.
+# stamp and length of frame_id, one vector; by the byte order in the encapsulation.
 _CDR = {
-    b'\x00\x00': (Struct('>iII'), Struct('>dddd')),
-    b'\x00\x01': (Struct('<iII'), Struct('<dddd')),
+    b'\x00\x00': (Struct('>iII'), Struct('>ddd')),
+    b'\x00\x01': (Struct('<iII'), Struct('<ddd')),
 }
-NOT_GIVEN = -1.0
-"""First covariance of a field that a message does not give, as ``sensor_msgs/Imu`` defines."""
 
 
 def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
@@ -337,31 +311,28 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
     if field:
         return imu_field_decoder(bag.decoder_of(topic), topic.name, topic.msgtype, field)
     if topic.serialisation == 'cdr':
-        return ImuDecoder()
+        return decode_imu_cdr
 
-    def fields(raw: bytes) -> ImuFields:
+    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
         message = bag.decode(raw, topic.msgtype)
         force, rate = message.linear_acceleration, message.angular_velocity
-        return (
-            *_header(message),
-            (force.x, force.y, force.z, message.linear_acceleration_covariance[0]),
-            (rate.x, rate.y, rate.z, message.angular_velocity_covariance[0]),
-        )
+        return *_header(message), (force.x, force.y, force.z, rate.x, rate.y, rate.z)
 
-    return ImuDecoder(fields)
+    return decode
 
 
-# Stamp and frame as of `Decode`; x, y, z and the first covariance of two vectors.
-Four: TypeAlias = tuple[float, float, float, float]
-ImuFields: TypeAlias = tuple[int, str, Four, Four]
-
-
-def _imu_fields_cdr(raw: bytes) -> ImuFields:
+def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     """
     Decode a ``sensor_msgs/Imu`` in CDR, five times faster than a general decoder.
 
     The layout has one variable part, ``frame_id``; the doubles behind it are aligned to eight
-    bytes counted from the end of the encapsulation. ``InputError`` says that it is not plain CDR.
+    bytes counted from the end of the encapsulation.
+
+    Raises
+    ------
+    InputError
+        If the encapsulation is not plain CDR.
+
     """
     layout = _CDR.get(raw[:2])
     if layout is None:
@@ -374,52 +345,10 @@ def _imu_fields_cdr(raw: bytes) -> ImuFields:
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
     doubles = text + length + -(header.size + length) % 8
-    frame_id = frame_name(raw[text : text + length - 1].decode('utf-8', 'replace'))
-    force: Any = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
-    rate: Any = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
-    return seconds * 1_000_000_000 + nanoseconds, frame_id, force, rate
-
-
-class ImuDecoder:
-    """
-    Decode the messages of one IMU, as `Decode`: specific force, then angular rate.
-
-    Some drivers send each field in messages of its own. A field that a message marks as
-    ``NOT_GIVEN`` is held from the last message that gave it. Before one did, it is taken as it is:
-    some drivers mark what they give.
-    """
-
-    def __init__(self, fields: Callable[[bytes], ImuFields] = _imu_fields_cdr) -> None:
-        self._fields = fields
-        self._count = 0
-        self._given: list[Four | None] = [None, None]
-        # Messages in which a field was held.
-        self._held = [0, 0]
-
-    def __call__(self, raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        """Decode one message."""
-        stamp, frame_id, force, rate = self._fields(raw)
-        self._count += 1
-        return stamp, frame_id, self._value(0, force)[:3] + self._value(1, rate)[:3]
-
-    def _value(self, index: int, field: Four) -> Four:
-        given = self._given[index]
-        if field[3] != NOT_GIVEN:
-            self._given[index] = field
-        elif given is not None:
-            self._held[index] += 1
-            return given
-        return field
-
-    def notes(self, topic: str) -> list[str]:
-        """Return a sentence for each field that some messages of the topic do not give."""
-        return [
-            f'{held} of {self._count} messages on {topic} mark their {name} as not given '
-            '(covariance[0] is -1): the last one that was given counts there; have the driver '
-            'give both fields in each message.'
-            for held, name in zip(self._held, ('acceleration', 'angular rate'), strict=True)
-            if held
-        ]
+    frame_id = raw[text : text + length - 1].decode('utf-8', 'replace')
+    force = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
+    rate = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
+    return seconds * 1_000_000_000 + nanoseconds, frame_id, force + rate
 
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
@@ -445,8 +374,7 @@ def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
 
 def _header(message: object) -> tuple[int, str]:
     header = message.header  # type: ignore[attr-defined]  # every type here is stamped
-    stamp = header.stamp
-    return stamp.sec * 1_000_000_000 + stamp.nanosec, frame_name(header.frame_id)
+    return header.stamp.sec * 1_000_000_000 + header.stamp.nanosec, header.frame_id
 
 
 _PROGRESS_EVERY = 5000

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.forks import merge_roads, merge_route
-from two_manifold_ros.route.merging import merge_passes, SAME_WAY
+from two_manifold_ros.route.merging import SAME_WAY
 from two_manifold_ros.route.route import SETTLED
 from two_manifold_ros.route.updating import take_features
 from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
@@ -45,17 +45,6 @@ With half of them the noise of positions passes for speed ratio: ipz20 errs by a
 
 LARGEST_LOG_RATIO = 0.6
 """Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
-
-
-REPEATS, CLEAR = 0.1, 0.5
-"""
-Share of a channel's variance from which on two passes of a place have it in common, and share in
-the clearest channel from which on it is no vibration.
-
-The lateral acceleration of a kart whose vibration is twice as strong as its bends has .2, the
-clearest channel of vehicles that can be followed .7 and more. Dead and vertical channels on even
-ground have .08 at most, and of those a lag is chance.
-"""
 
 
 def features_along(observations: Floats, gains: Floats) -> Floats:
@@ -372,59 +361,29 @@ def motionless(means: Floats) -> Floats:
 def memory_of(
     observations: Sequence[Floats],
     period_s: float,
-    tracks: Sequence[Floats] = (),
     least_ticks: float = 4.0,
     longest_s: float = 12.0,
 ) -> float:
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
-    It is the lag at which the autocorrelation has fallen to 1 / e. Where vibration hides the road,
-    so that two passes of a place have less than ``CLEAR`` in common, it is the lag at which the
-    covariance of one pass with another has: vibration differs from lap to lap. Of the pairs of
-    ticks that are compared then there are fewer, and where nothing repeats none. Observations of
-    each segment are (T, d), standardised, and the ``tracks`` its positions (T, 2). Means over less
-    than the least are the observation itself; no slow mean may take longer to settle than the
-    longest.
+    It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
+    segment are (T, d), standardised. Means over less than the least are the observation itself;
+    no slow mean may take longer to settle than the longest.
     """
     longest = max(min(round(longest_s / period_s), max(map(len, observations)) // 3), 1)
-    lengths = np.array(list(map(len, observations)))
-    # What a drive is off as a whole, by a bias or a load, is no memory of the road.
-    apart = np.concatenate([each - each.mean(axis=0) for each in observations])
-    begins = np.cumsum(lengths) - lengths
-    ticks = np.concatenate([np.arange(length) for length in lengths])
-    segments = np.repeat(np.arange(len(lengths)), lengths)
-    far = (ticks + longest < lengths[segments]) & (lengths[segments] > 2 * longest)
-    itself: Ints = np.flatnonzero(far)
-    sums = _covariances(apart, itself, itself, longest)
-    live = np.ones(apart.shape[1], dtype=np.bool_)
-    places = merge_passes(tracks, period_s) if len(tracks) else None
-    if places is not None:
-        last = lengths[places.segments] - 1
-        when = begins[places.segments] + np.rint(places.times).astype(np.int64).clip(0, last)
-        order = np.argsort(places.visited, kind='stable')
-        first, second = when[order[:-1]], when[order[1:]]
-        again = np.diff(places.visited[order]) == 0
-        again &= far[first] & far[second]
-        one, other = first[again], second[again]
-        repeating = _covariances(apart, one, other, longest)
-        squares = np.square(apart[[one, other]]).mean(axis=0).sum(axis=0)
-        shared_by = repeating[0] / np.maximum(squares, np.finfo(np.float64).tiny)
-        if REPEATS < shared_by.max() < CLEAR:
-            sums, live = repeating, shared_by > REPEATS
+    sums = np.zeros((longest + 1, observations[0].shape[1]))
+    for each in observations:
+        if len(each) > 2 * longest:
+            left = len(each) - longest
+            # What a drive is off as a whole, by a bias or a load, is no memory of the road.
+            apart = each - each.mean(axis=0)
+            for lag in range(longest + 1):
+                sums[lag] += (apart[:left] * apart[lag : lag + left]).sum(axis=0)
     with np.errstate(divide='ignore', invalid='ignore'):
-        alike = (sums / sums[0] > math.exp(-1.0)) & live
+        alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
     lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]
     return max(float(max(lags)), least_ticks) * period_s
-
-
-def _covariances(apart: Floats, one: Ints, other: Ints, longest: int) -> Floats:
-    """Return sums (longest + 1, d) of products of rows, of which one is so many ticks later."""
-    found = [
-        (apart[one] * apart[other + lag] + apart[other] * apart[one + lag]).sum(axis=0)
-        for lag in range(longest + 1)
-    ]
-    return 0.5 * np.array(found)
 
 
 def _forward_and_gears(

@@ -18,13 +18,6 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import ERROR_SHARE, half_axis
-from two_manifold_ros.filtering.status import (
-    EllipseLimits,
-    StateMachine,
-    TickDiagnostics,
-    USABLE,
-)
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
@@ -80,20 +73,6 @@ rc_car and of the slot car are published on other days (89 and 93 %).
 
 FASTER = 0.1
 """Nats by which twice the rate has to be better: 5 % of the axes of an ellipse, for its load."""
-
-MOSTLY_LOST = 0.5
-"""
-Share of the error of a lost vehicle from which on each tick is tried as evidence of its own.
-
-Vibration differs from tick to tick, which the usual sharpness takes for alike. Drives that are
-followed are at .3 at most, and are not followed twice.
-"""
-
-PIECES = 4
-"""
-Pieces of a part whose mean errors are compared at two rates: of the two parts that trials follow
-there are eight, each of a few bends, so that a standard error is known.
-"""
 
 DOUBLINGS = 2
 """Times the rate may be doubled: each trial takes up to six times as long as the one before."""
@@ -163,7 +142,7 @@ def lay_out_drives(
         channels.standardise(still[None])[0],
         # Only of the channels of an IMU is known how they drift.
         (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
-        memory_of(observations, period_s, tracks),
+        memory_of(observations, period_s),
         EXPONENTS[live] if channels.of_imu else np.zeros(1),
         network=network,
     )
@@ -211,8 +190,6 @@ class Run(NamedTuple):
         wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
     active : (T,)
         Places with any probability.
-    on_route : (T,)
-        Probability of being on the route.
     truths : (T, H + 1, 2)
         True positions.
 
@@ -222,7 +199,6 @@ class Run(NamedTuple):
     covariances: Floats
     driving: Bools
     active: Floats
-    on_route: Floats
     truths: Floats
 
 
@@ -307,51 +283,6 @@ class Followed:
         """Mean error of the present position, metres, each cut where the vehicle is lost."""
         return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
 
-    def no_worse(self, than: Followed) -> bool:
-        """
-        Return whether the mean error is within one standard error of another rate's, or below it.
-
-        The standard error is that of the differences between pieces of the parts, each of the
-        same time.
-        """
-        differences = self._errors_of_pieces() - than._errors_of_pieces()
-        differences = differences[np.isfinite(differences)]
-        deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-        return float(differences.mean()) <= deviation / math.sqrt(len(differences))
-
-    def _errors_of_pieces(self) -> Floats:
-        """Return the mean errors of ``PIECES`` of each part, cut as in ``score_m``; NaN: none."""
-        errors = [np.concatenate([run.errors for run in part]) for part in self.parts]
-        pieces = [piece for part in errors for piece in np.array_split(part, PIECES)]
-        means = [capped_mean(squared_distances(each[:, :2])[:, 0], self.lost_m) for each in pieces]
-        return np.array(means)
-
-    @property
-    def published(self) -> Bools:
-        """
-        Which ticks (T,) of all runs a filter would publish, by its `StateMachine`.
-
-        The largest ellipse is ``ERROR_SHARE`` of that of a vehicle anywhere on the map.
-        """
-        anywhere = np.cov(self.positions.T) * min(float(self.factors[0]), 1.0)
-        error_m = ERROR_SHARE * half_axis(anywhere)
-        limits = EllipseLimits(error_m, error_m)
-        valid = []
-        for run in itertools.chain.from_iterable(self.parts):
-            machine = StateMachine(limits, 1)
-            for covariance, on_route in zip(run.covariances[:, 0], run.on_route, strict=True):
-                shown = TickDiagnostics(
-                    window_full=True,
-                    recovering=False,
-                    accepted=True,
-                    restarted=False,
-                    novelty=1.0,
-                    ellipse_m=half_axis(self.factors[0] * covariance),
-                    off_route=1.0 - float(on_route),
-                )
-                valid.append(machine.step(shown).status in USABLE)
-        return np.array(valid)
-
     @property
     def work(self) -> float:
         """Places times ticks that count, with which the time grows that following takes."""
@@ -368,7 +299,7 @@ class Followed:
     def validation(self, middle: Floats) -> Validation:
         """Return the errors, and the calibration; ``middle`` (2,) is the mean position."""
         run, lost_m = self.run, self.lost_m
-        beside = beside_mean_position(run.errors, run.truths, middle, lost_m, self.published)
+        beside = beside_mean_position(run.errors, run.truths, middle, lost_m)
         calibration = Calibration(np.zeros(len(self.factors)), self.factors)
         return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration)
 
@@ -462,10 +393,9 @@ def choose_by_parts(
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
     A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER``, and its mean error is at most one standard error above that of the usual
-    rate: with half of the sharpness of each observation, so that the belief of a second is as
-    sharp as it was, or all of it. The log score is what decides: a mean error says nothing of how
-    sure a belief is, and a difference below its deviation nothing at all.
+    better by ``FASTER`` with no larger mean error than at the usual rate: with half of the
+    sharpness of each observation, so that the belief of a second is as sharp as it was, or all
+    of it.
 
     Parameters
     ----------
@@ -495,12 +425,10 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = found[0]
-    if most_load > 0.0:
-        best = _sharper(usual, best, client)
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     compared = [compared_row(usual, known if most_load > 0.0 else best)]
-    first = known
+    least_m = known.score_m
     for trial in range(1, doublings + 1):
         if WORK_GROWS * known.work > MOST_WORK:
             break
@@ -520,7 +448,7 @@ def choose_by_parts(
             each
             for each in tried
             if each.log_score >= known.log_score + FASTER
-            and each.no_worse(first)
+            and each.score_m <= least_m
             and each.load(drives.dataset.rate_hz) <= most_load
         ]
         if not fitting:
@@ -533,23 +461,10 @@ def choose_by_parts(
         (whole,) = follow_parts(
             chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
         )
-        if not (whole.log_score >= best.log_score + FASTER and whole.no_worse(best)):
+        if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
             return usual, best, compared
         best = whole
     return chosen, best, compared
-
-
-def _sharper(
-    usual: Drives,
-    best: Followed,
-    client: Any,  # noqa: ANN401 - of an extra
-) -> Followed:
-    """Return how parts are followed with all of each tick, if most were lost and it is better."""
-    if best.score_m <= MOSTLY_LOST * best.lost_m or usual.settings.sharpness is not None:
-        return best
-    (tried,) = follow_parts(usual, [replace(best.tuning, sharpness=1.0)], client=client)
-    better = tried.log_score >= best.log_score + SHARPER and tried.no_worse(best)
-    return tried if better else best
 
 
 def _faster_drives(
@@ -621,7 +536,7 @@ def parts_to_follow(
 
 def follow(
     route: Route, observations: Floats, sensors: Sequence[Sensor] = (), period_s: float = 1.0
-) -> tuple[Any, ...]:
+) -> tuple[Floats, Floats, Bools, Floats]:
     """
     Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`.
 
@@ -637,6 +552,6 @@ def follow(
         belief.update(row[:own])
         if sensors:
             sensed.sense([row[begin:end] for begin, end in columns])
-        counted = float(belief.active), belief.on_route
-        read.append((*belief.read(), belief.driving > 0.5, *counted))
-    return tuple(np.array(each) for each in zip(*read, strict=True))
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
+    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
+    return means, covariances, driving, active

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
     Split = tuple[list[Segment], list[Segment]]
 
@@ -229,28 +229,19 @@ def squared_distances(errors: Floats) -> Floats:
 
 
 def beside_mean_position(
-    errors: Floats, truths: Floats, middle: Floats, lost_m: float, published: Bools | None = None
-) -> tuple[float, float, float]:
+    errors: Floats, truths: Floats, middle: Floats, lost_m: float
+) -> tuple[float, float]:
     """
-    Return the mean error of what is published, of the mean position, and the share published.
+    Return the mean error of the present position, and that of always answering the mean position.
 
-    All are over ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2) of
-    which the filter would publish those of ``published`` (T,), or all of them. The errors of the
-    present position and of the mean position (2,), ``middle``, are over the same ticks, over all
-    where none is published. An error counts as the spread of the track at most: at most
-    ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of which
-    most are followed well would pass for lost.
+    Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
+    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
+    at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
+    which most are followed well would pass for lost.
     """
-    known = np.isfinite(errors[:, 0]).all(axis=1)
-    valid = known if published is None else known & published
-    share = float(valid.sum()) / max(int(known.sum()), 1)
-    chosen = valid if valid.any() else known
-    squares = (
-        np.square(errors[chosen, 0]).sum(axis=1),
-        np.square(truths[chosen, 0] - middle).sum(axis=1),
-    )
+    squares = np.square(errors[:, 0]).sum(axis=1), np.square(truths[:, 0] - middle).sum(axis=1)
     followed_m, mean_m = (capped_mean(each, lost_m / LOST_SHARE) for each in squares)
-    return followed_m, mean_m, share
+    return followed_m, mean_m
 
 
 def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
@@ -283,9 +274,8 @@ class Validation:
         each error at most ``lost_m``, metres.
     ticks, score_m, lost_m
         Ticks scored, score of the best choices, and the error that counts as lost.
-    followed_m, mean_m, published_share
-        Mean errors of the present position and of the mean position where the filter would
-        publish, and the share of the ticks on which it would, see `beside_mean_position`.
+    followed_m, mean_m
+        Mean errors of the present position and of the mean position, see `beside_mean_position`.
     calibration
         Of the covariances of the c targets.
 
@@ -297,5 +287,4 @@ class Validation:
     lost_m: float
     followed_m: float
     mean_m: float
-    published_share: float
     calibration: Calibration

@@ -10,7 +10,7 @@ robot does that starts where drives start.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.following import Drives
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 LOST = 0.5
 """
@@ -180,7 +180,9 @@ def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[s
     return said
 
 
-def follow_roads(route: Route, network: Network, period_s: float, seen: Floats) -> tuple[Any, ...]:
+def follow_roads(
+    route: Route, network: Network, period_s: float, seen: Floats
+) -> tuple[Floats, Floats, Bools, Floats]:
     """
     Follow a stretch (T, 2 d) on a network; return what `following.follow` does.
 
@@ -192,9 +194,9 @@ def follow_roads(route: Route, network: Network, period_s: float, seen: Floats) 
     for row in seen:
         belief.take(row[own:])
         belief.update(row[:own])
-        counted = float(belief.active), belief.on_route
-        read.append((*belief.read(), belief.driving > 0.5, *counted))
-    return tuple(np.array(each) for each in zip(*read, strict=True))
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
+    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
+    return means, covariances, driving, active
 
 
 def _lay_out(

@@ -11,17 +11,14 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.imu import frame_sentence
 from two_manifold_ros.inspection.positions import (
     FEWEST_LAPS,
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
-    scale_sentence,
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
-    LEAST_PUBLISHED,
     likely_reason,
     measure_repetition,
     UNKNOWN,
@@ -63,18 +60,7 @@ def check_streams(recordings: Sequence[Recording]) -> None:
                 'asked for; name a --position-topic or check --until'
             )
             raise InputError(msg)
-        for stream in (recording.imu, recording.positions):
-            if sentence := frame_sentence(stream.topic, stream.frame_id):
-                msg = f'{recording.name}: {sentence}'
-                raise InputError(msg)
     check_one_plane(recordings)
-
-
-def check_units(drives: Sequence[PositionReport]) -> None:
-    """Refuse positions that are surely not in metres."""
-    for drive in drives:
-        if drive.unit_m is not None:
-            raise InputError(scale_sentence(drive.topic, drive.unit_m))
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
@@ -136,11 +122,9 @@ def judge(
     """
     Return why a model is of no use, or ``None`` if nothing shows that.
 
-    Parts of the drives that were left out are followed, and what a filter would publish of them
-    is judged. The model is of no use if that errs by ``USEFUL`` of the error of the mean position
-    or more, or is less than ``LEAST_PUBLISHED`` of the ticks; or if no part could be followed and
-    nothing repeats. Returned are a ``reason`` for programs, and a ``sentence`` with the evidence
-    and the cure.
+    It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
+    error of the mean position or more, or where none could be and nothing repeats. Returned are a
+    ``reason`` for programs, and a ``sentence`` with the evidence and the cure.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -148,10 +132,9 @@ def judge(
         mean_m = validation.mean_m
         found = (
             f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
-            f'{mean_m:.3g} m, {validation.published_share:.0%} of the ticks published'
+            f'{mean_m:.3g} m'
         )
-        often = validation.published_share >= LEAST_PUBLISHED
-        if often and not validation.followed_m >= USEFUL * mean_m:
+        if not validation.followed_m >= USEFUL * mean_m:
             return None
     # Between positions that are far between the vehicle can have been anywhere.
     rare = usual_step(recordings) > RARE_STEP
@@ -241,7 +224,6 @@ def _errors(validation: Validation) -> dict[str, Any]:
         'compared': list(validation.table),
         'followed_m': round(validation.followed_m, 4),
         'mean_position_m': round(validation.mean_m, 4),
-        'published_share': round(validation.published_share, 4),
     }
 
 

@@ -43,7 +43,6 @@ from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
-    check_units,
     head_fields,
     measure_drives,
     summarise,
@@ -103,7 +102,6 @@ def learn_model(
     """Do as `train_model`; return also what can go on learning, which a TPSR can alone."""
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
-    check_units(drives)
     progress('averaging samples over ticks', 0.0)
     # A given likelihood is that of a tick of a known rate.
     given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
@@ -236,7 +234,7 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
     simulated cars and the tram by less than a fifth. A window needs some bends.
     """
     usual = build_dataset(recordings, settings)
-    memory_s = memory_of(usual.observations, usual.period_s, usual.tracks)
+    memory_s = memory_of(usual.observations, usual.period_s)
     rate_hz = usual.rate_hz
     # Predictions are wanted in steps of a fraction of a second.
     slower_hz = max(10.0 / memory_s, 5.0)
