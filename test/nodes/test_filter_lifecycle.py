@@ -242,8 +242,8 @@ def test_a_shutdown_does_not_wait_for_it(talk, node, asked):
     # What the thread makes has no owner now.
     node.let_go_on()
     Health(talk).until('shut down by a lifecycle transition')
-    # The process ends by itself, so that launch may start it again.
-    assert node.ended() == 0
+    assert talk.state == 'finalized'
+    assert node.stop() == 0
 
 
 def test_a_signal_does_not_wait_for_it(talk, node):

@@ -47,14 +47,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
-ANSWERED_S = 1.0
-"""
-Time from a shutdown by a transition to the end of the process, seconds.
-
-In it the answer, the transition event and the diagnostics of the second go out.
-"""
-
-
 class FilterNode(BackgroundNode):
     """Subscribe ``imu``, run the filter, publish estimates, and always its own state."""
 
@@ -187,13 +179,8 @@ class FilterNode(BackgroundNode):
         return self._unconfigure('not configured: it was cleaned up by a lifecycle transition')
 
     def on_shutdown(self, _: LifecycleState) -> TransitionCallbackReturn:
-        """Stop for good; the process ends, once the answer is sent, so that launch may respawn."""
-
-        def end() -> None:
-            self.exit_status = 0
-
-        self.every(ANSWERED_S, end)
-        return self._unconfigure('shut down by a lifecycle transition: the process ends')
+        """Stop for good."""
+        return self._unconfigure('shut down by a lifecycle transition: restart the node')
 
     def on_error(self, _: LifecycleState) -> TransitionCallbackReturn:
         """Return to the unconfigured state."""
