@@ -37,11 +37,11 @@ def imu_target() -> tuple[One, Iterable[bytes]]:
 
     with instrumented():
         from two_manifold_ros.errors import InputError  # noqa: PLC0415
-        from two_manifold_ros.recordings.reading import decode_imu_cdr  # noqa: PLC0415
+        from two_manifold_ros.recordings.reading import ImuDecoder  # noqa: PLC0415
 
     def one(content: bytes) -> None:
         try:
-            stamp, frame, numbers = decode_imu_cdr(content)
+            stamp, frame, numbers = ImuDecoder()(content)
         except (InputError, struct.error):
             return
         expect(-(2**63) < stamp < 2**63, '-(2**63) < stamp < 2**63')

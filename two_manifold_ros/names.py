@@ -82,3 +82,8 @@ LAP_FRAME = 'lap'
 
 NO_ROUTE = 'none'
 """Label of the chance that the vehicle drives on no known route."""
+
+
+def frame_name(frame_id: str) -> str:
+    """Return a frame without leading slashes, which are no part of its name, as in tf2."""
+    return frame_id.lstrip('/')

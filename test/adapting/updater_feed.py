@@ -11,7 +11,7 @@ from raw_imu import raw_imu
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
-from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.reading import ImuDecoder
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ LEARNED = 2000
 
 def tpsr_session(
     head: ModelHead,
-    decode: Decode = decode_imu_cdr,
+    decode: Decode | None = None,
     clock_ns: Callable[[], int] | None = None,
     reorder_ns: int = 0,
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
     return UpdaterSession(
         lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns),
-        decode,
+        decode or ImuDecoder(),
         clock_ns,
     )
 

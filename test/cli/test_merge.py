@@ -18,7 +18,7 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.recordings.reading import decode_imu_cdr, ReadingOptions
+from two_manifold_ros.recordings.reading import ImuDecoder, ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import in_plane, latitude_longitude
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -43,7 +43,7 @@ def robots(tmp_path_factory):
         settings = TrainingSettings(rate_hz=10.0, window=20, horizons=HORIZONS)
         session = UpdaterSession(
             lambda head=head, settings=settings: StreamLearner(head, settings, at_once=True),
-            decode_imu_cdr,
+            ImuDecoder(),
         )
         rows = zip(run.stamps_ns.tolist(), run.imu, run.positions.tolist(), strict=True)
         for index, (stamp, sample, (x, y, _)) in enumerate(rows):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.reading import ImuDecoder
 
 pytest.importorskip('rosbags')
 
@@ -49,22 +49,22 @@ def test_every_imu_message_is_decoded_as_rosbags_does(sec, nanosec, frame_id, nu
     raw = bytes(types.serialize_cdr(read, IMU, little_endian=little))
     assert raw[1] == little
     force, rate = read.linear_acceleration, read.angular_velocity
-    assert decode_imu_cdr(raw) == (
+    assert ImuDecoder()(raw) == (
         read.header.stamp.sec * 10**9 + read.header.stamp.nanosec,
-        read.header.frame_id,
+        read.header.frame_id.lstrip('/'),
         (force.x, force.y, force.z, rate.x, rate.y, rate.z),
     )
 
 
 def test_padding_behind_the_message_changes_nothing():
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
-    assert decode_imu_cdr(raw + bytes(8)) == decode_imu_cdr(raw)
+    assert ImuDecoder()(raw + bytes(8)) == ImuDecoder()(raw)
 
 
 def test_an_encapsulation_that_aligns_otherwise_is_refused():
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [0.0] * 6))
     with pytest.raises(InputError, match=r'starts with 00070000, which is not plain CDR'):
-        decode_imu_cdr(b'\x00\x07\x00\x00' + raw[4:])
+        ImuDecoder()(b'\x00\x07\x00\x00' + raw[4:])
 
 
 def back(msgtype: str, values: dict) -> object:

@@ -22,6 +22,7 @@ from two_manifold_ros.adapting.updater_session import learner_name
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
+from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -394,8 +395,8 @@ def drives_in(path: str | Path) -> list[Recording]:
         head = replace(
             make_head(),
             origin=origin,
-            frame_id=str(stream['frame_id']),
-            imu_frame_id=str(stream['imu_frame_id']),
+            frame_id=frame_name(str(stream['frame_id'])),
+            imu_frame_id=frame_name(str(stream['imu_frame_id'])),
         )
         lag_s = int(learner['lag_ns']) * 1e-9
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
@@ -431,7 +432,7 @@ def _refuse_other_plane(head: ModelHead, path: Path, numbers: Mapping[str, Any])
     if not len(head.track) or not isinstance(stream, dict) or not stream.get('frame_id'):
         return
     origin = None if head.origin is None else asdict(head.origin)
-    if (stream['frame_id'], stream.get('origin')) == (head.frame_id, origin):
+    if (frame_name(str(stream['frame_id'])), stream.get('origin')) == (head.frame_id, origin):
         return
     msg = (
         f'{path}: its positions are in frame {stream["frame_id"]} with origin '

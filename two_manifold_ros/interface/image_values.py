@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.names import frame_name
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -105,7 +106,7 @@ class ImageValues:
         )
         values = self._shrink(pixels @ np.array(encoding.weights) / (256**encoding.depth - 1))
         stamp = image.header.stamp
-        return stamp.sec * 1_000_000_000 + stamp.nanosec, image.header.frame_id, values
+        return stamp.sec * 1_000_000_000 + stamp.nanosec, frame_name(image.header.frame_id), values
 
     def _shrink(self, grey: Floats) -> Floats:
         height, width = grey.shape

@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, Interruption
-from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.reading import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +184,7 @@ class Session:
         self._patience_ns = min(model.period_ns, 100_000_000)
         self._most_waiting = most_waiting
         self._waiting: deque[tuple[bytes, int, tuple[float, ...]]] = deque()
+        self._decode = ImuDecoder()
         self._samples: deque[Sample] = deque(maxlen=kept)
         self._ready: list[Estimate] = []
         self._newest = self._tick_ends = 0
@@ -240,7 +241,7 @@ class Session:
     def _feed(self, raw: bytes, arrived_ns: int, further: tuple[float, ...]) -> None:
         self.counters['received'] += 1
         try:
-            stamp_ns, frame_id, sample = decode_imu_cdr(raw)
+            stamp_ns, frame_id, sample = self._decode(raw)
         # Bytes that are no Imu message make a decoder raise almost anything.
         except Exception:  # noqa: BLE001 - counted, and reported in the diagnostics
             self.counters['malformed'] += 1

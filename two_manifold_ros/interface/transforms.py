@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.interface.messages import course_of, header, pose_fields
+from two_manifold_ros.names import frame_name
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
@@ -136,7 +137,8 @@ class OdometryFrame:
 
     def take(self, message: Any) -> None:  # noqa: ANN401 - a generated class
         """Take a ``nav_msgs/Odometry``; where its stamps step back it starts again."""
-        frame, child = message.header.frame_id, message.child_frame_id
+        frame = frame_name(message.header.frame_id)
+        child = frame_name(message.child_frame_id)
         pose, twist = message.pose.pose, message.twist.twist
         turn = pose.orientation
         yaw = math.atan2(

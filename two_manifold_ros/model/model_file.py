@@ -34,6 +34,7 @@ from two_manifold_ros.model.model import (
     SensedRouteModel,
     TpsrModel,
 )
+from two_manifold_ros.names import frame_name
 from two_manifold_ros.network.network import Network
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import (
@@ -352,6 +353,9 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
         refuse(f'{path} is no {noun}')
     if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):
         refuse(f'{path} is too long or holds characters that cannot be printed')
+    if path.endswith('frame_id'):
+        # Models of before have them with the slash.
+        return frame_name(value)
     if annotation == 'float':
         if not math.isfinite(value):
             refuse(f'{path} is not finite')

@@ -33,7 +33,7 @@ from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import deserialise, LiveReference
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.reading import (
-    decode_imu_cdr,
+    ImuDecoder,
     MessageColumns,
     position_decoder,
     time_base,
@@ -68,7 +68,7 @@ class LiveRecording:
         self._ending = ending
         self._silence_s = silence_s
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, decode_imu_cdr)
+        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
         self._positions: MessageColumns | None = None
         self.imu_count = self.reference_count = self.malformed = 0
         self._first_s: float | None = None

@@ -53,7 +53,7 @@ from two_manifold_ros.nodes.live_input import (
 )
 from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.further_channels import CommandTopic
-from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.reading import ImuDecoder
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class UpdaterNode(GuardedNode):
 
     def _make_session(self) -> UpdaterSession:
         chosen = self._chosen
-        decode: Decode = decode_imu_cdr
+        decode: Decode = ImuDecoder()
         if chosen.input == 'image':
             decode = image_decoder(chosen.image_width, chosen.image_height)
         head = stream_head(chosen, self._input.name, self.resolve_topic_name)

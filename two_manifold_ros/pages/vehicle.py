@@ -19,7 +19,7 @@ from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
-from two_manifold_ros.recordings.reading import decode_imu_cdr
+from two_manifold_ros.recordings.reading import ImuDecoder
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ class Vehicle:
         self.ahead_s: list[float] = []
         self._live = live
         self._lock = Lock()
+        self._decode_imu = ImuDecoder()
         self._moments: list[Moment] = []
         self._seconds, self._ellipses, self._errors = (array('d') for _ in range(3))
         self._stretches: list[Stretch] = []
@@ -292,7 +293,7 @@ class Vehicle:
             self._add_bare(seconds)
 
     def _hear_imu(self, raw: bytes, seconds: float, _: float) -> None:
-        sample = decode_imu_cdr(bytes(raw))[2]
+        sample = self._decode_imu(bytes(raw))[2]
         with self._lock:
             self._fresh.append((seconds, *sample))
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS, SENSOR_FIELDS
+from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS, frame_name, SENSOR_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -294,7 +294,7 @@ def fields_decoder(
             header = getattr(found, 'header', None)
             if header is not None:
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-                stamp_ns, frame_id = own_ns or stamp_ns, header.frame_id or frame_id
+                stamp_ns, frame_id = own_ns or stamp_ns, frame_name(header.frame_id) or frame_id
         return stamp_ns, frame_id, values
 
     return decode

@@ -16,6 +16,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
+from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
@@ -150,7 +151,8 @@ def read_recording(
     """
     with readable(path), open_bag(path, salvage=options.salvage) as bag:
         imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
-        decoders = {imu_choice: imu_decoder(bag, imu_choice, options.imu_field)}
+        decoder = imu_decoder(bag, imu_choice, options.imu_field)
+        decoders = {imu_choice: decoder}
         position_choice, notes = choose_position_topic(
             bag.path,
             [each for each in bag.topics if each != imu_choice or not options.imu_field],
@@ -170,6 +172,7 @@ def read_recording(
         collected = collect(bag, decoders, progress, salvage=options.salvage)
         sensors, more = _read_sensors(bag, options, progress)
         notes = [*bag.notes, *notes, *more]
+        notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
     commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
@@ -299,11 +302,14 @@ _ENCAPSULATION = 4
 # Doubles of an Imu before each vector: orientation 4, covariance 9; then 3 and 9 more.
 _ANGULAR_VELOCITY = 8 * 13
 _LINEAR_ACCELERATION = 8 * 25
-# stamp and length of frame_id, one vector; by the byte order in the encapsulation.
+# stamp and length of frame_id, a vector and its first covariance; by the byte order in the
+# encapsulation.
 _CDR = {
-    b'\x00\x00': (Struct('>iII'), Struct('>ddd')),
-    b'\x00\x01': (Struct('<iII'), Struct('<ddd')),
+    b'\x00\x00': (Struct('>iII'), Struct('>dddd')),
+    b'\x00\x01': (Struct('<iII'), Struct('<dddd')),
 }
+NOT_GIVEN = -1.0
+"""First covariance of a field that a message does not give, as ``sensor_msgs/Imu`` defines."""
 
 
 def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
@@ -311,28 +317,31 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
     if field:
         return imu_field_decoder(bag.decoder_of(topic), topic.name, topic.msgtype, field)
     if topic.serialisation == 'cdr':
-        return decode_imu_cdr
+        return ImuDecoder()
 
-    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+    def fields(raw: bytes) -> ImuFields:
         message = bag.decode(raw, topic.msgtype)
         force, rate = message.linear_acceleration, message.angular_velocity
-        return *_header(message), (force.x, force.y, force.z, rate.x, rate.y, rate.z)
+        return (
+            *_header(message),
+            (force.x, force.y, force.z, message.linear_acceleration_covariance[0]),
+            (rate.x, rate.y, rate.z, message.angular_velocity_covariance[0]),
+        )
 
-    return decode
+    return ImuDecoder(fields)
 
 
-def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+# Stamp and frame as of `Decode`; x, y, z and the first covariance of two vectors.
+Four: TypeAlias = tuple[float, float, float, float]
+ImuFields: TypeAlias = tuple[int, str, Four, Four]
+
+
+def _imu_fields_cdr(raw: bytes) -> ImuFields:
     """
     Decode a ``sensor_msgs/Imu`` in CDR, five times faster than a general decoder.
 
     The layout has one variable part, ``frame_id``; the doubles behind it are aligned to eight
-    bytes counted from the end of the encapsulation.
-
-    Raises
-    ------
-    InputError
-        If the encapsulation is not plain CDR.
-
+    bytes counted from the end of the encapsulation. ``InputError`` says that it is not plain CDR.
     """
     layout = _CDR.get(raw[:2])
     if layout is None:
@@ -345,10 +354,52 @@ def decode_imu_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
     doubles = text + length + -(header.size + length) % 8
-    frame_id = raw[text : text + length - 1].decode('utf-8', 'replace')
-    force = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
-    rate = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
-    return seconds * 1_000_000_000 + nanoseconds, frame_id, force + rate
+    frame_id = frame_name(raw[text : text + length - 1].decode('utf-8', 'replace'))
+    force: Any = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
+    rate: Any = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
+    return seconds * 1_000_000_000 + nanoseconds, frame_id, force, rate
+
+
+class ImuDecoder:
+    """
+    Decode the messages of one IMU, as `Decode`: specific force, then angular rate.
+
+    Some drivers send each field in messages of its own. A field that a message marks as
+    ``NOT_GIVEN`` is held from the last message that gave it. Before one did, it is taken as it is:
+    some drivers mark what they give.
+    """
+
+    def __init__(self, fields: Callable[[bytes], ImuFields] = _imu_fields_cdr) -> None:
+        self._fields = fields
+        self._count = 0
+        self._given: list[Four | None] = [None, None]
+        # Messages in which a field was held.
+        self._held = [0, 0]
+
+    def __call__(self, raw: bytes) -> tuple[int, str, tuple[float, ...]]:
+        """Decode one message."""
+        stamp, frame_id, force, rate = self._fields(raw)
+        self._count += 1
+        return stamp, frame_id, self._value(0, force)[:3] + self._value(1, rate)[:3]
+
+    def _value(self, index: int, field: Four) -> Four:
+        given = self._given[index]
+        if field[3] != NOT_GIVEN:
+            self._given[index] = field
+        elif given is not None:
+            self._held[index] += 1
+            return given
+        return field
+
+    def notes(self, topic: str) -> list[str]:
+        """Return a sentence for each field that some messages of the topic do not give."""
+        return [
+            f'{held} of {self._count} messages on {topic} mark their {name} as not given '
+            '(covariance[0] is -1): the last one that was given counts there; have the driver '
+            'give both fields in each message.'
+            for held, name in zip(self._held, ('acceleration', 'angular rate'), strict=True)
+            if held
+        ]
 
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
@@ -374,7 +425,8 @@ def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
 
 def _header(message: object) -> tuple[int, str]:
     header = message.header  # type: ignore[attr-defined]  # every type here is stamped
-    return header.stamp.sec * 1_000_000_000 + header.stamp.nanosec, header.frame_id
+    stamp = header.stamp
+    return stamp.sec * 1_000_000_000 + stamp.nanosec, frame_name(header.frame_id)
 
 
 _PROGRESS_EVERY = 5000
