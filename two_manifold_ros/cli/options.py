@@ -272,16 +272,16 @@ def name_channels(args: Namespace, model: ModelHead) -> None:
     }
 
 
-def add_position_lag(
-    parser: ArgumentParser, usual: str = 'leave them, and warn if they are late'
-) -> None:
-    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`, and name its default."""
+def add_position_lag(parser: ArgumentParser, usual: str = '') -> None:
+    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`: auto, or ``usual``."""
     parser.add_argument(
         '--position-lag',
         type=_position_lag,
         metavar='S',
-        help='make positions S seconds earlier, because their stamps are late; auto: the lag '
-        f'estimated from the IMU (default: {usual})',
+        default=None if usual else 'auto',
+        help='make positions S seconds earlier, because their stamps are late; auto: by the lag '
+        'that the IMU shows, if it is measured surely; 0 leaves them '
+        f'(default: {usual or "auto"})',
     )
 
 

@@ -34,6 +34,7 @@ from two_manifold_ros.cli.training_options import (
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
@@ -126,7 +127,8 @@ def _train(
         with Progress('finding laps'):
             recordings, found = place(recordings, args.marks)
         say(f'two-manifold: note: {found}')
-    recordings = in_step(recordings, args, say=say)
+    if not (args.marks or args.imu_alone) or args.position_lag != AUTO:
+        recordings = in_step(recordings, args, say=say)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings, given_settings(args))
     # Of positions that laps make there is nothing to warn.

@@ -25,7 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
 from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.inspection.lag import put_in_step
+from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
 from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.sources import public
@@ -216,13 +216,16 @@ def score_drive(
 
 
 def trained_lag(model: ModelHead) -> str:
-    """Return by how many seconds positions were made earlier in training; empty if by none."""
+    """Return the position lag of the training for `put_in_step`; empty if it was none."""
     # A summary may be anything.
     with suppress(AttributeError, LookupError, TypeError, ValueError):
         found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
         # Of bags that differ none is the rule.
         if found and max(found) - min(found) <= 0.5 / model.rate_hz:
             seconds = median(found)
+            if abs(seconds) > FURTHEST_S:
+                # That was a clock, which may have been set since.
+                return AUTO
             return str(seconds) if seconds else ''
     return ''
 

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import put_together
-from two_manifold_ros.inspection.timing import info, warning
+from two_manifold_ros.inspection.motion import (
+    measure_motion,
+    on_grid,
+    put_together,
+    usable_positions,
+)
+from two_manifold_ros.inspection.timing import advancing, info, measure_timing, warning
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,11 +152,13 @@ class Lag:
 
     It is negative where they are earlier and ``None`` where no sensor shows it, and is off by more
     than the uncertainty once in twenty times; witnesses are the usable lags of single sensors.
+    Where none is known, ``ambiguous`` ones may be the clock's, of more than ``FURTHEST_S``.
     """
 
     seconds: float | None
     uncertainty_s: float
     witnesses: tuple[SensorLag, ...]
+    ambiguous: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         """Return the lag in words."""
@@ -171,6 +179,112 @@ def estimate_lag(recording: Recording) -> Lag:
     return lag_between(recording.positions, recording.imu)
 
 
+SURELY = math.log(2.0)
+"""By how much more a clock's offset has to explain than any other: what it leaves unexplained is
+half as much. On eight recordings of others, the true offset leads that of a lap by .6 to 2.3."""
+
+
+MOST_PEAKS = 100
+"""Lags of whole laps that are told apart; the first of more are enough to call it ambiguous."""
+
+
+def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats] | None:
+    """
+    Return every lag at which half of the drive overlaps, seconds (n,), and how much it explains.
+
+    It is the sum of the logarithms of one over the shares of the variances that the sensors do not
+    explain: of rate of turn, acceleration aside, and change of speed, standing included, so that
+    stops, bends and differences of pace of the whole recording count.
+    """
+    seconds, points = usable_positions(positions, imu)
+    gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
+    motion = measure_motion(seconds, points, gap_s)
+    usable, samples = usable_samples(imu.samples)
+    usable &= ~absurd_values(samples, usable).any(axis=1)
+    good = advancing(imu.stamps) & usable
+    if motion is None or good.sum() < 2:
+        return None
+    stride = max(1, motion.window // 6)
+    # So many points bound memory: lags are a bit coarser in drives of many hours.
+    measured = (imu.stamps[good] - imu.first_stamp) / 1e9
+    lasts = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
+    stride = max(stride, math.ceil(lasts / motion.step_s / 200_000))
+    step = motion.step_s * stride
+    grid = np.arange(measured[0], measured[-1], motion.step_s)
+    if len(grid) <= motion.window:
+        return None
+    seen = on_grid(replace(motion, seconds=grid), measured, samples[good])[::stride]
+    speed = np.linalg.norm(motion.velocities, axis=1)
+    rate = np.where(motion.moving, np.nan_to_num(motion.course_rate), 0.0)
+    first = motion.seconds[0]
+    at = np.rint((motion.seconds - first) / step).astype(np.int64)[motion.known]
+    shown = np.full((round((motion.seconds[-1] - first) / step) + 1, 3), np.nan)
+    targets = np.stack([rate, speed * rate, np.gradient(speed, motion.step_s)], axis=1)
+    shown[at] = targets[motion.known]
+    size = 1 << (len(seen) + len(shown)).bit_length()
+    score = np.zeros(size)
+    for column, sensor in enumerate((slice(3, 6), slice(0, 3), slice(0, 3))):
+        moments = _moments(seen[:, sensor], shown[:, column], size)
+        counts = moments[:, 0, 0]
+        shares = _share(moments, max(1, round(0.5 * float(counts.max()))))
+        score -= np.log(np.maximum(1.0 - shares, 1e-6))
+    order = np.argsort(-(np.arange(size) >= len(shown)).astype(np.int64), kind='stable')
+    lags = np.arange(size)
+    lags = np.where(lags >= len(shown), lags - size, lags)[order]
+    return lags * step + first - grid[0], score[order]
+
+
+def _moments(early: Floats, late: Floats, size: int) -> Floats:
+    """Return (size, k + 2, k + 2) sums of products at every cyclic lag, as of `_explained`."""
+    early, late = _standardised(early), _standardised(late[:, None])[:, 0]
+    known_early, known_late = np.isfinite(early).all(axis=1), np.isfinite(late)
+    columns = np.column_stack([known_early, np.where(known_early[:, None], early, 0.0)])
+    count = columns.shape[1]
+    pairs = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
+    value = np.where(known_late, late, 0.0)
+    first = np.conj(np.fft.rfft(pairs, size, axis=0))
+    second = np.fft.rfft(np.stack([known_late, value, value**2], axis=1), size, axis=0)
+    moments = np.zeros((size, count + 1, count + 1))
+    both = np.fft.irfft(first * second[:, :1], size, axis=0)
+    moments[:, :count, :count] = both.reshape(size, count, count)
+    across = np.fft.irfft(first[:, :count] * second[:, 1:2], size, axis=0)
+    moments[:, :count, count] = moments[:, count, :count] = across
+    moments[:, count, count] = np.fft.irfft(first[:, 0] * second[:, 2], size, axis=0)
+    return moments
+
+
+def _far_lags(positions: PositionStream, imu: ImuStream) -> tuple[float, ...]:
+    """
+    Return lags that explain ``SURELY`` more than all within ``FURTHEST_S``, the likely first.
+
+    There are none where one within does as well. More than one are ambiguous: none of them
+    explains surely more than the others, and both streams begin and end together at none.
+    """
+    found = _all_lags(positions, imu)
+    if found is None:
+        return ()
+    lags, score = found
+    within = np.flatnonzero(np.abs(lags) <= FURTHEST_S + 0.1)
+    near = within[score[within].argmax()] if len(within) else None
+    least, score = float(score.max()) - SURELY, score.copy()
+    near_too = near is not None and score[near] > least
+    if near_too and abs(lags[near]) <= FURTHEST_S / 2:
+        return ()
+    peaks: list[float] = []
+    while score.max() > least and len(peaks) < MOST_PEAKS:
+        peaks.append(float(lags[score.argmax()]))
+        score[np.abs(lags - peaks[-1]) <= FURTHEST_S] = -np.inf
+    if len(peaks) > 1:
+        # Both streams of one bag begin and end together, which only the right lag of them shows.
+        ends_s = (positions.stamps[positions.usable][[0, -1]] - imu.first_stamp) / 1e9
+        lasts_s = (imu.last_stamp - imu.first_stamp) / 1e9
+        apart = [float(np.abs(ends_s - each - [0.0, lasts_s]).max()) for each in peaks]
+        fitting = [each for each, by in zip(peaks, apart, strict=True) if by <= FURTHEST_S]
+        if len(fitting) == 1:
+            return () if abs(fitting[0]) <= FURTHEST_S else tuple(fitting)
+    return () if near_too else tuple(peaks)
+
+
 def lag_between(
     positions: PositionStream,
     imu: ImuStream,
@@ -178,7 +292,10 @@ def lag_between(
     gyroscope: SensorLag | None = None,
 ) -> Lag:
     """
-    Estimate a lag of up to ``FURTHEST_S`` from the gyroscope and from the accelerometer.
+    Estimate a lag of up to ``FURTHEST_S``, or of a clock, from gyroscope and accelerometer.
+
+    A lag of more is believed where it explains the whole recording ``SURELY`` better than any
+    other: on laps of one pace those of whole laps explain as much, and it is ambiguous.
 
     Neither unit, sign nor mounting of the IMU matters; other sensors show none. Positions that
     jump or are missing are passed over. Motion and IMU at the usual smoothing, and their
@@ -186,6 +303,23 @@ def lag_between(
     """
     if not imu.of_imu:
         return _combine([])
+    far = _far_lags(positions, imu)
+    if len(far) == 1:
+        nearer = replace(positions, stamps=positions.stamps - round(1e9 * far[0]))
+        rest = _near_lag(nearer, imu)
+        if rest.seconds is not None:
+            return replace(rest, seconds=far[0] + rest.seconds)
+    if far:
+        return Lag(None, np.inf, (), far)
+    return _near_lag(positions, imu, usual, gyroscope)
+
+
+def _near_lag(
+    positions: PositionStream,
+    imu: ImuStream,
+    usual: Together | None = None,
+    gyroscope: SensorLag | None = None,
+) -> Lag:
     # The usual smoothing first. Positions of little noise show most when smoothed little.
     scenes = [usual or put_together(positions, imu)]
     scenes += [put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8)]
@@ -308,6 +442,10 @@ def put_in_step(
     lag_s = parse_position_lag(wanted)
     if lag_s is None:
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
+        for recording, lag in zip(recordings, lags, strict=True):
+            if lag.ambiguous:
+                msg = f'{recording.name}: {_ambiguous(lag)}'
+                raise InputError(msg)
         corrections = list(map(_correction, lags))
     else:
         corrections = [(lag_s, _moving(lag_s, why))] * len(recordings)
@@ -336,7 +474,9 @@ def _moving(lag_s: float, why: str) -> str:
 
 def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
     """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
-    if lag.seconds is None:
+    if lag.ambiguous:
+        yield warning('offset_ambiguous', _ambiguous(lag))
+    elif lag.seconds is None:
         yield info(
             'offset_unknown',
             'The time offset between IMU and positions is unknown, because neither gyroscope '
@@ -357,9 +497,19 @@ def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) ->
             yield f'{name}: {_late(lag)}'
 
 
+def _ambiguous(lag: Lag) -> str:
+    fits = ' or '.join(f'{each:.1f} s' for each in lag.ambiguous[:3])
+    return (
+        f'The clocks of positions and IMU do not agree: the IMU follows the positions only if '
+        f'their stamps are made {fits} earlier, and the laps are too alike to tell which: give '
+        f'the right time with --position-lag (position_lag of a node), 0 to leave them, or set '
+        f'the clocks (NTP or PTP) and record again.'
+    )
+
+
 def _late(lag: Lag) -> str:
     return (
         f'The stamps of the positions are {lag}: estimates will be off by the distance driven in '
-        f'that time; correct it with --position-lag auto (position_lag of the trainer node), or '
+        f'that time; train corrects it by default, evaluate with --position-lag auto, or '
         f'set the clocks (NTP or PTP) and stamp camera images when they are taken.'
     )

@@ -197,6 +197,7 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
             f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
             f'both machines (NTP or PTP), or try --use-receive-time.',
         )
+        yield from lag_findings(positions.lag, half_tick_s)
         return
     if positions.coverage < 0.95:
         hole = positions.longest_hole

@@ -303,8 +303,8 @@ class UpdaterParameters(FilteringParameters):
     )
     position_lag: str = parameter(
         "Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto "
-        'for the lag estimated from the IMU; empty leaves them.',
-        '',
+        "for the lag that the IMU shows, if it is measured surely; '0' leaves them.",
+        'auto',
     )
     horizons: list[int] = parameter(
         'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
@@ -372,8 +372,9 @@ class TrainerParameters(NodeParameters):
     )
     position_lag: str = parameter(
         "Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag "
-        'estimated from the IMU; empty leaves them, and warns if they are late.',
-        '',
+        "that the IMU shows, if it is measured surely; '0' leaves them, and warns if they are "
+        'late.',
+        'auto',
     )
     force: bool = parameter(
         'Write the model even if it is of no use: if it follows parts of the drives that were '
