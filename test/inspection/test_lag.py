@@ -199,11 +199,18 @@ def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented():
         replace(recording, positions=ahead),
         replace(drive(), positions=None),
         drive(seconds=9.0),
-        # Beyond the search.
-        drive(late_s=2.5, lap_s=30.0, seconds=90.0),
-        drive(late_s=3600.0, lap_s=30.0, seconds=90.0),
     ):
         assert estimate_lag(each).seconds is None
+
+
+@pytest.mark.parametrize('late_s', [2.5, 18.0, -37.0, 3600.0, -7200.0])
+def test_a_clock_that_is_off_by_any_time_is_found(late_s):
+    """On laps that are all alike, the ends of the streams decide, or nothing does."""
+    recording = drive(late_s=late_s, lap_s=10.0, seconds=120.0)
+    found = estimate_lag(recording)
+    assert found.seconds == pytest.approx(late_s, abs=0.1)
+    (moved,) = put_in_step([recording], 'auto')
+    assert moved.positions.earlier_s == found.seconds
 
 
 def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are():

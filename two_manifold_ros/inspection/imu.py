@@ -11,6 +11,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
+from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
@@ -188,8 +190,20 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     )
 
 
-def imu_findings(imu: ImuReport) -> Iterator[Finding]:
+def frame_sentence(topic: str, frame_id: str) -> str:
+    """Return why no model can be in a frame of this name, empty if one can."""
+    if frame_id.isprintable() and len(frame_id) <= BOUNDS.text:
+        return ''
+    return (
+        f'The frame_id of {topic}, {printable(frame_id)}, is too long or holds characters that '
+        'cannot be printed, so training refuses it: correct it in what publishes the topic.'
+    )
+
+
+def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for each fault
     """Yield findings about the IMU."""
+    if sentence := frame_sentence(imu.topic, imu.frame_id):
+        yield warning('frame_unprintable', sentence)
     mean, cure = imu.gravity.mean_magnitude, 'or keep it the same when the filter runs'
     if imu.gravity.verdict == 'g':
         yield warning(

@@ -4,13 +4,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import degrees
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.lag import gyroscope_lag, lag_between, lag_findings
+from two_manifold_ros.inspection.imu import frame_sentence, measure_gravity
+from two_manifold_ros.inspection.lag import (
+    FURTHEST_S,
+    gyroscope_lag,
+    lag_between,
+    lag_findings,
+)
 from two_manifold_ros.inspection.motion import (
     count_laps,
     find_jumps,
@@ -19,7 +25,7 @@ from two_manifold_ros.inspection.motion import (
 )
 from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
 from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
@@ -37,6 +43,14 @@ FEWEST_LAPS = 3
 
 WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
+
+UNITS_M = {0.001: 'millimetres', 0.01: 'centimetres'}
+"""Units of cameras and plans beside metres. Slopes, slip and noise move what is measured of them
+by less than the factor 2.5 within which one is known; .4 times that of another."""
+
+SHOWN = 0.36
+"""Share of the acceleration to the side that the accelerometer has to explain to show a unit, as
+for `SensorLag.usable`."""
 
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
@@ -79,6 +93,40 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
 
 
+def unit_of(both: Together, samples: Floats) -> float | None:
+    """
+    Return the unit of the positions as a share of a metre, if it is surely one of ``UNITS_M``.
+
+    Speed times rate of turn is the acceleration to the side, which the accelerometer measures in
+    a unit that gravity shows.
+    """
+    motion = both.motion
+    aside = np.linalg.norm(motion.velocities, axis=1) * motion.course_rate
+    known = np.isfinite(aside) & np.isfinite(both.imu[:, :3]).all(axis=1)
+    finite = samples[np.isfinite(samples).all(axis=1)]
+    if known.sum() < motion.window or not len(finite):
+        return None
+    forces = both.imu[known, :3] - both.imu[known, :3].mean(axis=0)
+    if measure_gravity(finite).verdict == 'g':
+        forces = forces * GRAVITY
+    turned = aside[known] - aside[known].mean()
+    weights = np.linalg.lstsq(forces, turned, rcond=1e-3)[0]
+    whole = float(turned @ turned)
+    if not whole or float(turned @ (forces @ weights)) < SHOWN * whole:
+        return None
+    size = float(np.linalg.norm(weights))
+    return next((unit for unit in UNITS_M if 0.4 < size * unit < 2.5), None)
+
+
+def scale_sentence(topic: str, unit_m: float) -> str:
+    """Say that positions are in another unit than metres."""
+    return (
+        f'Positions on {topic} are probably in {UNITS_M[unit_m]}, not in metres: speed times rate '
+        f'of turn is about {1 / unit_m:.0f} times the acceleration to the side that the IMU '
+        f'measures; have what publishes them convert to metres.'
+    )
+
+
 @dataclass(frozen=True)
 class PositionReport:
     """
@@ -103,6 +151,8 @@ class PositionReport:
         The gyroscope against the course; ``None`` if that cannot be compared.
     lag
         By how much the positions lag the IMU.
+    unit_m
+        Unit that the positions surely are in, as a share of a metre; ``None`` for metres.
 
     """
 
@@ -121,6 +171,7 @@ class PositionReport:
     laps: Laps | None
     yaw: YawAgreement | None
     lag: Lag
+    unit_m: float | None = None
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
@@ -133,6 +184,10 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     both = put_together(positions, imu)
     motion = both.motion if both else None
     gyroscope = gyroscope_lag(both) if both and imu.of_imu else None
+    lag = lag_between(positions, imu, both, gyroscope)
+    if both and lag.exceeds(FURTHEST_S):
+        nearer = replace(positions, stamps=positions.stamps - round(1e9 * (lag.seconds or 0.0)))
+        both = put_together(nearer, imu)
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -148,7 +203,8 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         jumps=find_jumps(seconds, points, timing.gap_s),
         laps=count_laps(motion) if motion else None,
         yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
-        lag=lag_between(positions, imu, both, gyroscope),
+        lag=lag,
+        unit_m=unit_of(both, imu.samples) if both and imu.of_imu else None,
     )
 
 
@@ -190,6 +246,10 @@ def _extent(points: Floats) -> tuple[float, float]:
 
 def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator[Finding]:
     """Yield findings about the positions; a lag counts from half a tick on."""
+    if sentence := frame_sentence(positions.topic, positions.frame_id):
+        yield warning('position_frame_unprintable', sentence)
+    if positions.unit_m is not None:
+        yield warning('positions_scaled', scale_sentence(positions.topic, positions.unit_m))
     if not positions.coverage:
         yield warning(
             'clocks_differ',

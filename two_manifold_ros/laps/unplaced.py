@@ -19,6 +19,7 @@ from two_manifold_ros.laps.loop import (
 )
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.loggers.reading import text_of
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
@@ -221,6 +222,10 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     return own, np.concatenate([[0.0], np.cumsum(gone)])
 
 
+LATEST_S = 9e9
+"""Seconds since 1970 that fit in a stamp of 64 bits; nanoseconds, nan and infinity do not."""
+
+
 def read_marks(source: str, recording: Recording) -> Ints:
     """
     Return the times, ns, at which a vehicle passed the line: sorted.
@@ -245,12 +250,16 @@ def read_marks(source: str, recording: Recording) -> Ints:
     if not path.is_file():
         return np.sort(read_stamps(recording.name, source, imu))
     times = []
-    for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), start=1):
+    lines = text_of(path, path.read_bytes()).splitlines()
+    for number, line in enumerate(lines, start=1):
         text = line.partition('#')[0].strip().rstrip(',')
         if not text:
             continue
         try:
-            times.append(float(text))
+            seconds = float(text)
+            if not abs(seconds) < LATEST_S:
+                raise ValueError(text)  # noqa: TRY301 - as of text that is no number
+            times.append(seconds)
         except ValueError as error:
             msg = (
                 f'{source}, line {number}: {text[:40]!r} is no time; write seconds since the '

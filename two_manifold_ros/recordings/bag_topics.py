@@ -166,9 +166,10 @@ def _nothing_fits(
         return f'{path} holds no messages at all: choose another recording.'
     types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
     if name is None:
+        alone = '; for lap times alone, train with --imu-alone or --marks' * (role == POSITION)
         return (
             f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
-            f'or choose another recording.'
+            f'or choose another recording{alone}.'
         )
     same = _named(topics, name)
     cause = f'is there as {_listed(same)}' if same else 'is not there'

@@ -307,12 +307,19 @@ class Recording:
         return replace(self, sensors=sensors) if sensors else self
 
     def with_positions_earlier(self, seconds: float) -> Recording:
-        """Return the recording with the stamps of its positions so many seconds earlier."""
+        """
+        Return the recording with the stamps of its positions so many seconds earlier.
+
+        A stamp that says no time stays as it is, and none becomes such a one.
+        """
         if self.positions is None:
             return self
+        stamps = self.positions.stamps
+        earlier = stamps - round(seconds * 1e9)
+        keeps = (earlier > 0) | (stamps <= 0)
         moved = replace(
-            self.positions,
-            stamps=self.positions.stamps - round(seconds * 1e9),
+            self.positions.select(keeps),
+            stamps=np.where(stamps > 0, earlier, stamps)[keeps],
             earlier_s=self.positions.earlier_s + seconds,
         )
         return replace(self, positions=moved)

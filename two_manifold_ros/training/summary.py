@@ -11,11 +11,13 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.imu import frame_sentence
 from two_manifold_ros.inspection.positions import (
     FEWEST_LAPS,
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
+    scale_sentence,
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
@@ -60,7 +62,18 @@ def check_streams(recordings: Sequence[Recording]) -> None:
                 'asked for; name a --position-topic or check --until'
             )
             raise InputError(msg)
+        for stream in (recording.imu, recording.positions):
+            if sentence := frame_sentence(stream.topic, stream.frame_id):
+                msg = f'{recording.name}: {sentence}'
+                raise InputError(msg)
     check_one_plane(recordings)
+
+
+def check_units(drives: Sequence[PositionReport]) -> None:
+    """Refuse positions that are surely not in metres."""
+    for drive in drives:
+        if drive.unit_m is not None:
+            raise InputError(scale_sentence(drive.topic, drive.unit_m))
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
