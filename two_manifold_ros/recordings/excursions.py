@@ -306,3 +306,64 @@ def _longest_chain(drive: _Drive, reach: Reach) -> Bools:
         kept[ends[back] if back >= 0 else 0 : begins[piece]] = False
         piece = back
     return kept
+
+
+STILL_NS = 1_000_000_000
+"""Longest time that a place may repeat to the last digit while the vehicle drives."""
+
+DRIVES = 0.3
+"""
+Spread of the IMU, as a share of that of the drive, from which the vehicle drives.
+
+It is that of means of half a second, in which vibration and noise hardly show. Standing it is .05
+and less of a drive, in bends and at changes of speed about 1.
+"""
+
+
+def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Floats) -> Bools:
+    """
+    Return which positions (M,) repeat to the last digit while the IMU shows a drive.
+
+    A camera that lost the vehicle, or a localisation that died, gives its last place, zeros, or
+    another constant. What comes rarely may repeat for five of its usual intervals.
+
+    Parameters
+    ----------
+    stamps, positions
+        Of the positions, (M,) and (M, 2), in the order received.
+    sampled, samples
+        Of the IMU, (N,) and (N, 6).
+
+    """
+    frozen = np.zeros(len(stamps), dtype=np.bool_)
+    if len(stamps) < 2 or len(sampled) < 2:
+        return frozen
+    first = np.flatnonzero(np.append(True, (np.diff(positions, axis=0) != 0).any(axis=1)))
+    last = np.append(first[1:], len(stamps)) - 1
+    changes = np.diff(stamps[first])
+    usual_ns = int(np.median(changes)) if len(changes) else 0
+    runs = np.flatnonzero(stamps[last] - stamps[first] > max(STILL_NS, 5 * usual_ns))
+    finite = np.isfinite(samples).all(axis=1) & (sampled > 0)
+    if not len(runs) or not finite.any():
+        return frozen
+    half_ns = STILL_NS // 2
+    which, of_bin, counts = np.unique(
+        sampled[finite] // half_ns, return_inverse=True, return_counts=True
+    )
+    sums = [np.bincount(of_bin.ravel(), weights=each) for each in samples[finite].T]
+    means = np.stack(sums, axis=1) / counts[:, None]
+    begins = which * half_ns
+    inside = [
+        (begins >= stamps[first[run]]) & (begins + half_ns <= stamps[last[run]]) for run in runs
+    ]
+    outside = ~np.logical_or.reduce(inside)
+    for run, within in zip(runs, inside, strict=True):
+        if min(within.sum(), outside.sum()) < 2:
+            continue
+        spreads = [
+            [np.sqrt(means[rows, part].var(axis=0).sum()) for part in (slice(3), slice(3, 6))]
+            for rows in (within, outside)
+        ]
+        if any(one > DRIVES * other > 0 for one, other in zip(*spreads, strict=True)):
+            frozen[first[run] : last[run] + 1] = True
+    return frozen

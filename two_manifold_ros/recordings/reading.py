@@ -24,6 +24,7 @@ from two_manifold_ros.recordings.bag_topics import (
     COMMAND,
     SENSOR,
 )
+from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.further_channels import (
     CommandStream,
     CommandTopic,
@@ -183,9 +184,28 @@ def read_recording(
         positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
     imu = collected[0].imu(times[0])
+    positions, frozen_notes = without_frozen(positions, imu)
+    notes += frozen_notes
     held = None if commands is None else _held_stream(CommandStream, commands, imu, fields)
     further = tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors)
     return Recording(public(path), imu, positions, tuple(notes), held, further)
+
+
+def without_frozen(
+    positions: PositionStream | None, imu: ImuStream
+) -> tuple[PositionStream | None, list[str]]:
+    """Leave out positions that repeat while the vehicle drives, and say that in a sentence."""
+    if positions is None:
+        return None, []
+    frozen = frozen_places(positions.stamps, positions.positions, imu.stamps, imu.samples)
+    if not frozen.any():
+        return positions, []
+    note = (
+        f'{frozen.sum()} of {len(frozen)} positions on {positions.topic} repeat to the last digit '
+        f'for more than a second while the IMU shows that the vehicle drives, and are left out: '
+        f'check the camera or the localisation there.'
+    )
+    return positions.select(~frozen), [note]
 
 
 def _read_sensors(
