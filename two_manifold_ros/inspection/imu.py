@@ -15,6 +15,7 @@ from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
+from two_manifold_ros.ticks.units import likely_acceleration_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def measure_gravity(samples: Floats) -> Gravity:
     Find the unit of finite samples (N, 6), specific force before angular rate.
 
     On average over laps the vehicle does not accelerate upwards, so the mean is about gravity,
-    and single vectors are not far from it. About 1 can also be the mean of turning one way with
+    see `likely_acceleration_unit`. About 1 can also be the mean of turning one way with
     gravity taken out, but then that axis follows the gyroscope.
     """
     forces = samples[:, :3]
@@ -115,7 +116,9 @@ def measure_gravity(samples: Floats) -> Gravity:
     verdict: Verdict = 'removed' if mean < (1 - 0.2) * GRAVITY else 'unclear'
     if near(mean, GRAVITY):
         verdict = 'metres per second squared'
-    elif near(mean, 1.0) and near(median, 1.0) and not _follows(forces[:, axis], samples[:, 3:]):
+    elif likely_acceleration_unit(vector, forces.std(axis=0)) == 'g' and not _follows(
+        forces[:, axis], samples[:, 3:]
+    ):
         verdict = 'g'
     up_axis = ''
     if verdict in {'metres per second squared', 'g'}:

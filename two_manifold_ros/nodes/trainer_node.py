@@ -37,6 +37,7 @@ from two_manifold_ros.recordings.reading import (
     MessageColumns,
     position_decoder,
     time_base,
+    without_frozen,
 )
 from two_manifold_ros.recordings.recording import Recording
 
@@ -144,7 +145,9 @@ class LiveRecording:
         notes += [*imu.notes, *reference.notes]
         positions, more = reference.positions(stamps, None)
         notes += more
-        return Recording('live topics', imu.imu(imu_stamps), positions, tuple(notes))
+        stream = imu.imu(imu_stamps)
+        positions, frozen_notes = without_frozen(positions, stream)
+        return Recording('live topics', stream, positions, (*notes, *frozen_notes))
 
     def close(self) -> None:
         """Stop recording; the recording is freed with this object."""
