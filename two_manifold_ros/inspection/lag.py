@@ -237,7 +237,8 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
 def _moments(early: Floats, late: Floats, size: int) -> Floats:
     """Return (size, k + 2, k + 2) sums of products at every cyclic lag, as of `_explained`."""
     early, late = _standardised(early), _standardised(late[:, None])[:, 0]
-    known_early, known_late = np.isfinite(early).all(axis=1), np.isfinite(late)
+    known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
+    known_late = np.isfinite(late)
     columns = np.column_stack([known_early, np.where(known_early[:, None], early, 0.0)])
     count = columns.shape[1]
     pairs = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
