@@ -266,8 +266,8 @@ def late_bag(
 @pytest.mark.parametrize(
     ('options', 'corrected_s', 'said'),
     [
-        ([], 0.0, 'positions are 0.2'),
-        (['--position-lag', 'auto'], 0.2, 'positions made 0.2'),
+        (['--position-lag', '0'], 0.0, 'positions are 0.2'),
+        ([], 0.2, 'positions made 0.2'),
         (['--position-lag', '0.2'], 0.2, 'positions made 0.200 s earlier, as asked for'),
     ],
 )
@@ -281,11 +281,11 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     assert row['found_s'] == pytest.approx(0.2, abs=0.03)
     assert row['corrected_s'] == pytest.approx(corrected_s, abs=0.03)
     assert said in captured.err
-    assert ('--position-lag auto' in captured.err) == (not options)
+    assert ('--position-lag auto' in captured.err) == (corrected_s == 0.0)
     text = command.words('info', tmp_path / 'm')
     assert 'position lag found 0.2' in text
-    assert ('corrected by 0.2' in text) == bool(options)
-    assert ('not corrected' in text) != bool(options)
+    assert ('corrected by 0.2' in text) == (corrected_s > 0.0)
+    assert ('not corrected' in text) == (corrected_s == 0.0)
 
 
 def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, training):

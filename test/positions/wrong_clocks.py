@@ -185,9 +185,9 @@ CLOCKS = (
     ),
     PositionFault(
         'positions stamped an hour late throughout',
-        'refused: no position falls into the time of the IMU',
+        'the IMU shows by which time; refused where `position_lag` leaves the positions',
         stamped(slice(None), 3600.0),
-        ('clocks_differ',),
+        ('time_offset',),
         **BY_STAMP,
         evaluated=None,
         refused='no position falls into the time of the IMU',

@@ -12,6 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import (
+    count_laps,
     measure_motion,
     on_grid,
     put_together,
@@ -180,9 +181,16 @@ def estimate_lag(recording: Recording) -> Lag:
 
 
 SURELY = math.log(2.0)
-"""By how much more a clock's offset has to explain than any other: what it leaves unexplained is
-half as much. On eight recordings of others, the true offset leads that of a lap by .6 to 2.3."""
+"""By how much more a clock's offset has to explain than any other: it leaves half as much of the
+motion unexplained. Chance leads by less: lags far from the true one explain .1 to .3 on drives."""
 
+LEAST_UNEXPLAINED = 0.1
+"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag. Among lags
+that leave less, as those of whole laps driven alike, none is surely better than another."""
+
+MOST_POINTS = 1 << 20
+"""Points of a grid on which lags of any length are searched, 14 hours of usual steps: they bound
+memory, and what lasts longer with its holes is searched for lags up to ``FURTHEST_S`` alone."""
 
 MOST_PEAKS = 100
 """Lags of whole laps that are told apart; the first of more are enough to call it ambiguous."""
@@ -194,7 +202,8 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
 
     It is the sum of the logarithms of one over the shares of the variances that the sensors do not
     explain: of rate of turn, acceleration aside, and change of speed, standing included, so that
-    stops, bends and differences of pace of the whole recording count.
+    stops, bends and differences of pace of the whole recording count. Where less of the drive
+    overlaps, it counts as much less.
     """
     seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
@@ -204,15 +213,18 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
     good = advancing(imu.stamps) & usable
     if motion is None or good.sum() < 2:
         return None
-    stride = max(1, motion.window // 6)
-    # So many points bound memory: lags are a bit coarser in drives of many hours.
+    laps = count_laps(motion)
+    if laps is not None and not laps.resolved:
+        return None
     measured = (imu.stamps[good] - imu.first_stamp) / 1e9
-    lasts = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
-    stride = max(stride, math.ceil(lasts / motion.step_s / 200_000))
-    step = motion.step_s * stride
+    lasts_s = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
+    if not motion.window < lasts_s / motion.step_s <= MOST_POINTS:
+        return None
     grid = np.arange(measured[0], measured[-1], motion.step_s)
     if len(grid) <= motion.window:
         return None
+    stride = max(1, motion.window // 6)
+    step = motion.step_s * stride
     seen = on_grid(replace(motion, seconds=grid), measured, samples[good])[::stride]
     speed = np.linalg.norm(motion.velocities, axis=1)
     rate = np.where(motion.moving, np.nan_to_num(motion.course_rate), 0.0)
@@ -226,12 +238,12 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
     for column, sensor in enumerate((slice(3, 6), slice(0, 3), slice(0, 3))):
         moments = _moments(seen[:, sensor], shown[:, column], size)
         counts = moments[:, 0, 0]
-        shares = _share(moments, max(1, round(0.5 * float(counts.max()))))
-        score -= np.log(np.maximum(1.0 - shares, 1e-6))
-    order = np.argsort(-(np.arange(size) >= len(shown)).astype(np.int64), kind='stable')
-    lags = np.arange(size)
-    lags = np.where(lags >= len(shown), lags - size, lags)[order]
-    return lags * step + first - grid[0], score[order]
+        most = max(1.0, float(counts.max()))
+        shares = _share(moments, math.ceil(0.5 * most))
+        score -= counts / most * np.log(np.maximum(1.0 - shares, LEAST_UNEXPLAINED))
+    shift = np.roll(np.arange(size), len(shown))
+    lags = np.where(shift >= len(shown), shift - size, shift)
+    return lags * step + first - grid[0], score[shift]
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Floats:
@@ -256,34 +268,27 @@ def _moments(early: Floats, late: Floats, size: int) -> Floats:
 
 def _far_lags(positions: PositionStream, imu: ImuStream) -> tuple[float, ...]:
     """
-    Return lags that explain ``SURELY`` more than all within ``FURTHEST_S``, the likely first.
+    Return lags of more than ``FURTHEST_S`` of which the clock has one, the likely first.
 
-    There are none where one within does as well. More than one are ambiguous: none of them
-    explains surely more than the others, and both streams begin and end together at none.
+    No other lag explains ``SURELY`` more. Both streams of one bag begin and end together, so of
+    several that explain as much the clock has the one that makes them so; else one within
+    ``FURTHEST_S``, and none is returned; else they are ambiguous.
     """
     found = _all_lags(positions, imu)
     if found is None:
         return ()
     lags, score = found
-    within = np.flatnonzero(np.abs(lags) <= FURTHEST_S + 0.1)
-    near = within[score[within].argmax()] if len(within) else None
-    least, score = float(score.max()) - SURELY, score.copy()
-    near_too = near is not None and score[near] > least
-    if near_too and abs(lags[near]) <= FURTHEST_S / 2:
-        return ()
-    peaks: list[float] = []
-    while score.max() > least and len(peaks) < MOST_PEAKS:
+    least, peaks = float(score.max()) - SURELY, list[float]()
+    while score.max() > max(least, 0.0) and len(peaks) < MOST_PEAKS:
         peaks.append(float(lags[score.argmax()]))
         score[np.abs(lags - peaks[-1]) <= FURTHEST_S] = -np.inf
-    if len(peaks) > 1:
-        # Both streams of one bag begin and end together, which only the right lag of them shows.
-        ends_s = (positions.stamps[positions.usable][[0, -1]] - imu.first_stamp) / 1e9
-        lasts_s = (imu.last_stamp - imu.first_stamp) / 1e9
-        apart = [float(np.abs(ends_s - each - [0.0, lasts_s]).max()) for each in peaks]
-        fitting = [each for each, by in zip(peaks, apart, strict=True) if by <= FURTHEST_S]
-        if len(fitting) == 1:
-            return () if abs(fitting[0]) <= FURTHEST_S else tuple(fitting)
-    return () if near_too else tuple(peaks)
+    ends_s = (positions.stamps[positions.usable][[0, -1]] - imu.first_stamp) / 1e9
+    lasts_s = (imu.last_stamp - imu.first_stamp) / 1e9
+    apart = [float(np.abs(ends_s - each - [0.0, lasts_s]).max()) for each in peaks]
+    fitting = [each for each, by in zip(peaks, apart, strict=True) if by <= FURTHEST_S]
+    near = [each for each in peaks if abs(each) <= FURTHEST_S + 0.1]
+    chosen = fitting[:1] or near[:1] or peaks or [0.0]
+    return () if abs(chosen[0]) <= FURTHEST_S + 0.1 else tuple(chosen)
 
 
 def lag_between(
@@ -305,13 +310,13 @@ def lag_between(
     if not imu.of_imu:
         return _combine([])
     far = _far_lags(positions, imu)
-    if len(far) == 1:
+    if far:
         nearer = replace(positions, stamps=positions.stamps - round(1e9 * far[0]))
         rest = _near_lag(nearer, imu)
-        if rest.seconds is not None:
+        if rest.seconds is not None and len(far) == 1:
             return replace(rest, seconds=far[0] + rest.seconds)
-    if far:
-        return Lag(None, np.inf, (), far)
+        if rest.seconds is not None:
+            return Lag(None, np.inf, (), far)
     return _near_lag(positions, imu, usual, gyroscope)
 
 
@@ -425,7 +430,7 @@ def put_in_step(
     recordings: Sequence[Recording], wanted: str, why: str = 'as asked for'
 ) -> list[Recording]:
     """
-    Make positions earlier by their lag; the last note of each recording states the correction.
+    Make positions earlier by their lag; the last note of each that is moved states by how much.
 
     Parameters
     ----------
@@ -453,6 +458,9 @@ def put_in_step(
     alike = len(set(corrections)) == 1
     moved = []
     for recording, (earlier_s, words) in zip(recordings, corrections, strict=True):
+        if not words:
+            moved.append(recording)
+            continue
         note = words if alike else f'{recording.name}: {words}'
         earlier = recording.with_positions_earlier(earlier_s)
         moved.append(replace(earlier, notes=(*recording.notes, note)))
@@ -460,11 +468,9 @@ def put_in_step(
 
 
 def _correction(lag: Lag) -> tuple[float, str]:
-    """Return by how much positions are to be made earlier, and the reason in words."""
-    if lag.seconds is None:
-        return 0.0, 'the lag of the positions is not known: left as they are'
-    if not lag.exceeds(0.0):
-        return 0.0, f'the stamps of the positions are {lag}, which may be none: left as they are'
+    """Return by how much positions are to be made earlier, and in words; none where not sure."""
+    if lag.seconds is None or not lag.exceeds(0.0):
+        return 0.0, ''
     return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
 
 

@@ -250,16 +250,15 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         yield warning('position_frame_unprintable', sentence)
     if positions.unit_m is not None:
         yield warning('positions_scaled', scale_sentence(positions.topic, positions.unit_m))
-    if not positions.coverage:
+    if not positions.coverage and positions.lag.seconds is None:
         yield warning(
             'clocks_differ',
             f'No position lies within the time of the IMU, the first comes '
             f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
             f'both machines (NTP or PTP), or try --use-receive-time.',
         )
-        yield from lag_findings(positions.lag, half_tick_s)
         return
-    if positions.coverage < 0.95:
+    if 0.0 < positions.coverage < 0.95:
         hole = positions.longest_hole
         yield warning(
             'positions_missing',
