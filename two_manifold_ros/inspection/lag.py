@@ -185,8 +185,8 @@ SURELY = math.log(2.0)
 motion unexplained. Chance leads by less: lags far from the true one explain .1 to .3 on drives."""
 
 LEAST_UNEXPLAINED = 0.1
-"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag. Among lags
-that leave less, as those of whole laps driven alike, none is surely better than another."""
+"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag. Of lags
+that leave less, as of whole laps driven alike, none is surely better than another."""
 
 MOST_POINTS = 1 << 20
 """Points of a grid on which lags of any length are searched, 14 hours of usual steps: they bound
