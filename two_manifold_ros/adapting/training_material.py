@@ -19,6 +19,7 @@ from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUT
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.reading import without_frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,7 @@ class Training:
             # Between two drives a vehicle may have been carried to another route.
             groups = group_by_places(recordings)
             recordings = next(each for each in groups if each[-1] is recordings[-1])
-        stepped = put_in_step(recordings, self.position_lag)
+        stepped = put_in_step(list(map(_driven, recordings)), self.position_lag)
         model, learned = self.trainer.train(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
@@ -120,6 +121,10 @@ class Training:
             return None
         self.learned = learned
         return model
+
+
+def _driven(recording: Recording) -> Recording:
+    return replace(recording, positions=without_frozen(recording.positions, recording.imu)[0])
 
 
 class Candidate:

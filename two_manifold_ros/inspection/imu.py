@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,14 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
-from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.recordings.recording import (
+    acceleration_unit,
+    AccelerationUnit,
+    FASTEST_RATE,
+    IMU_CHANNELS,
+    IMU_UNITS,
+)
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
-from two_manifold_ros.ticks.units import likely_acceleration_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,9 +76,6 @@ def stuck_stretches(
     return tuple(stretches)
 
 
-Verdict: TypeAlias = Literal['metres per second squared', 'g', 'removed', 'unclear']
-
-
 @dataclass(frozen=True)
 class Gravity:
     """
@@ -93,45 +95,24 @@ class Gravity:
     mean_magnitude: float
     median_magnitude: float
     up_axis: str
-    verdict: Verdict
+    verdict: AccelerationUnit
 
 
 def measure_gravity(samples: Floats) -> Gravity:
     """
-    Find the unit of finite samples (N, 6), specific force before angular rate.
+    Find gravity in finite samples (N, 6), specific force before angular rate.
 
-    On average over laps the vehicle does not accelerate upwards, so the mean is about gravity,
-    see `likely_acceleration_unit`. About 1 can also be the mean of turning one way with
-    gravity taken out, but then that axis follows the gyroscope.
+    Its verdict is the unit by `acceleration_unit`.
     """
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
     axis = int(np.argmax(np.abs(vector)))
-    mean = float(np.linalg.norm(vector))
-    median = float(np.median(np.linalg.norm(forces, axis=1)))
-
-    def near(value: float, unit: float) -> bool:
-        return abs(value - unit) < 0.2 * unit
-
-    verdict: Verdict = 'removed' if mean < (1 - 0.2) * GRAVITY else 'unclear'
-    if near(mean, GRAVITY):
-        verdict = 'metres per second squared'
-    elif likely_acceleration_unit(vector, forces.std(axis=0)) == 'g' and not _follows(
-        forces[:, axis], samples[:, 3:]
-    ):
-        verdict = 'g'
+    verdict = acceleration_unit(samples)
     up_axis = ''
     if verdict in {'metres per second squared', 'g'}:
         up_axis = f'{"+" if vector[axis] > 0 else "-"}{"xyz"[axis]}'
-    return Gravity(mean, median, up_axis, verdict)
-
-
-def _follows(force: Floats, rates: Floats) -> bool:
-    """Return whether one axis of the accelerometer is correlated with one of the gyroscope."""
-    force, rates = force - force.mean(), rates - rates.mean(axis=0)
-    scale = np.linalg.norm(force) * np.linalg.norm(rates, axis=0)
-    correlations = np.abs(force @ rates) / np.where(scale > 0, scale, 1.0)
-    return bool(correlations.max() > 0.7)
+    lengths = np.linalg.norm(forces, axis=1)
+    return Gravity(float(np.linalg.norm(vector)), float(np.median(lengths)), up_axis, verdict)
 
 
 @dataclass(frozen=True)
@@ -260,7 +241,7 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
             f'leave these parts out of training.',
         )
     # Beyond the range of any usual gyroscope, 2000 deg/s.
-    if imu.fastest_rate > 35.0:
+    if imu.fastest_rate > FASTEST_RATE:
         yield warning(
             'gyroscope_too_fast',
             f'The angular rate reaches {imu.fastest_rate:.0f} rad/s, more than gyroscopes '

@@ -179,15 +179,18 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns, interpolated=True)
-    seconds, points = usable_positions(positions, imu)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     both = put_together(positions, imu)
-    motion = both.motion if both else None
     gyroscope = gyroscope_lag(both) if both and imu.of_imu else None
     lag = lag_between(positions, imu, both, gyroscope)
-    if both and lag.exceeds(FURTHEST_S):
-        nearer = replace(positions, stamps=positions.stamps - round(1e9 * (lag.seconds or 0.0)))
-        both = put_together(nearer, imu)
+    if lag.exceeds(FURTHEST_S):
+        # At the clock of the IMU all else is right.
+        off_ns = round(1e9 * (lag.seconds or 0.0))
+        positions = replace(positions, stamps=positions.stamps - off_ns)
+        both = put_together(positions, imu)
+        gyroscope = gyroscope_lag(both) if both else None
+    seconds, points = usable_positions(positions, imu)
+    motion = both.motion if both else None
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -250,15 +253,16 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         yield warning('position_frame_unprintable', sentence)
     if positions.unit_m is not None:
         yield warning('positions_scaled', scale_sentence(positions.topic, positions.unit_m))
-    if not positions.coverage and positions.lag.seconds is None:
+    if not positions.coverage:
         yield warning(
             'clocks_differ',
             f'No position lies within the time of the IMU, the first comes '
             f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
             f'both machines (NTP or PTP), or try --use-receive-time.',
         )
+        yield from lag_findings(positions.lag, half_tick_s)
         return
-    if 0.0 < positions.coverage < 0.95:
+    if positions.coverage < 0.95:
         hole = positions.longest_hole
         yield warning(
             'positions_missing',

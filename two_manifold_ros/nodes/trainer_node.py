@@ -146,8 +146,8 @@ class LiveRecording:
         positions, more = reference.positions(stamps, None)
         notes += more
         stream = imu.imu(imu_stamps)
-        positions, frozen_notes = without_frozen(positions, stream)
-        return Recording('live topics', stream, positions, (*notes, *frozen_notes))
+        driven, frozen_notes = without_frozen(positions, stream)
+        return Recording('live topics', stream, driven, (*notes, *frozen_notes))
 
     def close(self) -> None:
         """Stop recording; the recording is freed with this object."""
