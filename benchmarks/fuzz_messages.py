@@ -37,7 +37,7 @@ def imu_target() -> tuple[One, Iterable[bytes]]:
 
     with instrumented():
         from two_manifold_ros.errors import InputError  # noqa: PLC0415
-        from two_manifold_ros.recordings.reading import ImuDecoder  # noqa: PLC0415
+        from two_manifold_ros.recordings.ros_messages import ImuDecoder  # noqa: PLC0415
 
     def one(content: bytes) -> None:
         try:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from rosbags.typesys import get_typestore, Stores
 
-from two_manifold_ros.recordings.reading import ImuDecoder, position_decoder
+from two_manifold_ros.recordings.reading import position_decoder
+from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 TYPES = STORE.types

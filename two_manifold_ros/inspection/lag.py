@@ -193,7 +193,7 @@ MOST_POINTS = 1 << 20
 memory, and what lasts longer with its holes is searched for lags up to ``FURTHEST_S`` alone."""
 
 MOST_PEAKS = 100
-"""Lags of whole laps that are told apart; the first of more are enough to call it ambiguous."""
+"""Lags by laps that are compared; more of them are as ambiguous."""
 
 
 def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats] | None:
@@ -202,8 +202,8 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
 
     It is the sum of the logarithms of one over the shares of the variances that the sensors do not
     explain: of rate of turn, acceleration aside, and change of speed, standing included, so that
-    stops, bends and differences of pace of the whole recording count. Where less of the drive
-    overlaps, it counts as much less.
+    stops, bends and differences of speed between laps count over the whole recording. Where less
+    of the drive overlaps, it counts as much less.
     """
     seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
@@ -301,7 +301,7 @@ def lag_between(
     Estimate a lag of up to ``FURTHEST_S``, or of a clock, from gyroscope and accelerometer.
 
     A lag of more is believed where it explains the whole recording ``SURELY`` better than any
-    other: on laps of one pace those of whole laps explain as much, and it is ambiguous.
+    other: if laps are driven alike, lags by laps explain as much, and the lag is ambiguous.
 
     Neither unit, sign nor mounting of the IMU matters; other sensors show none. Positions that
     jump or are missing are passed over. Motion and IMU at the usual smoothing, and their
@@ -508,7 +508,7 @@ def _ambiguous(lag: Lag) -> str:
     fits = ' or '.join(f'{each:.1f} s' for each in lag.ambiguous[:3])
     return (
         f'The clocks of positions and IMU do not agree: the IMU follows the positions only if '
-        f'their stamps are made {fits} earlier, and the laps are too alike to tell which: give '
+        f'their stamps are made {fits} earlier, and the laps are too alike to show which: give '
         f'the right time with --position-lag (position_lag of a node), 0 to leave them, or set '
         f'the clocks (NTP or PTP) and record again.'
     )

@@ -61,7 +61,7 @@ WORDS = {
     'laps_apart': 'nothing repeats, laps lie {apart_m:.3g} m apart, as where positions drift or '
     'routes differ; drive the same route on each lap, with positions in a frame that stays',
     'positions_late': 'the stamps of the positions are {late}, in which the vehicle drives '
-    '{way_m:.3g} m; train with --position-lag auto (position_lag of the trainer node), or set the '
+    '{way_m:.3g} m; leave --position-lag (position_lag of the trainer node) at auto, or set the '
     'clocks',
     'circle': '{seen}, since speed and rate of turn are the same everywhere, as on a circle; '
     'train on a route with bends, stops or ramps that distinguish its places',

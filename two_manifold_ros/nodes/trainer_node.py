@@ -33,13 +33,13 @@ from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import deserialise, LiveReference
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.reading import (
-    ImuDecoder,
     MessageColumns,
     position_decoder,
     time_base,
     without_frozen,
 )
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

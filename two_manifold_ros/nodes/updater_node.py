@@ -53,8 +53,7 @@ from two_manifold_ros.nodes.live_input import (
 )
 from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.further_channels import CommandTopic
-from two_manifold_ros.recordings.reading import ImuDecoder
-from two_manifold_ros.recordings.ros_messages import to_message
+from two_manifold_ros.recordings.ros_messages import ImuDecoder, to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
