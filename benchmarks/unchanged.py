@@ -46,7 +46,6 @@ COMMANDS: dict[str, list[str]] = {
     **{f'replay-{name}': ['replay', f'{name}.model', 'other', '-o', f'{name}.bag', '--json']
        for name in METHODS},
     'info': ['info', 'route.model', '--json'],
-    'tune': ['train', 'drive', '-o', 'tuned.model', '--tune', '--trials', '3', '--json'],
     'online': ['evaluate', 'other', '--online', '--json'],
     'compare': ['compare', 'drive', '--jobs', '1', '--json'],
     'reproduce': ['reproduce', 'all', '--quick', '-o', 'reproduced', '--json'],

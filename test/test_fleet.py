@@ -22,7 +22,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.fleet import client_of, Shared, spread
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.tuning import Journal, TrialBench, tune
 
 distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
 
@@ -145,26 +144,6 @@ def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps)
         assert one.positions.tobytes() == other.positions.tobytes()
         assert one.causes == other.causes
     assert [each.model for each in here.scores] == [each.model for each in there.scores]
-
-
-def test_settings_are_tried_as_here(client, slot_car_laps, tmp_path, monkeypatch):
-    """With the same journal, from which both go on."""
-    laps, settings = [slot_car_laps[0].between(None, 115.0)], TrainingSettings(window=20)
-    whole = tune(laps, settings, (), 6, Journal(tmp_path / 'here', 'key'))
-    kept = (tmp_path / 'here').read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(TrialBench, '__call__', None)
-        assert (
-            tune(laps, settings, (), 6, Journal(tmp_path / 'there', 'key'), client=client) == whole
-        )
-        assert (tmp_path / 'there').read_bytes() == kept
-        # Of all that is known nothing is tried.
-        assert tune(laps, settings, (), 6, Journal(tmp_path / 'there', 'key')) == whole
-    content = json.loads(kept)
-    del content['trials'][::2]
-    (tmp_path / 'part').write_text(json.dumps(content))
-    assert tune(laps, settings, (), 6, Journal(tmp_path / 'part', 'key'), client=client) == whole
-    assert (tmp_path / 'part').read_bytes() == kept
 
 
 @pytest.fixture(scope='module')

@@ -5,12 +5,10 @@
 from pathlib import Path
 
 from command_runs import Command
-from ellipse import write_bag
 import pytest
 
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
@@ -37,13 +35,3 @@ def model_file(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFact
     path: Path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
     save_model(slot_car_model, path)
     return path
-
-
-@pytest.fixture(scope='session')
-def long_bag(
-    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
-) -> Path:
-    """Return a bag with twelve laps of the slot car, hardly more than a tuning needs."""
-    pytest.importorskip('rosbags')
-    laps = slot_car_laps[0].between(None, 115.0)
-    return write_bag(tmp_path_factory.mktemp('long') / 'bag', laps)

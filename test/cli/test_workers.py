@@ -69,16 +69,6 @@ def test_methods_are_compared_by_workers_as_here(command, slot_car_bag, tmp_path
     assert one == two
 
 
-def test_a_model_tuned_by_workers_is_that_tuned_here(command, long_bag, tmp_path):
-    options = ['--tune', '--trials', 4, '--window', 10, '--horizons', '0,5', '--rate', 5]
-    files = []
-    for number, workers in enumerate(((), ('--workers', 2))):
-        path = tmp_path / str(number)
-        command('train', long_bag, '-o', path, *options, *workers)
-        files.append((path.read_bytes(), (tmp_path / f'{number}.tuning.json').read_bytes()))
-    assert files[0] == files[1]
-
-
 def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
     one = ('--workers', 1)
     assert 'does not exist' in command('inspect', tmp_path / 'none', *one, status=2).err

@@ -214,8 +214,6 @@ def print_model(model: ModelHead) -> None:
     validation = summary['validation']
     if validation and summary['method'] != 'route' and len(validation['compared']) > 1:
         print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
-    if summary.get('tuning') is not None:
-        print_tuning(summary['tuning'])
     for note in notes_of(summary):
         print_wrapped(f'note: {note}')
 
@@ -398,58 +396,6 @@ def _choice(name: str, value: float | bool | None) -> str:
     if isinstance(value, bool):
         return 'yes' if value else 'no'
     return f'{value:g}'
-
-
-MOST_ROWS = 10
-
-
-def print_tuning(summary: Mapping[str, Any]) -> None:
-    """Print the best trials and the changed settings."""
-    if summary['note'] is not None:
-        print_wrapped(f'note: nothing was tuned: {summary["note"]}')
-        return
-    scored = [row for row in summary['trials'] if row['score_m'] is not None]
-    best = sorted(scored, key=lambda row: row['score_m'])[:MOST_ROWS]
-    title = f'best of {len(summary["trials"])} trials over {summary["laps"]:.1f} held-out laps'
-    rows = [_row(row, summary) for row in best]
-    print_table(title, ['', 'changed', 'laps won', 'mean error (m)'], rows)
-    for row in summary['trials']:
-        if row['score_m'] is None:
-            print_wrapped(f'failed: {_changes(row["changed"])}: {row["failed"]}')
-    print_wrapped(in_a_sentence(summary))
-
-
-def in_a_sentence(summary: Mapping[str, Any]) -> str:
-    """Return the settings that a tuning changed, and the decrease of the error."""
-    if not summary['changed']:
-        return 'tuning: nothing is better by more than chance than the settings without it'
-    changes = ', '.join(
-        f'{name} {_value(summary["untuned"][name])} -> {_value(value)}'
-        for name, value in summary['changed'].items()
-    )
-    untuned_m, tuned_m = summary['untuned_m'], summary['tuned_m']
-    less = 100.0 * (1.0 - tuned_m / untuned_m)
-    return (
-        f'tuning: {changes}: held-out error {untuned_m:.3f} -> {tuned_m:.3f} m ({less:.0f} % less)'
-    )
-
-
-def _row(row: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    won = '' if row['laps_won'] is None else f'{row["laps_won"][0]} of {row["laps_won"][1]}'
-    chosen = '-> ' if row['changed'] == summary['changed'] else ''
-    return [chosen, _changes(row['changed']) or '(untuned)', won, f'{row["score_m"]:.3f}']
-
-
-def _changes(changed: Mapping[str, Any]) -> str:
-    return ', '.join(f'{name} {_value(value)}' for name, value in changed.items())
-
-
-def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    if isinstance(value, bool):
-        return 'yes' if value else 'no'
-    if isinstance(value, list):
-        return ','.join(map(_value, value))
-    return f'{value:g}' if isinstance(value, int | float) else str(value)
 
 
 INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)

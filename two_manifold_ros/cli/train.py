@@ -11,7 +11,7 @@ from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.fleet import chosen_bags, say_kept
+from two_manifold_ros.cli.fleet import chosen_bags
 from two_manifold_ros.cli.looking import model_tables, print_model, print_routes
 from two_manifold_ros.cli.options import (
     check_report,
@@ -24,12 +24,11 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.cli.training_options import (
     add_arguments,
-    check_tuning,
+    check_options,
     given_settings,
     HELP,
     route_names,
     settings_of,
-    SUFFIX,
 )
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import spread
@@ -47,7 +46,6 @@ from two_manifold_ros.training.train import (
     train_model,
     with_readout,
 )
-from two_manifold_ros.training.tuning import given_names, Journal, key_of, tune, USUAL_TRIALS
 
 __all__ = ['HELP', 'add_arguments', 'run']
 
@@ -59,27 +57,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.tuning import Tuning
-
-
-def tuned(
-    args: Namespace,
-    recordings: Sequence[Recording],
-    settings: TrainingSettings,
-    given: frozenset[str],
-    client: Any = None,  # noqa: ANN401 - of an extra
-) -> Tuning:
-    """Tune with a journal beside the model; when interrupted say what is kept."""
-    path = Path(f'{args.output}{SUFFIX}')
-    key = key_of(recordings, settings, given)
-    journal = Journal(path, key, resume=not args.no_resume)
-    try:
-        with Progress('tuning') as progress:
-            trials = USUAL_TRIALS if args.trials is None else args.trials
-            return tune(recordings, settings, given, trials, journal, progress, client)
-    except KeyboardInterrupt:
-        say_kept(args, len(journal), 'trials', path)
-        raise
 
 
 _ZIP = b'PK\x03\x04'
@@ -90,7 +67,7 @@ def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
     try:
-        check_tuning(args)
+        check_options(args)
         with fleet_of(args) as client:
             return _run(args, later.append, client)
     finally:
@@ -150,15 +127,8 @@ def _train(
             'estimated, as by --readout mkdr; --readout sharpened interpolates instead'
         )
     began = time.monotonic()
-    tuning = None
-    if args.tune:
-        given = given_names(settings, given_settings(args))
-        tuning = tuned(args, held, settings, given, client)
-        settings = tuning.settings
     with Progress('training') as progress:
         model = train_model(held, settings, progress, drives, client)
-    if tuning is not None:
-        model = tuning.noted_in(model)
     took_s = time.monotonic() - began
     return _finish(args, model, took_s, recordings, reports, tried)
 
@@ -203,10 +173,9 @@ def _train_routes(
 
     ``tried`` follows the bags that were not trained on, if there are such.
     """
-    if args.tune or args.report:
-        option = '--tune' if args.tune else '--report'
+    if args.report:
         msg = (
-            f'{option} is about one route, and the bags are of {len(routes)} '
+            f'--report is about one route, and the bags are of {len(routes)} '
             f'({", ".join(routes)}): train each by itself and join the models with two-manifold '
             'atlas add, or see --routes'
         )

@@ -30,7 +30,6 @@ from two_manifold_ros.names import (
 )
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.tuning import USUAL_TRIALS
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser, Namespace
@@ -41,9 +40,6 @@ HELP = (
     'these with half the error of the mean position or more, the first line on standard error '
     f'names the likely reason, no model is written, and the exit status is {NO_USE}.'
 )
-
-SUFFIX = '.tuning.json'
-
 
 _DEFAULTS = TrainingSettings()
 _CHOICES = {
@@ -73,24 +69,7 @@ _LISTED_WIDTH = 40
 """Columns of names behind an option in the help, which has 80; more names follow in its words."""
 
 
-def add_tuning(parser: ArgumentParser) -> None:
-    """Add ``--tune`` and what belongs to it."""
-    group = parser.add_argument_group('tuning')
-    group.add_argument(
-        '--tune',
-        action='store_true',
-        help='choose all settings that are not given by trials on held-out laps; without --rate '
-        'the rate too, where window and horizons stay as long in seconds',
-    )
-    group.add_argument(
-        '--trials',
-        type=int,
-        metavar='N',
-        help=f'settings to try, those without tuning included (default: {USUAL_TRIALS})',
-    )
-
-
-def check_tuning(args: Namespace) -> None:
+def check_options(args: Namespace) -> None:
     """
     Refuse options that would be passed over.
 
@@ -100,20 +79,11 @@ def check_tuning(args: Namespace) -> None:
         If they do not go together.
 
     """
-    if args.trials is not None and not args.tune:
-        msg = '--trials is about tuning: add --tune, or leave it out'
-        raise InputError(msg)
     if args.routes is not None and (args.method != 'route' or args.marks or args.imu_alone):
         msg = '--routes names maps: leave it out, or use --method route with positions'
         raise InputError(msg)
-    if args.tune and args.method == 'paper':
-        msg = '--method paper settles everything itself: leave out --tune'
-        raise InputError(msg)
     if not args.most_minutes > 0.0:
         msg = f'--most-minutes {args.most_minutes:g} must be above 0'
-        raise InputError(msg)
-    if args.trials is not None and args.trials < 1:
-        msg = f'--trials {args.trials} must be at least 1'
         raise InputError(msg)
 
 
@@ -180,8 +150,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--no-resume',
         action='store_true',
-        help=f'forget the surveys kept in MODEL{BAGS_SUFFIX} and the trials of --tune kept in '
-        f'MODEL{SUFFIX} by a run that was stopped',
+        help=f'forget the surveys kept in MODEL{BAGS_SUFFIX} by a run that was stopped',
     )
     add_fleet(parser)
     add_position_lag(parser)
@@ -294,7 +263,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         'share places, or have one name, go onto one map, and a model of several knows them all; '
         'MAP/NAME keeps maps apart (default: named after the bags, where there are several)',
     )
-    add_tuning(parser)
     add_report(parser, 'the model, its map, and the recordings that it was learned from')
     add_json(parser)
 

@@ -281,11 +281,6 @@ class Fold:
         """Return the targets (T, c, 2) of what `run` follows of each block."""
         return np.concatenate([truth[lead:most] for _, truth in self._blocks])
 
-    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
-        """Return the squares (T, H) on each block, m^2, of settings that leave nothing open."""
-        runs = self.run(usual_candidate(settings), 0)
-        return [squared_distances(errors) for errors, _ in runs]
-
 
 def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""

@@ -3,8 +3,8 @@
 """
 Hold parts of the drives out, follow them, and summarise the errors.
 
-Blocks of ticks are held out of segments by `take_out`: a quarter at once by `hold_out`, each
-quarter in turn by `hold_out_in_turn`, or the same time at any rate by `HeldTime`. What was
+Blocks of ticks are held out of segments by `take_out`: a quarter at once by `hold_out`, or each
+quarter in turn by `hold_out_in_turn`. What was
 learned from the rest follows each block from a cold start, see `follow_held_out`.
 """
 
@@ -132,37 +132,6 @@ def take_out(
             position = end
         fit.append(segment.part(position, len(segment)))
     return [part for part in fit if len(part) > 2 * window], held
-
-
-@dataclass(frozen=True)
-class HeldTime:
-    """
-    Spans of time, so that trials at different rates and windows are scored on the same drive.
-
-    Each span is the start and end of a block, ns, at the start of which errors do not
-    count for ``settle_ns``. There are so many laps in them, of a median time.
-    """
-
-    spans: tuple[tuple[int, int], ...]
-    settle_ns: int
-    lap_ns: int
-    laps: float
-
-    def split(self, segments: Sequence[Segment], period_ns: int, window: int) -> Split:
-        """Take the blocks out, see `take_out`; a tick across an edge is held."""
-        stamps = np.concatenate([segment.stamps for segment in segments])
-        spans = np.array(self.spans, dtype=np.int64).reshape(-1, 2)
-        firsts = np.searchsorted(stamps, spans[:, 0], 'right').tolist()
-        lasts = np.searchsorted(stamps, spans[:, 1] + period_ns, 'left').tolist()
-        least = self.settle_ns // period_ns + 1
-        return take_out(segments, list(zip(firsts, lasts, strict=True)), window, least)
-
-    def laps_of(self, block: Segment, period_ns: int) -> Ints:
-        """Return the lap of each tick of a block from 0 on, -1 where errors do not count yet."""
-        elapsed = block.stamps - (block.stamps[0] - period_ns) - self.settle_ns
-        count = max(round(int(elapsed[-1]) / self.lap_ns), 1)
-        laps = np.minimum(elapsed * count // max(int(elapsed[-1]), 1), count - 1)
-        return np.where(elapsed > 0, laps, -1)
 
 
 def set_apart(recordings: Sequence[Recording]) -> list[Recording]:

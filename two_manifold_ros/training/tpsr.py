@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.ticks.windows import TrainingTicks
-    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -370,40 +369,3 @@ def train_tpsr(
         # The clock was set back, and the newest drive is too short to be trained on.
         learned.restart_at(newest.first_stamp)
     return learned
-
-
-class TpsrFold:
-    """A part to learn, and held-out blocks to follow, as those of a `Fold`."""
-
-    def __init__(
-        self,
-        fit: Sequence[Segment],
-        held: Sequence[Segment],
-        dataset: Dataset,
-        settings: TrainingSettings,
-    ) -> None:
-        self._seen = dataset.standardise(fit)
-        self._tracks = [segment.positions for segment in fit]
-        series, begins = lay_end_to_end(self._seen)
-        self._training = find_training_ticks(series, begins, dataset.window)
-        check_count(self._training)
-        self._observations = np.ascontiguousarray(series[:, self._training.ticks].T)
-        self._blocks = dataset.blocks_of(held, settings.horizons)
-        self._period_s = dataset.period_s
-
-    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
-        """Return the squares (T, H) on each block, m^2."""
-        route = RouteTpsr(self._training, self._observations, settings, self._period_s)
-        route.learn_all(self._seen, self._tracks)
-        belief, readout = route.belief(), route.readout()
-
-        def follow(seen: Floats) -> tuple[Floats]:
-            belief.start()
-            means = []
-            for observation in seen:
-                belief.update(observation)
-                means.append(readout.read(belief.weights, belief.state)[0])
-            return (np.array(means),)
-
-        runs = follow_held_out(follow, self._blocks, 0)
-        return [squared_distances(errors) for (errors,) in runs]

@@ -59,7 +59,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from train' -l command-topic
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l sensor-topic -x -d 'topic of a sensor beside the IMU, of method route'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l until -x -d 'train on the first S seconds'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l most-minutes -x -d 'of bags that last longer together take so many that they'
-complete -c two-manifold -n '__fish_seen_subcommand_from train' -l no-resume -d 'forget the surveys kept in MODEL.bags.jsonl and the trials'
+complete -c two-manifold -n '__fish_seen_subcommand_from train' -l no-resume -d 'forget the surveys kept in MODEL.bags.jsonl by a run that'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l workers -x -d 'start N processes here'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l scheduler -x -d 'use the workers of this Dask scheduler'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l scheduler-file -r -F -d 'the same, with the file that it wrote'
@@ -87,8 +87,6 @@ complete -c two-manifold -n '__fish_seen_subcommand_from train' -l readout -x -a
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l clock -x -a 'driving time' -d 'clock of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l guards -x -a 'on off' -d 'guards of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l routes -x -d 'name of the route or line of each bag, in their order, with'
-complete -c two-manifold -n '__fish_seen_subcommand_from train' -l tune -d 'choose all settings that are not given by trials on held-out'
-complete -c two-manifold -n '__fish_seen_subcommand_from train' -l trials -x -d 'settings to try, those without tuning included'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l report -r -F -d 'write a page for a browser into one HTML file'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l json -d 'print one JSON object instead'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -F
