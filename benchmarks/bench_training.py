@@ -9,14 +9,11 @@ its peak memory is its own; loops are compiled before the clock starts. The defa
 steps more. Spectral ones learn from windows of 150 x 6: `fit` is what is learned from all windows;
 `train` adds the held-out fit, the comparison of settings and the calibration. `neighbours` finds
 the nearest 30 of each window, exactly, on all processors. With `--long` nothing runs but a
-spectral training on two hours, which chooses its window by itself; with `--neighbours 2000000`
-nothing but the search for the nearest 30 of so many windows, which is approximate from
-`two_manifold_ros.ticks.approximate.LEAST` on and prints how many of them it finds.
+spectral training on two hours, which chooses its window by itself.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 import json
 import math
 import os
@@ -34,7 +31,6 @@ from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.ticks.approximate import near_windows, STRIDE
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.cross_validation import Candidate
 from two_manifold_ros.training.dataset import build_dataset
@@ -47,9 +43,6 @@ CASES = ((2_000, 'about 1 s'), (20_000, 'under 30 s and 2 GB'))
 NEIGHBOURS = ((20_000, 'no figure'), (200_000, '150 s and 3 GB'))
 PARTS, PART = 12, 12_000
 """Drives of ten minutes at 20 Hz, two hours together."""
-
-DRIVE = 20_000
-"""Windows of each of the drives among whose windows `--neighbours` searches."""
 
 KERNELS = ('laplacian-eigenmap', 'gaussian')
 TICKS = (20_000, 140_000)
@@ -170,45 +163,6 @@ def show_neighbours() -> None:
         )
 
 
-def drive_of(seed: int) -> np.ndarray:
-    """Return observations (6, DRIVE + WINDOW - 1) of a drive, standardised by themselves."""
-    return series_of(DRIVE + WINDOW - 1, seed)
-
-
-def measure_fleet(count: int) -> None:
-    # In processes of their own, so that their memory is not that of the search.
-    with ProcessPoolExecutor() as pool:
-        series = np.concatenate(list(pool.map(drive_of, range(-(-count // DRIVE)))), axis=1)
-    drives = np.arange(0, series.shape[1], DRIVE + WINDOW - 1)
-    starts = (drives[:, None] + np.arange(DRIVE)).ravel()[:count]
-    # Compiled before the clock starts.
-    near_windows(series, np.arange(100), WINDOW, Candidate.neighbours)
-    began, began_cpu = time.perf_counter(), time.process_time()
-    found = WindowSet(series, starts, WINDOW).neighbours(Candidate.neighbours)
-    found_s = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    exactly = f'neighbours of {count:,} windows by the exact search'
-    print(
-        json.dumps(
-            {
-                'seconds': found_s,
-                'cpu_s': time.process_time() - began_cpu,
-                'peak_mb': peak_mb,
-                'note': ' '.join(found.notes) or exactly,
-            }
-        )
-    )
-
-
-def show_fleet(count: int) -> None:
-    found = run_alone('fleet', str(count))
-    print(
-        f'{found["note"]}\n{STRIDE} windows for one that looks: {found["seconds"]:.0f} s, '
-        f'{found["cpu_s"]:.0f} s of processors, peak {found["peak_mb"]:.0f} MB on '
-        f'{os.cpu_count()} processors (to reach for 2,000,000: 720 s, 99 % and 3000 MB)'
-    )
-
-
 def measure_long() -> None:
     recordings = [
         run_to_recording(simulate(SlotCarSettings(rate_hz=20.0, seed=seed), samples=PART))
@@ -231,13 +185,8 @@ def show_long() -> None:
 
 
 def main() -> None:
-    sized = {
-        'neighbours': measure_neighbours,
-        'fleet': measure_fleet,
-        '--neighbours': show_fleet,
-    }
-    if len(sys.argv) == 3 and sys.argv[1] in sized:
-        sized[sys.argv[1]](int(sys.argv[2]))
+    if len(sys.argv) == 3 and sys.argv[1] == 'neighbours':
+        measure_neighbours(int(sys.argv[2]))
         return
     if sys.argv[1:] == ['long']:
         measure_long()

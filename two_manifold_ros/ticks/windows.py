@@ -9,10 +9,8 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from two_manifold_ros.ticks import approximate
-from two_manifold_ros.ticks.approximate import window_rows
 from two_manifold_ros.ticks.neighbours import Neighbours, window_neighbours
 
 if TYPE_CHECKING:
@@ -74,7 +72,9 @@ class WindowSet:
         second = (first + rng.integers(1, len(self), pairs)) % len(self)
         first, second = self.starts[first], self.starts[second]
         # Tick after tick a window is one piece of memory, which is copied ten times as fast.
-        windows = window_rows(np.ascontiguousarray(self.series.T), self.width)
+        ticks = np.ascontiguousarray(self.series.T)
+        shape = len(ticks) - self.width + 1, self.width * ticks.shape[1]
+        windows = as_strided(ticks, shape, ticks.strides, writeable=False)
         result = np.empty(pairs)
         for begin in range(0, pairs, 1024):
             part = slice(begin, begin + 1024)
@@ -83,10 +83,8 @@ class WindowSet:
         return result
 
     def neighbours(self, count: int) -> Neighbours:
-        """Return the nearest others, see Samples; of many windows nearly all, as a note says."""
+        """Return the nearest others, see Samples."""
         count = min(count, len(self) - 1)
-        if len(self) >= approximate.LEAST and count:
-            return approximate.near_windows(self.series, self.starts, self.width, count)
         return Neighbours(*window_neighbours(self.series, self.starts, self.width, count))
 
 
