@@ -121,7 +121,6 @@ setup(
             'tornado',
             'hmmlearn',
             'joblib',
-            'mcap',
             'scikit-learn>=1.2',
         ],
         # Work on several processes or machines: nothing on a robot needs it.

@@ -44,6 +44,6 @@ def bags_wanted() -> Iterator[None]:
         msg = (
             f'Bags cannot be read or written: neither rosbags nor rosbag2_py can be imported '
             f'({error.name} is missing). Source the setup file of ROS 2, which has rosbag2_py, or '
-            f'install what needs no ROS with pip install rosbags mcap.'
+            f'install what needs no ROS with pip install rosbags.'
         )
         raise InputError(msg) from error

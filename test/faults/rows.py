@@ -18,7 +18,7 @@ def _row(
 
 BAG = _row(
     'a bag that is cut off or holds wrong bytes',
-    'one sentence: file, cause and cure; `--salvage` uses the rest and says what is lost',
+    'one sentence: file, cause and cure; `mcap recover` saves the rest',
     REFUSED,
     seen='rosbag2#395, #1699, #2175, mcap#61',
 )

@@ -16,7 +16,6 @@ from two_manifold_ros.recordings.recording import Recording
 
 SECOND = 1_000_000_000
 WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
-SALVAGING = ReadingOptions(need_positions=False, salvage=True)
 
 SCHEMA, CHANNEL, MESSAGE, CHUNK = 3, 4, 5, 6
 MAGIC = b'\x89MCAP0\r\n'

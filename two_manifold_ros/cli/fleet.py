@@ -94,7 +94,7 @@ def chosen_bags(
     few = len(paths) < 2 or args.marks or args.imu_alone
     if not few:
         _refuse_missing(paths)
-    if few or recorded_s(paths, most_s, args.until, salvage=args.salvage) <= most_s:
+    if few or recorded_s(paths, most_s, args.until) <= most_s:
         yield names, None
         return
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'), resume=not args.no_resume)

@@ -210,11 +210,6 @@ def add_topics(parser: ArgumentParser) -> None:
         action='store_true',
         help="take the bag's receive times instead of the stamps in the messages",
     )
-    parser.add_argument(
-        '--salvage',
-        action='store_true',
-        help='use what can be read of damaged MCAP files, and report what is lost',
-    )
 
 
 def add_further_topics(parser: ArgumentParser, commands: str, sensors: str) -> None:
@@ -455,7 +450,6 @@ def reading_options(args: Namespace) -> ReadingOptions:
         sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
         need_sensors=getattr(args, 'need_sensors', True),
         use_receive_time=args.use_receive_time,
-        salvage=args.salvage,
     )
 
 

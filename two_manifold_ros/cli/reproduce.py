@@ -229,7 +229,7 @@ def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
 def _recordings(args: Namespace) -> list[Recording]:
     if not args.bags:
         return []
-    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False, salvage=False)
+    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
     return recordings_of(wanted, need_positions=False, find_positions=False)
 
 

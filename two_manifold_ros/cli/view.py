@@ -141,7 +141,7 @@ def run(args: Namespace) -> int:
         # All that follows reads the same copy of a bag from elsewhere.
         copy.enter_context(fetched(args.bags[0]))
         # What is no bag is refused before a browser opens.
-        with open_bag(args.bags[0], salvage=args.salvage):
+        with open_bag(args.bags[0]):
             pass
         with until_ctrl_c(), _Served(args, scene):
             if model is None:
@@ -241,7 +241,7 @@ def _show_recording(scene: Scene, recording: Recording, vehicle: Vehicle) -> Non
 
 def _read_bag(args: Namespace, scene: Scene) -> None:
     """Show what was recorded, and what a filter node published, where the bag has its topics."""
-    with open_bag(args.bags[0], salvage=args.salvage) as bag:
+    with open_bag(args.bags[0]) as bag:
         topics = bag.topics
         path = bag.path
     named = {each.name: each for each in topics if each.count}
@@ -286,7 +286,7 @@ def _hear_bag(
     """Show what filter nodes published into a bag, on the time axis of the IMU beside it."""
     scene.note = 'reading the estimates'
     scene.vehicles.clear()
-    with open_bag(args.bags[0], salvage=args.salvage) as bag:
+    with open_bag(args.bags[0]) as bag:
         heard = list(_messages(bag, scene, published))
     positions = None if recording is None else recording.positions
     stamps = [stamp_of(each.message) for each in heard if each.kind == Topics.POSITION.name]

@@ -226,9 +226,7 @@ def state_of(path: str) -> str:
     return f'{sum(each.st_size for each in states)} {newest}'
 
 
-def recorded_s(
-    paths: Sequence[str], enough_s: float, until_s: float | None = None, *, salvage: bool = False
-) -> float:
+def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = None) -> float:
     """
     Return how long bags last by their own account, s, counting no further than to ``enough_s``.
 
@@ -239,7 +237,7 @@ def recorded_s(
         if total_s > enough_s:
             break
         try:
-            with open_bag(path, salvage=salvage) as bag:
+            with open_bag(path) as bag:
                 total_s += bag.seconds if until_s is None else min(bag.seconds, until_s)
         except InputError:
             continue

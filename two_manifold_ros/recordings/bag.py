@@ -1,17 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Open bags of every kind by the library `rosbags`, and read what is left of damaged ones.
-
-With ``--salvage`` the library `mcap` reads a damaged MCAP file record by record, up to the first
-one that makes no sense; a chunk that is damaged in itself, or cut off, is left out.
-"""
+"""Open bags of every kind by the library `rosbags`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager, ExitStack, suppress
-from dataclasses import replace
+from contextlib import contextmanager, ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +15,6 @@ from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import (
     Connection,
     ConnectionExtRosbag2,
-    MessageDefinition,
     MessageDefinitionFormat,
 )
 from rosbags.typesys import Stores
@@ -32,8 +25,6 @@ from two_manifold_ros.recordings.message_building import types_of, types_with
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
-    LARGEST_PART,
-    largest_unpacked,
     storage_files,
     unpack,
     unpack_file,
@@ -44,130 +35,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from types import TracebackType
 
-    from mcap.records import Chunk, McapRecord
     from typing_extensions import Self
 
     from two_manifold_ros.recordings.storage_files import Metadata
 
 
-class SalvagedFile:
-    """
-    Readable part of a damaged MCAP file, in the form of a reader of `rosbags`.
-
-    Parameters
-    ----------
-    file
-        An ``.mcap`` file, not compressed.
-    reason
-        Why it cannot be read as a whole, as part of a sentence.
-
-    Attributes
-    ----------
-    lost, size
-        Bytes that cannot be read, and of the file.
-    connections
-        Its topics.
-    message_count, start_time, end_time
-        How many messages there are, and from when to when they were received, ns.
-
-    """
-
-    def __init__(self, file: Path, reason: str) -> None:
-        # Sound bags need no mcap: rosbags has a reader of its own.
-        try:
-            from mcap.records import Channel, Message, Schema  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            msg = (
-                f'{file}: the Python package mcap, which reads damaged bags, is missing: install '
-                'it with pip install mcap.'
-            )
-            raise InputError(msg) from error
-
-        self.reason, self.size = reason, file.stat().st_size
-        records, self.lost = _readable_records(file, self.size)
-        schemas = {each.id: each.name for each in records if isinstance(each, Schema)}
-        channels = {
-            each.id: each
-            for each in records
-            if isinstance(each, Channel) and each.schema_id in schemas
-        }
-        known = [
-            each for each in records if isinstance(each, Message) and each.channel_id in channels
-        ]
-        self._messages = sorted(known, key=lambda each: each.log_time)
-        counts = Counter(each.channel_id for each in known)
-        self.connections = [
-            Connection(
-                number,
-                channel.topic,
-                schemas[channel.schema_id],
-                MessageDefinition(MessageDefinitionFormat.NONE, ''),
-                '',
-                counts[number],
-                ConnectionExtRosbag2(channel.message_encoding, []),
-                self,
-            )
-            for number, channel in channels.items()
-        ]
-        self.message_count = len(known)
-        self.start_time = self._messages[0].log_time if known else 0
-        self.end_time = self._messages[-1].log_time + 1 if known else 0
-
-    def messages(
-        self, connections: Collection[Connection] = ()
-    ) -> Iterator[tuple[Connection, int, bytes]]:
-        """Yield the messages of some topics, or of all, in the order received."""
-        wanted = {each.id: each for each in connections or self.connections}
-        for each in self._messages:
-            if each.channel_id in wanted:
-                yield wanted[each.channel_id], each.log_time, each.data
-
-
-Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
-"""What reads one file of a bag, sound or damaged."""
-
-
-def _readable_records(file: Path, size: int) -> tuple[list[McapRecord], int]:
-    """Return the records of an MCAP file up to the first damaged one, and the bytes lost."""
-    from mcap.records import Chunk  # noqa: PLC0415 - as above
-    from mcap.stream_reader import StreamReader  # noqa: PLC0415
-
-    found: list[McapRecord] = []
-    lost, end = 0, 0
-    # All messages are kept until they are in order, so all chunks together have a bound.
-    left = largest_unpacked(size)
-    with file.open('rb') as stream:
-        reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
-        # Damaged bytes make readers raise almost anything; what came before them is used.
-        with suppress(Exception):
-            for record in reader.records:
-                end = stream.tell()
-                if not isinstance(record, Chunk):
-                    found.append(record)
-                elif inside := _records_of(record, min(LARGEST_PART, left)):
-                    found += inside
-                    left -= record.uncompressed_size
-                else:
-                    lost += len(record.data)
-    return found, lost + size - end
-
-
-def _records_of(chunk: Chunk, most: int) -> list[McapRecord]:
-    """Return the records of a chunk of at ``most`` so many bytes; none if it is damaged."""
-    from mcap.stream_reader import breakup_chunk  # noqa: PLC0415 - as above
-
-    # Damaged bytes make unpackers and readers raise almost anything.
-    with suppress(Exception):
-        if chunk.uncompressed_size <= most:
-            # The library would unpack as much as there is.
-            content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
-            plain = replace(chunk, compression='', data=content)
-            return breakup_chunk(plain, validate_crc=True)
-    return []
+Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader
+"""What reads one file of a bag."""
 
 
 _CURES = {
-    '.mcap': 'copy it again, or read what is left of it with --salvage',
+    '.mcap': 'copy it again, or save the rest by "mcap recover FILE -o NEW.mcap"',
     '.db3': 'copy it again, or save the rest by "sqlite3 FILE .recover | sqlite3 NEW.db3"',
     '.bag': 'try "rosbag reindex", or copy it again',
 }
@@ -219,46 +97,8 @@ def _check_topics(reader: Reader) -> None:
             raise TypeError(msg)
 
 
-def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
-    """
-    Open one file, or what can still be read of an MCAP file that does not go to its end.
-
-    Raises
-    ------
-    InputError
-        If nothing can be read of it.
-
-    """
-    try:
-        reader = open_file(file, stack)
-        with damage_named(file):
-            for _ in _counted_messages(reader, reader.connections):
-                pass
-    except InputError as error:
-        if storage_kind(file) != '.mcap':
-            raise
-        reason = str(error.__cause__).rstrip('.') or type(error.__cause__).__name__
-        with damage_named(file):
-            return SalvagedFile(_unpacked_part(file, stack), reason)
-    return reader
-
-
 def _unpacked_place(file: Path, stack: ExitStack) -> Path:
     return Path(stack.enter_context(TemporaryDirectory())) / file.stem
-
-
-def _unpacked_part(file: Path, stack: ExitStack) -> Path:
-    """Return the file as it was before it was packed, as far as that goes."""
-    if file.suffix not in COMPRESSED:
-        return file
-    plain = _unpacked_place(file, stack)
-    try:
-        unpack_file(file, plain)
-    # What was unpacked until then is there.
-    except Exception:
-        if not plain.exists():
-            raise
-    return plain
 
 
 @contextmanager
@@ -295,8 +135,6 @@ class Bag:
     ----------
     path
         A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
-    salvage
-        Read what can be read of damaged MCAP files, with a note on each.
 
     Raises
     ------
@@ -305,18 +143,16 @@ class Bag:
 
     """
 
-    def __init__(self, path: str | Path, *, salvage: bool = False) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path: Path | str = Path(path)
-        self._salvage = salvage
         self.notes: list[str] = []
         self._stack = ExitStack()
         self._readers: list[tuple[Path, Reader]] = []
 
     def __enter__(self) -> Self:
-        files, self.notes, metadata = storage_files(Path(self.path), salvage=self._salvage)
+        files, self.notes, metadata = storage_files(Path(self.path))
         with ExitStack() as stack:
-            opening = open_or_salvage if self._salvage else open_file
-            self._readers = [(file, opening(file, stack)) for file in files]
+            self._readers = [(file, open_file(file, stack)) for file in files]
             self._stack = stack.pop_all()
         self.notes += _loss_notes(self.path, self._readers, metadata)
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
@@ -405,46 +241,19 @@ def _loss_notes(
     path: Path | str, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
 ) -> list[str]:
     """
-    Return a sentence for each damaged file, and one on what the whole bag lacks.
+    Return a sentence if the bag lacks messages.
 
     Fewer messages than the metadata count are no damage: some recorders count what they drop.
-
-    Raises
-    ------
-    InputError
-        If all is lost.
-
     """
-    notes = [
-        f'{file} is damaged ({reader.reason}): {reader.lost} of its {reader.size} bytes cannot be '
-        f'read, and {reader.message_count} messages of '
-        f'{(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
-        for file, reader in readers
-        if isinstance(reader, SalvagedFile)
-    ]
-    filled = [reader for _, reader in readers if reader.message_count]
-    if notes and not filled:
-        msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
-        raise InputError(msg)
-    found = sum(reader.message_count for reader in filled)
-    said, lasted_s = (metadata.messages, metadata.seconds) if metadata else (None, None)
-    if notes and (said is None or lasted_s is None or said < found):
-        # Metadata that count too few know nothing of what else there was.
-        notes.append(f'{path}: how many messages are lost is not known.')
-    elif notes and said and lasted_s is not None:
-        begin = min(reader.start_time for reader in filled)
-        end = max(reader.end_time for reader in filled)
-        gone_s = max(lasted_s - (end - begin) / 1e9, 0.0)
-        lost = said - found
-        notes.append(
-            f'{path}: {lost} of {said} messages and {gone_s:.1f} of {lasted_s:.1f} s are lost.'
-        )
-    elif said is not None and said > found:
-        notes.append(
-            f'{path} holds {found} messages, and its metadata count {said}: the others were '
-            f'dropped by its recorder or lost since; copy it again if that is new.'
-        )
-    return notes
+    found = sum(reader.message_count for _, reader in readers)
+    said = metadata.messages if metadata else None
+    if said is None or said <= found:
+        return []
+    note = (
+        f'{path} holds {found} messages, and its metadata count {said}: the others were '
+        f'dropped by its recorder or lost since; copy it again if that is new.'
+    )
+    return [note]
 
 
 @cache

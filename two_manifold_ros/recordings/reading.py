@@ -75,8 +75,6 @@ class ReadingOptions:
         receive times only if all stamps of a topic are zero, with a note.
     origin
         Origin of the plane of ``NavSatFix``; by default the first valid fix near most others.
-    salvage
-        Use what can be read of a damaged bag of ROS 2, with notes on what is lost.
 
     """
 
@@ -90,11 +88,10 @@ class ReadingOptions:
     find_positions: bool = True
     use_receive_time: bool = False
     origin: GeodeticOrigin | None = None
-    salvage: bool = False
 
 
 @contextmanager
-def open_bag(path: str | Path, *, salvage: bool = False) -> Iterator[OpenBag]:
+def open_bag(path: str | Path) -> Iterator[OpenBag]:
     """
     Open a bag for a ``with``: by `rosbags`, or by ROS's `rosbag2_py` where that is missing.
 
@@ -117,7 +114,7 @@ def open_bag(path: str | Path, *, salvage: bool = False) -> Iterator[OpenBag]:
     with ExitStack() as stack:
         with readable(path):
             place = stack.enter_context(fetched(path))
-            bag = stack.enter_context(kind(place, salvage=salvage))
+            bag = stack.enter_context(kind(place))
         if is_remote(path):
             bag.path, bag.notes = public(path), [named(each, place, path) for each in bag.notes]
         yield bag
@@ -150,7 +147,7 @@ def read_recording(
         If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
 
     """
-    with readable(path), open_bag(path, salvage=options.salvage) as bag:
+    with readable(path), open_bag(path) as bag:
         imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
         decoder = imu_decoder(bag, imu_choice, options.imu_field)
         decoders = {imu_choice: decoder}
@@ -170,7 +167,7 @@ def read_recording(
             decoders[command_choice] = fields_decoder(
                 bag.decode, command_choice.name, command_choice.msgtype, fields
             )
-        collected = collect(bag, decoders, progress, salvage=options.salvage)
+        collected = collect(bag, decoders, progress)
         sensors, more = _read_sensors(bag, options, progress)
         notes = [*bag.notes, *notes, *more]
         notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
@@ -228,7 +225,7 @@ def _read_sensors(
         fields.append(topic.fields_of(choice.msgtype))
         decoders[choice] = fields_decoder(bag.decode, choice.name, choice.msgtype, fields[-1])
     # In a pass of their own: an odometry may have the positions too.
-    heard = collect(bag, decoders, progress, salvage=options.salvage) if decoders else []
+    heard = collect(bag, decoders, progress) if decoders else []
     return list(zip(heard, fields, strict=True)), notes
 
 
@@ -376,7 +373,6 @@ class MessageColumns:
     def __init__(self, place: Path | str, name: str, msgtype: str, decode: Decode) -> None:
         self.place, self.name, self.msgtype = place, name, msgtype
         self.frames: list[str] = []
-        self.passed_over = 0
         self._decode = decode
         self._frame_of = array('B')
         self._stamps = array('q')
@@ -395,7 +391,7 @@ class MessageColumns:
         except Exception as error:
             msg = (
                 f'A message on {self.name} in {self.place} cannot be decoded ({error}): '
-                f'the bag is damaged, copy it again or read what is left of it with --salvage.'
+                f'the bag is damaged, copy it again.'
             )
             raise InputError(msg) from error
         self._stamps.append(times[0])
@@ -430,16 +426,14 @@ class MessageColumns:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on skipped messages, and on frames of an IMU that changed."""
-        damaged = f'{self.passed_over} messages on {self.name} are damaged and left out.'
-        notes = [damaged] if self.passed_over else []
+        """A sentence on frames of an IMU that changed."""
         if len(self.frames) < 2 or self.msgtype in _POSITION_FIELD:
-            return notes
+            return []
         note = (
             f'{self.name} changes its frame_id ({self._listed_frames()}): its messages are '
             f'read as if they were all in the first.'
         )
-        return [*notes, note]
+        return [note]
 
     def _listed_frames(self) -> str:
         return ', '.join(repr(frame) for frame in self.frames)
@@ -489,14 +483,11 @@ def collect(
     bag: OpenBag,
     decoders: Mapping[Topic, Decode],
     progress: Callable[[float], None],
-    *,
-    salvage: bool = False,
 ) -> list[MessageColumns]:
     """
     Read the messages of these topics and no others; one result per topic, in their order.
 
-    ``progress`` is called now and then with the share of messages read, in [0, 1]. Where asked to
-    ``salvage``, messages that cannot be decoded are passed over and counted.
+    ``progress`` is called now and then with the share of messages read, in [0, 1].
 
     Raises
     ------
@@ -510,12 +501,7 @@ def collect(
     }
     total = sum(topic.count for topic in decoders)
     for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):
-        try:
-            collected[name].add(received, raw)
-        except InputError:
-            if not salvage:
-                raise
-            collected[name].passed_over += 1
+        collected[name].add(received, raw)
         if number % _PROGRESS_EVERY == 0:
             progress(number / total)
     for each in collected.values():

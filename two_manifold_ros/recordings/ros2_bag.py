@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _STORAGE = {'.mcap': 'mcap', '.db3': 'sqlite3'}
-_ROSBAGS = 'which only the Python package rosbags reads: install it with pip install rosbags mcap.'
+_ROSBAGS = 'which only the Python package rosbags reads: install it with pip install rosbags.'
 
 
 class Ros2Bag:
@@ -40,8 +40,6 @@ class Ros2Bag:
     ----------
     path
         A rosbag2 folder, or one ``.mcap`` or ``.db3`` file.
-    salvage
-        Refused: the library reads whole bags only.
 
     Raises
     ------
@@ -50,16 +48,15 @@ class Ros2Bag:
 
     """
 
-    def __init__(self, path: Path, *, salvage: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path: Path | str = path
         self._place = path
         self.notes: list[str] = []
         if not path.exists():
             msg = f'{path} does not exist: check the path of the bag.'
             raise InputError(msg)
-        if salvage or path.suffix == '.bag':
-            what = 'a damaged bag (--salvage)' if salvage else 'a bag of ROS 1'
-            msg = f'{path} is to be read as {what}, {_ROSBAGS}'
+        if path.suffix == '.bag':
+            msg = f'{path} is a bag of ROS 1, {_ROSBAGS}'
             raise InputError(msg)
 
     def __enter__(self) -> Self:
@@ -159,9 +156,8 @@ class Ros2Bag:
             return error
         reason = ' '.join(str(error).split())[:200].rstrip('.') or type(error).__name__
         return InputError(
-            f'{self.path} is damaged, cut short or not supported ({reason}): copy it again, try '
-            f'"ros2 bag reindex" on its folder, or see what --salvage reads of it, with pip '
-            f'install rosbags mcap.'
+            f'{self.path} is damaged, cut short or not supported ({reason}): copy it again, or '
+            f'try "ros2 bag reindex" on its folder, or "mcap recover" on an .mcap file.'
         )
 
 

@@ -77,10 +77,7 @@ def read_metadata(path: Path) -> Metadata:
         names = [_text(each).rsplit('/', 1)[-1] for each in paths]
     # On foreign bytes a reader of YAML raises almost anything, RecursionError too.
     except Exception as error:
-        msg = (
-            f'{path} is damaged: remove it, the bag is then read without it; or read it with '
-            f'--salvage.'
-        )
+        msg = f'{path} is damaged: remove it, and the bag is read without it.'
         raise InputError(msg) from error
     if not names:
         msg = f'{path} lists no files, so the recording is empty: choose another bag.'
@@ -267,7 +264,7 @@ class StorageFiles(NamedTuple):
     metadata: Metadata | None
 
 
-def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
+def storage_files(path: Path) -> StorageFiles:
     """
     Return the storage files of a bag.
 
@@ -275,8 +272,6 @@ def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
     ----------
     path
         A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
-    salvage
-        Pass over files that are missing or no bags, and over damaged metadata, with notes.
 
     Raises
     ------
@@ -288,28 +283,18 @@ def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
     if not path.exists():
         msg = f'{path} does not exist: check the path of the bag.'
         raise InputError(msg)
-    found = _files_of_folder(path, salvage) if path.is_dir() else StorageFiles([path], [], None)
-    wrong = {file: _wrong_kind(file) for file in found.files}
-    files = [file for file in found.files if not wrong[file]]
-    refusals = [refusal for refusal in wrong.values() if refusal]
-    if refusals and not (salvage and files):
-        raise InputError(refusals[0])
-    notes = [*found.notes, *refusals]
-    for file in files:
+    found = _files_of_folder(path) if path.is_dir() else StorageFiles([path], [], None)
+    notes = list(found.notes)
+    for file in found.files:
+        if refusal := _wrong_kind(file):
+            raise InputError(refusal)
         notes += _linked(file) + _unmerged(file)
-    return StorageFiles(files, notes, found.metadata)
+    return StorageFiles(found.files, notes, found.metadata)
 
 
-def _files_of_folder(folder: Path, salvage: bool) -> StorageFiles:
-    notes = [f'{folder} has no {METADATA}: its files are read by name.']
+def _files_of_folder(folder: Path) -> StorageFiles:
     if (folder / METADATA).exists():
-        try:
-            metadata = read_metadata(folder / METADATA)
-            return _listed_files(folder, metadata, salvage)
-        except InputError as error:
-            if not salvage:
-                raise
-            notes = [f'{error} Its files are read by name.']
+        return _listed_files(folder, read_metadata(folder / METADATA))
     files = sorted(
         (file for file in folder.iterdir() if storage_kind(file) in PARTS),
         key=_natural_order,
@@ -320,24 +305,18 @@ def _files_of_folder(folder: Path, salvage: bool) -> StorageFiles:
             f'the folder that ros2 bag record made.'
         )
         raise InputError(msg)
-    return StorageFiles(files, notes, None)
+    return StorageFiles(files, [f'{folder} has no {METADATA}: its files are read by name.'], None)
 
 
-def _listed_files(folder: Path, metadata: Metadata, salvage: bool) -> StorageFiles:
+def _listed_files(folder: Path, metadata: Metadata) -> StorageFiles:
     files = [folder / name for name in metadata.names]
-    missing = [file.name for file in files if not file.exists()]
-    if missing and not salvage:
+    if missing := [file.name for file in files if not file.exists()]:
         msg = (
             f'{folder} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
-            f'there: copy the whole folder, or read the remaining files with --salvage.'
+            f'there: copy the whole folder, or remove {METADATA} to read the files that are there.'
         )
         raise InputError(msg)
-    notes = [f'{folder}: {name} is listed in {METADATA} but not there.' for name in missing]
-    there = [file for file in files if file.exists()]
-    if not there:
-        msg = f'{folder} holds none of the files that its {METADATA} lists: copy the whole folder.'
-        raise InputError(msg)
-    return StorageFiles(there, notes, metadata)
+    return StorageFiles(files, [], metadata)
 
 
 def _natural_order(file: Path) -> list[tuple[int, str]]:
