@@ -181,8 +181,9 @@ class BagSession(Node):
         Wait until the filter node hears the IMU, and all of its topics are heard.
 
         That our publisher has found a reader does not mean that the reader has found us, and a
-        best-effort reader loses what is sent before. So the first message is sent until the node
-        counts it in its diagnostics; it drops the copies as duplicates.
+        best-effort reader loses what is sent before. So the first message is sent again where the
+        diagnostics of the node, which come once a second, do not count it; a copy too many is
+        dropped as a duplicate.
 
         Raises
         ------
@@ -191,6 +192,7 @@ class BagSession(Node):
 
         """
         deadline = monotonic() + timeout_s
+        due_s = 0.0
         # A model of one route has none of those of several.
         outputs = [topic.address for topic in PUBLISHED.values() if topic not in ROUTED]
         while not (self._heard and all(map(self.count_publishers, outputs))):
@@ -203,8 +205,9 @@ class BagSession(Node):
                     'the loopback interface up?'
                 )
                 raise InputError(msg)
-            if self._imu.get_subscription_count():
+            if not self._heard and self._imu.get_subscription_count() and monotonic() > due_s:
                 self._imu.publish(first)
+                due_s = monotonic() + 2.0
             self._spin_until(monotonic() + 0.1)
 
     def play(
