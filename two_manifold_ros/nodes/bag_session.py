@@ -121,7 +121,7 @@ def play_and_record(
     bag
         Open bag that everything received is written to.
     messages, speed
-        At least one message, in order, and the speed times real time.
+        At least two messages, in order, and the speed times real time.
     alive, progress
         Returns whether the filter node still runs; called with the share played.
 
@@ -140,7 +140,8 @@ def play_and_record(
     try:
         session = BagSession(bag)
         session.wait_for_filter(messages[0].raw, alive)
-        session.play(messages, speed, progress)
+        # The first one is there.
+        session.play(messages[1:], speed, progress)
         session.end()
     finally:
         try_shutdown()
