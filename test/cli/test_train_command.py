@@ -371,7 +371,9 @@ def test_interrupted_it_goes_on_where_it_was(long_bag, tmp_path, trials, command
     path = tmp_path / 'm'
     arguments = ['train', long_bag, '-o', path, '--tune', '--trials', '5', *TO_TUNE]
     trials.interrupt_at = 0
-    assert 'stopped' not in command(*arguments, status=130).err
+    said = command(*arguments, status=130).err
+    assert said.endswith('two-manifold: stopped, no model is written\n')
+    assert 'are kept' not in said
     assert not list(tmp_path.iterdir())
     trials.interrupt_at = 2
     journal = f'{path}.tuning.json'

@@ -384,9 +384,9 @@ def drives_in(path: str | Path) -> list[Recording]:
     header, arrays = _read(Path(path))
     if header.get('format') != FORMAT:
         msg = (
-            f'{path} keeps no drives, as a checkpoint of this version of an updater does: name '
-            'files of checkpoint_folder without .model. in their names; to learn one model of '
-            'bags, train on all of them'
+            f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
+            'learn from: name files of its checkpoint_folder that have no .model. in their names, '
+            'or bags'
         )
         raise InputError(msg)
     try:
