@@ -104,7 +104,7 @@ def measure(imu_hz: float, learner: str, seconds: float) -> None:
             for process in (updater, car):
                 process.terminate()
                 process.wait()
-    fresh = [int(after[key]) - int(before[key]) for key in ('samples_learned', 'samples_models')]
+    fresh = [int(after[key]) - int(before[key]) for key in ('samples_learned', 'models_learned')]
     shown = [after[f'processing_{name}_us'] for name in ('p50', 'p99', 'max')]
     numbers = [f'{float(each):.0f}' for each in shown]
     print(

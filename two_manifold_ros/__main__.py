@@ -7,12 +7,13 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 import os
+import re
 from signal import SIGINT, SIGPIPE
 import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import BAD_INPUT, InputError
+from two_manifold_ros.errors import BAD_INPUT, did_you_mean, InputError
 from two_manifold_ros.sources import public
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
@@ -88,7 +89,7 @@ WAY = (
         'Beside that:',
         (
             ('two-manifold atlas add a.npz b.npz -o both.npz', 'several routes in one'),
-            ('two-manifold merge a.npz b.npz -o both.npz', 'robots, one route'),
+            ('two-manifold merge CHECKPOINT CHECKPOINT -o both.npz', 'robots, one route'),
             ('two-manifold compare my_bag -o comparison', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),
@@ -154,7 +155,9 @@ def _run(arguments: list[str]) -> int:
         if unknown:
             # The parser of the command, whose help lists the options that there are.
             parser = getattr(parsed, 'parser', parser)
-            parser.error(f'unrecognized arguments: {" ".join(map(public, unknown))}')
+            options = parser._option_string_actions  # noqa: SLF001 - argparse lists them nowhere else
+            shown = (public(each) + did_you_mean(each, options) for each in unknown)
+            parser.error(f'unrecognized arguments: {" ".join(shown)}')
     except SystemExit as stop:
         return int(stop.code or 0)
     status: int = parsed.run(parsed)
@@ -165,6 +168,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, like that about any other bad input."""
 
     def error(self, message: str) -> NoReturn:
+        if wrong := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            message += did_you_mean(wrong[1], re.findall(r"[^\s',]+", wrong[2]))
         msg = f'{message}; see {self.prog} --help'
         raise InputError(msg)
 

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class InputError(ValueError):
@@ -20,11 +21,31 @@ class InputError(ValueError):
     """
 
 
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """
+    Return a hint such as ``' (did you mean --until?)'``; empty if nothing is near.
+
+    A word of the two that differs has to be near, so that ``position_topic`` is no ``fix_topic``.
+    """
+    # Commands that need no hint start without it.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    words = set(re.split('[-_]', given))
+    for near in get_close_matches(given, list(known), 3):
+        other = set(re.split('[-_]', near))
+        if all(get_close_matches(each, other - words, 1) for each in words - other):
+            return f' (did you mean {near}?)'
+    return ''
+
+
 BAD_INPUT = 2
 """Exit status of a command for input that it cannot use, as argparse has it."""
 
 NO_USE = 3
-"""Exit status of `two-manifold train` and `trainer_node` where a model would be of no use."""
+"""
+Exit status where a model is of no use: of `two-manifold train` and `trainer_node` if it would be,
+of `two-manifold evaluate` if nothing would have been published.
+"""
 
 
 @contextmanager

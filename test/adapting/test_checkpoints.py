@@ -224,7 +224,7 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     keeping = keeper(tmp_path)
     assert keeping.kept == 'no checkpoint was written'
     keeping.end(learned)
-    samples, path = learned.learner.counters['learned'], tmp_path / 'updater.000001.npz'
+    samples, path = learned.learner.counters['samples_learned'], tmp_path / 'updater.000001.npz'
     assert keeping.kept == f'checkpoint {path} at {samples} samples'
     again = small_session()
     back = keeper(tmp_path)
@@ -260,7 +260,7 @@ def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
     keeping.finish()
     assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
-    assert keeping.values['checkpoint_samples'] == session.learner.counters['learned']
+    assert keeping.values['checkpoint_samples'] == session.learner.counters['samples_learned']
 
 
 def test_a_damaged_one_is_skipped_and_named(two, tmp_path):
@@ -343,7 +343,7 @@ def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
     (sentence,) = back.resume(again)
     assert sentence.startswith(f'{newest}: skipped, because ')
     assert why in sentence
-    assert again.learner.counters['learned'] == learned.learner.counters['learned']
+    assert again.learner.counters['samples_learned'] == learned.learner.counters['samples_learned']
     assert back.begun.endswith(str(older))
     # It does not count among those that are kept.
     for _ in range(2):
@@ -394,7 +394,7 @@ def test_what_is_reported_of_is_on_the_disk_already(drive, learned, tmp_path, mo
     keeping.save(learned)
     assert keeping.save(learned) == 'the last checkpoint is still being written'
     assert 'checkpoint' not in keeping.values
-    first = learned.learner.counters['learned']
+    first = learned.learner.counters['samples_learned']
     going.set()
     keeping.finish()
     going.clear()

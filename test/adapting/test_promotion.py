@@ -265,7 +265,7 @@ def test_what_is_measured_to_be_better_is_handed_over(bench, slot_car_laps, tmp_
     assert bench.far.path == str(tmp_path / 'robot.model.000001.npz')
     assert bench.promotion.state == 'on trial'
     assert bench.promotion.values()['incumbent'] == bench.far.path
-    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 0}
+    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 0, 'contests_lost': 0}
     assert bench.notices[0].text.startswith(
         f'Verdict: hand over {bench.far.path}, because it errs by'
     )
@@ -275,7 +275,7 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(bench, o
     bench.blocks(BETTER)
     bench.blocks(BETTER)
     assert bench.far.path == str(old)
-    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1}
+    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1, 'contests_lost': 0}
     assert bench.promotion.state == 'comparing'
     assert len(bench.candidates) == 2
     assert bench.trouble == ''
@@ -290,6 +290,10 @@ def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(benc
         assert bench.promotion.state == 'comparing'
         bench.blocks(WORSE, seconds=20)
     assert bench.promotion.values()['blocks'] == (BLOCKS_PER_LAP if is_the_same else 0)
+    # Each contest that was lost leaves a count and a sentence, and no more.
+    texts = [each.text for each in bench.notices]
+    assert bench.promotion.counters['contests_lost'] == len({*texts}) == len(texts) >= 1
+    assert all('stays, because' in text and 'errs by 0.4' in text for text in texts)
 
 
 def test_on_trial_no_other_candidate_comes_and_then_one_may(bench):

@@ -5,6 +5,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 import itertools
+import re
 from time import sleep
 from typing import Any, NamedTuple, TypeAlias
 
@@ -193,10 +194,18 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     learner = StreamLearner(model, SETTINGS, at_once=True)
     assert learner.has_model
     assert learner.model() is None
-    feed(learner, 0, 1100 if moved else 600, place=lambda each: np.add(place(each), [moved, 0.0]))
+    feed(learner, 0, 1100, place=lambda each: np.add(place(each), [moved, 0.0]))
     assert bool(learner.models) == bool(moved)
     assert (learner.running is model) == (not moved)
     assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
+    # A training that lost leaves a count and a sentence.
+    assert learner.counters['trainings_tried'] >= 1
+    assert bool(learner.counters['trainings_lost']) == (not moved)
+    how = 'stays' if not moved else 'its model runs, and errs by'
+    assert re.fullmatch(
+        rf'Training \d, after \d\.\d laps with positions: .*{how}.*', learner.verdict
+    )
+    assert learning_values(learner)['last_training'] == learner.verdict
 
 
 def test_samples_do_not_wait_for_a_training():
@@ -251,7 +260,7 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     assert words in learner.failure
     assert words in learning_values(learner)['learning_trouble']
     assert ('Traceback' in learner.details) == is_bug
-    assert learner.counters['failures'] == is_bug
+    assert learner.counters['trainings_failed'] == is_bug
     feed(learner, 400, 600)
     assert learner.failure == learner.details == ''
     assert learner.has_model
@@ -259,7 +268,7 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
 
 def test_what_was_learned_outlives_it(kept):
     learner, again = restored(kept), restored(kept)
-    assert learner.counters['learned'] == LEARNED
+    assert learner.counters['samples_learned'] == LEARNED
     published = feed(learner, LEARNED, LEARNED + 300, reference=False)
     assert rmse_m(published) < 0.1
     assert bits_of(published) == bits_of(feed(again, LEARNED, LEARNED + 300, reference=False))
@@ -352,7 +361,7 @@ def test_positions_without_samples_teach_nothing():
     for index in range(400):
         learner.add_reference(10**9 + index * 50_000_000, np.cos(0.1 * index), 0.0)
     assert learner.known_s == 0.0
-    assert learner.counters == {'learned': 0, 'models': 0, 'failures': 0}
+    assert not any(learner.counters.values())
     # One that comes by itself, long before the others, says nothing of how they follow.
     learner.push(10**9, run().imu[0])
     learner.add_reference(10**9 + 1, 0.0, 0.0)

@@ -49,7 +49,7 @@ def said(session: UpdaterSession) -> str:
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     session = small_session()
     assert feed(session, drive, slice(None), positions=False) == []
-    assert session.learner.counters['learned'] == len(drive.stamps_ns)
+    assert session.learner.counters['samples_learned'] == len(drive.stamps_ns)
     assert said(session).startswith('no position came on /reference yet')
     session = small_session()
     assert feed(session, drive, slice(0, 300)) == []
@@ -173,13 +173,13 @@ def test_no_message_whatever_it_holds_breaks_it(drive, learned):
 def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
     drive, learned, begin, later_s
 ):
-    before = learned.learner.counters['learned']
+    before = learned.learner.counters['samples_learned']
     estimates = feed(learned, drive, slice(begin, begin + 300), later_ns=later_s * 10**9)
     assert learned.counts()['resets'] == 1
     assert learned.learner.reference.counters['jumps_back'] == (not later_s)
     # One window fills again.
     assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
-    assert learned.learner.counters['learned'] >= before
+    assert learned.learner.counters['samples_learned'] >= before
 
 
 def test_a_reference_that_jumps_is_refused_and_reported(drive, learned):
@@ -233,12 +233,12 @@ def test_listeners_get_every_sample_and_position(drive):
 
 
 def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
-    before = learned.learner.counters['learned']
+    before = learned.learner.counters['samples_learned']
     learned.reset('test')
-    assert (learned.latest, learned.learner.counters['learned']) == (None, before)
+    assert (learned.latest, learned.learner.counters['samples_learned']) == (None, before)
     assert feed(learned, drive, slice(LEARNED, LEARNED + 200))
     learned.forget()
-    assert learned.learner.counters['learned'] == 0
+    assert learned.learner.counters['samples_learned'] == 0
     assert learned.counts()['used'] == LEARNED + 200
     assert feed(learned, drive, slice(LEARNED + 200, LEARNED + 400)) == []
     assert 'learning the route' in said(learned)
@@ -322,7 +322,7 @@ def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
 @pytest.mark.parametrize(
     ('counter', 'words'),
     [
-        ('samples_failures', 'No newer model was learned: a bug'),
+        ('trainings_failed', 'No newer model was learned: a bug'),
         ('reference_jumped', 'Positions on /fix jumped'),
         ('reference_moved', 'stay where they jumped to'),
         ('reference_non_finite', 'Positions not used on /fix: non_finite (3)'),

@@ -146,6 +146,8 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(model_file, novel
     assert sum(content['withheld'].values()) == withheld
     assert f'{withheld} of the {content["ticks_after_first_window"]} ticks after' in text
     assert 'were withheld, most often (' in text
+    scored, ticks = content['horizons']['0']['all']['n'], content['ticks_after_first_window']
+    assert (f'which are not in n: {ticks - scored}' in text) == (scored < ticks)
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
@@ -153,7 +155,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
 ):
     figure = tmp_path / 'figure.svg'
     options = ('--from', '10.2', '--until', '17.8', '--figure', figure)
-    captured = command('evaluate', model_file, novel_bag, *options)
+    captured = command('evaluate', model_file, novel_bag, *options, status=3)
     found = cells(captured.out, '0')
     assert float(found[1]) > 0.0
     assert found[-3:] == ['0%', '-', '-']

@@ -115,4 +115,8 @@ def test_the_lag_of_the_bags_and_what_was_undone(rows, words, slot_car_model, wo
 def test_a_model_of_laps_says_that_its_metres_are_none(model_file, words_of):
     model = load_model(model_file)
     assert 'seconds of a usual lap' not in words_of(model)
-    assert 'knows laps and no positions' in words_of(replace(model, frame_id=LAP_FRAME))
+    laps = words_of(replace(model, frame_id=LAP_FRAME, position_topic=''))
+    assert 'knows laps and no positions' in laps
+    assert 'mean error (s)' in laps
+    left_out = 'position lag', '(m)', f'{model.imu_topic} ->'
+    assert not any(each in laps for each in left_out)

@@ -107,6 +107,24 @@ def test_wrong_arguments_point_to_the_help(arguments, command):
     assert command.refused(*arguments.split()).endswith(f'see two-manifold{own} --help')
 
 
+@pytest.mark.parametrize(
+    ('arguments', 'hint'),
+    [
+        ('trian bag', 'train'),
+        ('train bag -o m.npz --untill 300', '--until'),
+        ('train bag -o m.npz --kernel isomp', 'isomap'),
+        ('evaluate m.npz bag --form 3', '--from'),
+        ('reproduce swiss-roll', 'swiss-rolls'),
+        ('zzz', ''),
+        ('train bag -o m.npz --zzz', ''),
+    ],
+)
+def test_what_is_nearly_right_gets_a_hint(arguments, hint, command):
+    refused = command.refused(*arguments.split())
+    assert (f'(did you mean {hint}?)' in refused) == bool(hint)
+    assert ('did you mean' in refused) == bool(hint)
+
+
 def test_help_lists_the_commands_and_imports_none_of_them():
     code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
     output = subprocess.run(

@@ -270,3 +270,21 @@ def test_a_live_stream_and_a_recording_give_the_same_ticks(summing, steps, wild,
     assert found == wanted
     for cause in ('used', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp'):
         assert live.counters[cause] == counts[cause]
+
+
+@pytest.mark.parametrize('share', [0.8, 0.5, 0.4, 0.25])
+def test_of_an_imu_below_half_of_the_rate_nothing_is_published(share, slot_car_model, stream):
+    """Its ellipses would be too small; once it is fast enough again, so are they."""
+    thinned = [
+        each for row, each in enumerate(stream) if int((row + 1) * share) > int(row * share)
+    ]
+    published = any(each.valid for each in feed(Filter(slot_car_model), thinned))
+    assert published == (share >= 0.5)
+    slow = slice(int(80 * share), int(160 * share))
+    found = feed(Filter(slot_car_model), [*stream[:80], *thinned[slow], *stream[160:]])
+    # The rate is that of two seconds, of which the first may begin before.
+    slowly = [each for each in found if 4.1 < (each.stamp_ns - stream[80][0]) * 1e-9 < 7.9]
+    assert any(each.valid for each in slowly) == (share >= 0.5)
+    # Below a third there are but gaps.
+    assert all((each.cause == 'too_slow') == (share < 0.5) for each in slowly)
+    assert found[-1].valid

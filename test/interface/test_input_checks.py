@@ -10,8 +10,16 @@ from typing import Any
 
 import pytest
 
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface import input_checks
-from two_manifold_ros.interface.assessment import InputHealth, REJECTIONS
+from two_manifold_ros.interface.assessment import (
+    assess,
+    Health,
+    InputHealth,
+    InputLimits,
+    Level,
+    REJECTIONS,
+)
 from two_manifold_ros.interface.input_checks import (
     imu_complaints,
     InputMonitor,
@@ -77,6 +85,24 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
         == {}
     )
     assert health(monitor, arrivals).clock == 'clock_stands'
+
+
+@pytest.mark.parametrize('ahead_s', [-3e7, -3600.0, -0.99, 0.99, 1.01, 60.0, 3600.0, 3e8])
+@pytest.mark.parametrize('simulated', [False, True])
+@pytest.mark.parametrize('used', [False, True])
+def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor):
+    """What tf2 does not find at its own time, unless a bag is played with its clock."""
+    now_ns = 10**18
+    arrivals = Arrivals()
+    arrivals.take(now_ns + round(ahead_s * 1e9), 'imu', 0, used=used, broke=False)
+    monitor.update(Counter(used=1), Counter(), arrivals, 0.0, (now_ns, 0.0), simulated=simulated)
+    heard = monitor.health(InputHealth(), Counter(used=1), arrivals, now_ns, {})
+    found = assess(Health(heard, status=Status.TRACKING, cause='', why='tracking'))
+    is_warned = ahead_s > InputLimits.most_ahead_s and used and not simulated
+    assert found.cause == ('stamps_ahead' if is_warned else '')
+    assert found[:2] == (Level.WARN if is_warned else Level.OK, Status.TRACKING)
+    # Late ones are those of a bag, which a line of the log states once.
+    assert bool(monitor.distance(arrivals, now_ns)) == (ahead_s < -10.0)
 
 
 @pytest.mark.parametrize('count', [1, 7, 699])

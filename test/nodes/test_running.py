@@ -28,6 +28,7 @@ from two_manifold_ros.nodes.running import (
     log_trouble,
     network_trouble,
     read,
+    start_middleware,
 )
 
 PROGRAM = """
@@ -159,6 +160,12 @@ class Chosen(NodeParameters):
     count: int = parameter('', 2, (1, 3))
     next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
     numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
+
+
+@pytest.mark.parametrize('option', ['-p', '--param', '-r', '--remap'])
+def test_arguments_of_ros_without_a_colon_are_named(option):
+    with pytest.raises(InputError, match=f'{option} model=/m.npz: write NAME:=VALUE'):
+        start_middleware(['node', '--ros-args', '-p', 'rate:=2', option, 'model=/m.npz'])
 
 
 def test_descriptors_carry_type_range_units_and_words(talk):

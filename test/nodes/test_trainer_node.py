@@ -137,6 +137,22 @@ def test_a_recording_of_given_length_ends_when_training_starts(talk, start, driv
     assert ' positions on /reference, 1 of 2 s' in node.log()
 
 
+def test_two_publishers_of_the_imu_are_named(talk, start, tmp_path):
+    """In the log and in diagnostics, as filter_node does; one that ends is not any more."""
+    node = start('trainer_node', model=tmp_path / 'm.npz')
+    health, one = Health(talk), talk.publisher(Imu, 'imu')
+    other = talk.node.create_publisher(Imu, 'imu', 10)
+    timer = talk.node.create_timer(0.05, lambda: one.publish(Imu()))
+    health.until_value('cause', 'several_publishers')
+    assert '2 publishers are on /imu' in health.why
+    talk.node.destroy_publisher(other)
+    health.until_value('cause', 'no_reference')
+    talk.node.destroy_timer(timer)
+    node.stop()
+    (line,) = [each for each in node.log().splitlines() if '[WARN]' in each]
+    assert 'their messages are mixed' in line
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tmp_path, number):
     node = start('trainer_node', model=tmp_path / 'm.npz')

@@ -62,8 +62,8 @@ def has_learned(values: Mapping[str, str]) -> bool:
 
 def says_each_training_once(log: str) -> bool:
     """Return whether there is a line for each, however often a TPSR goes on learning between."""
-    found = re.findall(r'Training (\d+) is over and its model runs: model of', log)
-    return [*map(int, found)] == [*range(1, len(found) + 1)] != []
+    found = [int(each) for each in re.findall(r'Training (\d+), after .* with positions: ', log)]
+    return 'its model runs, and errs by' in log and found == sorted({*found})
 
 
 @pytest.mark.parametrize(('learner', 'commands'), [('map', ''), ('tpsr', '/pedal')])
@@ -92,7 +92,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     while not has_learned(health.values):
         assert drive.sent < 500 * RATE_HZ, health.values
         drive.send(2, 0.1)
-    assert int(health.values['samples_models']) > 0
+    assert int(health.values['models_learned']) > 0
     assert health.values['learner'] == learner
     positions.clear()
     drive.send(400, 0.002, positions=False)
@@ -128,7 +128,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
         drive.send(2, 0.01, positions=False)
     assert median_error(run, positions) < USUAL_M[learner]
     assert talk.call(Trigger, 'updater_node/forget').success
-    talk.until(lambda: health.values['samples_models'] == '0', 'what was learned to be forgotten')
+    talk.until(lambda: health.values['models_learned'] == '0', 'what was learned to be forgotten')
     assert again.stop(signal.SIGTERM) == 0
     assert 'resumed at ' in again.log()
     # Nothing half-written is left.

@@ -254,7 +254,10 @@ class Checkpoints:
                 _refuse_other_plane(session.head, path, header['numbers'])
                 why = _resume(session, header['numbers'], arrays)
                 if not why:
-                    self.resumed, self.resumed_samples = path, session.learner.counters['learned']
+                    self.resumed, self.resumed_samples = (
+                        path,
+                        session.learner.counters['samples_learned'],
+                    )
                     break
                 skipped.append(f'{path}: skipped, because {why}')
             self._files.damaged.add(path)
@@ -264,7 +267,7 @@ class Checkpoints:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
-        samples = session.learner.counters['learned']
+        samples = session.learner.counters['samples_learned']
         has_grown = samples < self._samples or samples > 1.1 * self._samples
         if has_grown or session.learner.models != self._models:
             self.save(session)
@@ -273,7 +276,7 @@ class Checkpoints:
         """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
-        samples = session.learner.counters['learned']
+        samples = session.learner.counters['samples_learned']
         if not samples:
             return 'nothing was learned yet'
         head = session.head
@@ -382,9 +385,9 @@ def drives_in(path: str | Path) -> list[Recording]:
     header, arrays = _read(Path(path))
     if header.get('format') != FORMAT:
         msg = (
-            f'{path} keeps no drives, as a checkpoint of this version of an updater does: name '
-            'files of checkpoint_folder without .model. in their names; to learn one model of '
-            'bags, train on all of them'
+            f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
+            'learn from: name files of its checkpoint_folder that have no .model. in their names, '
+            'or bags'
         )
         raise InputError(msg)
     try:

@@ -211,9 +211,11 @@ class Promotion:
         self._compared = 0
         # File of the model before, while that is the candidate.
         self._previous = ''
+        # Whether the log has that the candidate lost.
+        self._lost_reported = False
         self._asked = ''
         self._notices: list[Notice] = []
-        self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
+        self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0, contests_lost=0)
         # Why nothing is compared, or why the last swap failed.
         self.trouble = ''
 
@@ -329,6 +331,16 @@ class Promotion:
 
     def _go_on(self, now_s: float, learned: ModelHead | None, training: int) -> None:
         known, candidate = self._known, self.candidate
+        if self.contest.is_lost and known and not (self._lost_reported or self._previous):
+            self._lost_reported = True
+            self.counters['contests_lost'] += 1
+            old, new = self.contest.errors_m
+            text = (
+                f'Verdict: {known.path} stays, because what training {self._compared} gave errs '
+                f'by {new:.3g} m where it errs by {old:.3g} m (less than {self._margin:g} times '
+                'as much is needed)'
+            )
+            self._notices.append(Notice(text, is_warning=False))
         if self._asked:
             self._settle_swap()
         elif self._reported != known:
@@ -375,7 +387,7 @@ class Promotion:
 
     def _challenge(self, candidate: Filter | None, previous: str) -> None:
         """Start a contest with a candidate, which may be what ran before."""
-        self.candidate, self._previous = candidate, previous
+        self.candidate, self._previous, self._lost_reported = candidate, previous, False
         self.contest = Contest(self._lap_s, self._margin)
 
     def _settle_swap(self) -> None:

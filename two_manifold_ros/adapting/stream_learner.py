@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Prequential
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest, Prequential
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
 from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
@@ -125,8 +125,10 @@ class StreamLearner:
         self.models = 0
         # Why the last training gave no model, and a traceback if that is a bug.
         self.failure = self.details = ''
-        # Why the given model was not replaced, as the end of a sentence.
-        self.refused = ''
+        # How the last training ended, as a sentence, and since the start how many were tried, lost
+        # to the model that runs, or failed though there is a model.
+        self.verdict = ''
+        self._trainings = Counter(tried=0, lost=0, failed=0)
         if isinstance(head, StreamHead):
             self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
         else:
@@ -136,7 +138,6 @@ class StreamLearner:
         self._driven: deque[tuple[int, int, str]] = deque(maxlen=MOST_CHANGES)
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
-        self._failures = 0
 
     @property
     def known_s(self) -> float:
@@ -170,8 +171,10 @@ class StreamLearner:
 
     @property
     def counters(self) -> Counter[str]:
-        """Samples kept as ``learned``, ``models``, and ``failures`` but of a first model."""
-        return Counter(learned=len(self.memory), models=self.models, failures=self._failures)
+        """Samples that are kept, models that ran, and how trainings ended."""
+        ended = {f'trainings_{how}': count for how, count in self._trainings.items()}
+        known = {'samples_learned': len(self.memory), 'models_learned': self.models}
+        return Counter({**known, **ended})
 
     @property
     def news(self) -> tuple[int, float]:
@@ -374,6 +377,9 @@ class StreamLearner:
             self._runs_given or not self._candidate.successor.prepared
         ):
             return False
+        if self._candidate is not None:
+            self._end_training('lost', 'its model had no estimate yet when the next was due')
+        self._trainings['tried'] += 1
         schedule = self.schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
         error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
@@ -454,15 +460,10 @@ class StreamLearner:
             self.schedule.count_laps(training.laps.count, training.laps.time_s)
         if successor.failure:
             # Before the first model there was just too little, unless it is a bug.
-            self._failures += bool(self.models) or bool(successor.details)
-            self._candidate = None
+            failed = bool(self.models) or bool(successor.details)
+            self._end_training('failed' if failed else '', f'no model: {successor.failure}')
         elif self._runs_given and candidate.contest.is_lost:
-            running_m, own_m = candidate.contest.errors_m
-            self.refused = (
-                f', of which a model erred by {own_m:.2g} m beside it, where it erred by '
-                f'{running_m:.2g} m'
-            )
-            self._candidate = None
+            self._end_training('lost', f'{_compared(candidate.contest)} stays')
         # Beside a model of less of the same drive there is no contest.
         elif not self.has_model or (
             successor.tracks
@@ -473,6 +474,7 @@ class StreamLearner:
                 or holds_all(successor.model, self.known)
             )
         ):
+            won = self._runs_given and candidate.contest.is_won
             if not self.has_model or self.filter.withheld:
                 # It says nothing of the new one.
                 self.score.forget()
@@ -483,7 +485,25 @@ class StreamLearner:
                 self._learned.restart_at(training.set_back_ns)
             self.schedule.end_training(training.since_ns, training.epoch_ns)
             self.models += 1
-            self._candidate = None
+            apart = f'its model runs, and errs by {training.error_m:.2g} m on parts left out of it'
+            self._end_training('', f'{_compared(candidate.contest)} makes room' if won else apart)
+
+    def _end_training(self, end: str, how: str) -> None:
+        """Count how a training ended, if it is ``lost`` or ``failed``, and put it into words."""
+        self._candidate = None
+        if end:
+            self._trainings[end] += 1
+        laps = self.known_s / self.lap_s
+        driven = f'{laps:.1f} laps' if laps > 0.0 else f'{self.known_s:.0f} s'
+        self.verdict = f'Training {self._trainings["tried"]}, after {driven} with positions: {how}'
+
+
+def _compared(contest: Contest) -> str:
+    running_m, own_m = contest.errors_m
+    return (
+        f'the new model errs by {own_m:.2g} m, the running one by {running_m:.2g} m (less than '
+        f'{BETTER:g} times as much is needed), so the running one'
+    )
 
 
 def make_learner(name: str) -> StreamLearner:

@@ -63,6 +63,7 @@ class Training:
     # Error on parts that were left out below which a model of what came since ``since_ns`` alone,
     # which is tried first, is used; 0 for none.
     lately_below_m: float = 0.0
+    error_m: float = math.nan  # result: mean error on parts that were left out
     lag_ns: int = 0  # result: how late positions were found to be
     laps: Laps | None = None  # result: what was driven, where that was looked for and found
     learned: LearnedTpsr | None = None  # result: what goes on learning, of a TPSR
@@ -116,8 +117,8 @@ class Training:
             for each in stepped
         )
         # Mean errors on parts that were left out, each at most that of a lost filter.
-        errors_m = (each['score_m'] for each in model.summary['validation']['compared'])
-        if not min(errors_m) < below_m:
+        self.error_m = min(each['score_m'] for each in model.summary['validation']['compared'])
+        if not self.error_m < below_m:
             return None
         self.learned = learned
         return model

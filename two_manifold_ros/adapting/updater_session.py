@@ -324,6 +324,8 @@ def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     values['learning'] = _describe(learner)
     if learner.failure:
         values['learning_trouble'] = learner.failure
+    if learner.verdict:
+        values['last_training'] = learner.verdict
     return values
 
 
@@ -351,7 +353,6 @@ def _describe(learner: StreamLearner) -> str:
             learned += f', which erred by {error_m:.2g} m on parts that were left out of it'
     else:
         learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
-        learned += learner.refused
     if len(score):
         learned += (
             f'; over the last {score.seconds:.0f} s with positions it erred by '
@@ -395,11 +396,11 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
     """
     Return sentences by cause about what happened to the learning since the last time.
 
-    ``fresh`` holds increments of the counters of learning (``samples_``) and of the reference
+    ``fresh`` holds increments of the counters of learning and of the reference
     (``reference_``); ``topic`` is the reference's. A ``fault`` of the session is reported once.
     """
     events = {}
-    if fresh['samples_failures']:
+    if fresh['trainings_failed']:
         events['failures'] = f'No newer model was learned: {session.learner.failure}'
     if fresh['reference_jumped']:
         events['jumped'] = f'Positions on {topic} jumped and are not used'

@@ -36,7 +36,7 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
@@ -197,7 +197,8 @@ HELP = (
     'positions with the recorded ones, at every horizon, beside always predicting the mean '
     'training position and beside repeating the true position of the tick. Every tick after the '
     'first window counts, including ticks that the node would not publish; along and cross '
-    'are the errors along and across the true direction of travel.'
+    'are the errors along and across the true direction of travel. Where nothing would have been '
+    f'published, the exit status is {NO_USE}.'
 )
 
 
@@ -250,7 +251,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Evaluate and report; return 0."""
+    """Evaluate and report; return 0, or ``NO_USE`` if nothing would have been published."""
     _check_vehicle(args)
     if args.online:
         args.bags = [*expand([args.model]), *args.bags]
@@ -311,7 +312,7 @@ def run(args: Namespace) -> int:
         _print_times(content)
         _print_figure(args)
         print_written(args)
-    return 0
+    return 0 if evaluation.published else NO_USE
 
 
 def _check_vehicle(args: Namespace) -> None:
@@ -337,7 +338,8 @@ def _report_routes(
     by_route: Mapping[str, list[Recording]],
     found: Mapping[str, Evaluation],
 ) -> int:
-    """Report on recordings of several routes; return 0."""
+    """Report on recordings of several routes; return the exit status."""
+    status = 0 if any(each.published for each in found.values()) else NO_USE
     for name, each in found.items():
         own, recordings = model.routes[name], by_route[name]
         for doubt in (*_left_out(recordings), *_doubts(args, own, each), *_late(own, recordings)):
@@ -346,7 +348,7 @@ def _report_routes(
         routes = {name: each.to_json() for name, each in found.items()}
         content = {'model': args.model, 'bags': args.bags, 'routes': routes}
         print(json.dumps(content, indent=2, allow_nan=False))
-        return 0
+        return status
     rows = []
     for name, each in found.items():
         now = each.scores[0]
@@ -373,7 +375,7 @@ def _report_routes(
     for name, each in found.items():
         if unusable := _unusable(each.to_json()['samples']):
             print_wrapped(f'{name}: {unusable}')
-    return 0
+    return status
 
 
 def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
@@ -489,6 +491,9 @@ def _print_times(content: dict[str, Any]) -> None:
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
+    scored = content['horizons']['0']['all']['n']
+    if unknown := content['ticks_after_first_window'] - scored:
+        print_wrapped(f'ticks without a true position, which are not in n: {unknown}')
     if unusable := _unusable(content['samples']):
         print_wrapped(unusable)
 

@@ -205,8 +205,8 @@ def print_model(model: ModelHead) -> None:
         lap = model.circuit if isinstance(model, RouteModel) else None
         usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
         print_wrapped(
-            f'This model knows laps and no positions: what is in metres below is in seconds of a '
-            f'usual lap{usual}.'
+            f'This model knows laps and no positions: its errors are in seconds of a usual '
+            f'lap{usual}.'
         )
     for table in model_tables(model):
         print_table(*table)
@@ -223,13 +223,13 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has no notes on its training'
         raise TypeError(msg)
-    summary = model.summary
+    summary, placed = model.summary, model.frame_id != LAP_FRAME
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
         ['training', f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows'],
         *([['fleet', fleet_sentence(summary['fleet'])]] if 'fleet' in summary else []),
         ['laps', f'{summary["laps"]:.1f}'],
-        ['position lag', _lags(summary['position_lag'])],
+        *([['position lag', _lags(summary['position_lag'])]] if placed else []),
         *_head(model),
         *(_route(model) if isinstance(model, RouteModel) else _spectral(model)),
     ]
@@ -308,7 +308,7 @@ def _head(model: ModelHead) -> list[list[str]]:
     rows = [
         ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
         ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
-        ['topics', f'{model.imu_topic} -> {model.position_topic}'],
+        ['topics', ' -> '.join(filter(None, (model.imu_topic, model.position_topic)))],
         ['frame', model.frame_id or '(not named)'],
         ['channels', ', '.join(few)],
     ]
@@ -387,7 +387,8 @@ def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
         f'{LOST_SHARE:.0%} of the spread of the track at most'
     )
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
-    return title, ['', *titles, 'mean error (m)'], rows
+    unit = 's' if model.frame_id == LAP_FRAME else 'm'
+    return title, ['', *titles, f'mean error ({unit})'], rows
 
 
 def _choice(name: str, value: float | bool | None) -> str:

@@ -66,10 +66,15 @@ _ZIP = b'PK\x03\x04'
 def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
+    args.saved = False
     try:
         check_options(args)
         with fleet_of(args) as client:
             return _run(args, later.append, client)
+    except KeyboardInterrupt:
+        done = f'{args.output} is written' if args.saved else 'no model is written'
+        on_stderr(f'two-manifold: stopped, {done}')
+        raise
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
@@ -201,6 +206,7 @@ def _train_routes(
     atlas, took_s = atlas_of(models), time.monotonic() - began
     if not status:
         save_model(atlas, args.output)
+        args.saved = True
     fleet = _tried_on(atlas, None if status else tried)
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
@@ -257,6 +263,7 @@ def _finish(
             )
     if not status:
         save_model(model, args.output)
+        args.saved = True
         if fleet := _tried_on(model, tried):
             model = replace(model, summary={**model.summary, 'fleet': fleet})
             save_model(model, args.output)

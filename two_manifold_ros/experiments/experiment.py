@@ -12,7 +12,7 @@ import math
 import statistics
 from typing import Any, TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import did_you_mean, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -410,6 +410,7 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
     if not chosen:
         names = ', '.join(each.name for each in EXPERIMENTS)
-        msg = f'there is no experiment {name}; choose from {names} or {ALL}'
+        hint = did_you_mean(name, (each.name for each in EXPERIMENTS))
+        msg = f'there is no experiment {name}{hint}; choose from {names} or {ALL}'
         raise InputError(msg)
     return chosen

@@ -248,6 +248,10 @@ class InputLimits:
         Messages in a row that were not used after which the input is refused, or sooner by time.
     most_rejected_share
         Share of messages not used above which there is a warning.
+    most_ahead_s
+        Seconds by which stamps may be ahead of the clock of the node. Nav2 waits for a transform
+        for 0.1 to 1 s (``transform_tolerance``); clocks that NTP sets differ by some milliseconds.
+        Half or twice as much changes nothing for either.
     discovery_s
         Seconds in which publishers are found and their first message comes: the middleware takes
         one to three, and before that nothing shows whether there is one. With half, a busy machine
@@ -258,6 +262,7 @@ class InputLimits:
     least_rate_share = 0.8
     most_in_a_row = 20
     most_rejected_share = 0.05
+    most_ahead_s = 1.0
     discovery_s = 5.0
 
 

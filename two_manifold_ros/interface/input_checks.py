@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.interface.assessment import (
     format_duration,
+    InputLimits,
     REJECTIONS,
     rejections,
 )
@@ -218,6 +219,7 @@ class InputMonitor:
             Sentences by cause about the content of the messages.
 
         """
+        age_s = _stamp_age_s(arrivals, now_ns)
         if now_ns != self._shown_ns:
             self._shown_ns, self._shown_since_ns = now_ns, perf_counter_ns()
         # By nine tenths of the silence that counts, so that this has its cause at once.
@@ -235,6 +237,13 @@ class InputMonitor:
                 f'{arrivals.newest_frame!r}, whose axes may differ: call reset if that is intended'
             )
             found = {'frame_changed': words, **found}
+        # A lone wild stamp is not used, and a bag that is played has a clock of its own.
+        if not (self._simulated or arrivals.unused) and age_s < -InputLimits.most_ahead_s:
+            found['stamps_ahead'] = (
+                f'the stamps on {self._topic} are {format_duration(-age_s)} ahead of the clock of '
+                'this node, and so are those of all that it publishes, which tf2 and other nodes '
+                'do not find at their own time: set the clocks of both machines alike'
+            )
         return replace(
             heard,
             unused_s=min((perf_counter_ns() - arrivals.good_ns) / 1e9, heard.unused_s),
@@ -243,20 +252,19 @@ class InputMonitor:
             rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
             rejected_most=max(unused, key=unused.__getitem__, default=''),
             clock=self._clock_trouble or ('clock_stands' if stands else ''),
-            stamp_age_s=_stamp_age_s(arrivals, now_ns),
+            stamp_age_s=age_s,
             complaints=found,
             interruption=arrivals.interruption,
         )
 
     def distance(self, arrivals: Arrivals, now_ns: int) -> str:
-        """Return once that stamps are far from the clock, which may matter to other nodes."""
+        """Return once that stamps are far behind the clock, as those of a bag are."""
         age_s = _stamp_age_s(arrivals, now_ns)
-        if self._is_far or not self._fresh['used'] or not abs(age_s) > 10.0:
+        if self._is_far or not self._fresh['used'] or not age_s > 10.0:
             return ''
         self._is_far = True
-        way = 'behind' if age_s > 0 else 'ahead of'
         return (
-            f'Stamps on {self._topic} are {format_duration(abs(age_s))} {way} the clock of this '
+            f'Stamps on {self._topic} are {format_duration(age_s)} behind the clock of this '
             f'node, and so are those of all published messages'
         )
 

@@ -11,11 +11,11 @@ these classes and read them into instances of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from enum import Enum
 import re
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
+from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.names import (
     DRIVERS,
@@ -499,10 +499,7 @@ def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) ->
     unknown = sorted(name for name in set(given) - {*known} if not _OF_ROS.fullmatch(name))
     if not unknown:
         return ''
-    nearest = {name: get_close_matches(name, known, 1) for name in unknown}
-    names = ', '.join(
-        f'{name} (did you mean {near[0]}?)' if near else name for name, near in nearest.items()
-    )
+    names = ', '.join(name + did_you_mean(name, known) for name in unknown)
     return f'{node} has no parameter {names}: what was given has no effect'
 
 

@@ -121,7 +121,7 @@ def play_and_record(
     bag
         Open bag that everything received is written to.
     messages, speed
-        At least one message, in order, and the speed times real time.
+        At least two messages, in order, and the speed times real time.
     alive, progress
         Returns whether the filter node still runs; called with the share played.
 
@@ -140,7 +140,8 @@ def play_and_record(
     try:
         session = BagSession(bag)
         session.wait_for_filter(messages[0].raw, alive)
-        session.play(messages, speed, progress)
+        # The first one is there.
+        session.play(messages[1:], speed, progress)
         session.end()
     finally:
         try_shutdown()
@@ -181,8 +182,9 @@ class BagSession(Node):
         Wait until the filter node hears the IMU, and all of its topics are heard.
 
         That our publisher has found a reader does not mean that the reader has found us, and a
-        best-effort reader loses what is sent before. So the first message is sent until the node
-        counts it in its diagnostics; it drops the copies as duplicates.
+        best-effort reader loses what is sent before. So the first message is sent again where the
+        diagnostics of the node, which come once a second, do not count it; a copy too many is
+        dropped as a duplicate.
 
         Raises
         ------
@@ -191,6 +193,7 @@ class BagSession(Node):
 
         """
         deadline = monotonic() + timeout_s
+        due_s = 0.0
         # A model of one route has none of those of several.
         outputs = [topic.address for topic in PUBLISHED.values() if topic not in ROUTED]
         while not (self._heard and all(map(self.count_publishers, outputs))):
@@ -203,8 +206,9 @@ class BagSession(Node):
                     'the loopback interface up?'
                 )
                 raise InputError(msg)
-            if self._imu.get_subscription_count():
+            if not self._heard and self._imu.get_subscription_count() and monotonic() > due_s:
                 self._imu.publish(first)
+                due_s = monotonic() + 2.0
             self._spin_until(monotonic() + 0.1)
 
     def play(

@@ -329,11 +329,17 @@ class LiveOdometry:
 
     @property
     def complaints(self) -> dict[str, str]:
-        """Why the transform to its frame is not published."""
+        """Why the transform to its frame is not published, or turns with it."""
         waited_s = monotonic() - self._begun_s
+        name = self._node.resolve_topic_name(self._topic.name)
+        if contradiction := self.frame.contradiction:
+            words = (
+                f'the odometry on {name} {contradiction}, so that the transform to its frame '
+                'turns too: check the sign and the scale of its yaw rate'
+            )
+            return {'odometry': words}
         if not self.frame.trouble or (not self.frame.frame and waited_s < InputLimits.discovery_s):
             return {}
-        name = self._node.resolve_topic_name(self._topic.name)
         return {'odometry': f'no transform to the frame of {name}: {self.frame.trouble}'}
 
     def close(self) -> None:

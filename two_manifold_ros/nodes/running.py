@@ -119,7 +119,14 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        msg = f'ROS 2 cannot be started: {error}'
+        # The middleware names a line of its own source.
+        wrong = [
+            f'{option} {each}'
+            for option, each in itertools.pairwise(given)
+            if option in {'-p', '--param', '-r', '--remap'} and ':=' not in each
+        ]
+        why = f'{", ".join(wrong)}: write NAME:=VALUE' if wrong else error
+        msg = f'ROS 2 cannot be started: {why}'
         raise InputError(msg) from error
     for each in filter(None, (trouble, network_trouble())):
         get_logger('two_manifold_ros').warning(each)

@@ -110,7 +110,7 @@ class UpdaterNode(GuardedNode):
         )
         # What was learned before the start is no news.
         self._news: object = self._session.learner.news
-        self._trainings = self._session.learner.models
+        self._verdict = ''
         self._shared: dict[str, tuple[str, ...]] = {}
         self.serve(Trigger, 'save', self._on_save)
         self.serve(Trigger, 'reset', self._on_reset)
@@ -205,13 +205,10 @@ class UpdaterNode(GuardedNode):
         if known is not self._followed:
             self._followed, before = known, self._estimates.scene
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
-        # Between trainings a TPSR becomes another one with every quarter of a lap.
-        if learner.models != self._trainings:
-            self._trainings = learner.models
-            if learner.models:
-                learned = learning_values(learner)['learning']
-                line = f'Training {learner.models} is over and its model runs: {learned}'
-                self.get_logger().info(line)
+        if learner.verdict != self._verdict:
+            self._verdict = learner.verdict
+            if self._verdict:
+                self.get_logger().info(self._verdict)
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._publish_learning()
@@ -239,8 +236,7 @@ class UpdaterNode(GuardedNode):
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
         positions = {f'reference_{key}': each for key, each in self._positions.counts().items()}
-        learned = {f'samples_{key}': each for key, each in self._session.learner.counters.items()}
-        return Counter({**self._session.counts(), **positions, **learned})
+        return Counter({**self._session.counts(), **positions, **self._session.learner.counters})
 
     def _on_status(self) -> None:
         self._publish_health(self._counts())

@@ -427,8 +427,10 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
     report.figure(
         'Which lap was different',
         drawn,
-        'One point for each whole lap without a gap; red diamonds are laps unlike the others in '
-        'time or error, of eight laps and more.',
+        f'One point for each of {len(spans)} laps. A lap with a gap in the positions, or of '
+        'another length than usual by these, as where they jump, is left out; the command laps, '
+        'which times by the IMU, may have it. Red diamonds are laps unlike the others in time or '
+        'error, of eight laps and more.',
     )
     odd = np.flatnonzero(odd_time | odd_error).tolist()
     if odd:
