@@ -1,14 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The exception for input that a user can mend, and for a missing optional library."""
+"""Exceptions for input that a user can mend, and for a missing optional library."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from errno import ENAMETOOLONG
+from typing import NoReturn, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 class InputError(ValueError):
@@ -18,6 +20,36 @@ class InputError(ValueError):
     The message is one readable sentence naming the file or topic, the cause and the cure. The
     command line prints it and exits with status 2; a node logs it and stays unconfigured.
     """
+
+
+class UnfitError(ValueError):
+    """Error about the content of a file, worded as the middle of a sentence."""
+
+
+def refuse(cause: str) -> NoReturn:
+    """Raise the ``UnfitError`` of a cause."""
+    raise UnfitError(cause)
+
+
+def of_system(path: str | Path | None, said: str, error: OSError, cure: str) -> InputError:
+    """
+    Return the sentence about a file with which the system does not do what it should.
+
+    Parameters
+    ----------
+    path
+        Of the file; the one that the error names if ``None``.
+    said
+        What was not done.
+    error
+        Of the system.
+    cure
+        What to do about it, unless the name is too long.
+
+    """
+    cure = 'give it a shorter name' if error.errno == ENAMETOOLONG else cure
+    cause = error.strerror or error
+    return InputError(f'{path or error.filename}: {said} ({cause}); {cure}')
 
 
 BAD_INPUT = 2

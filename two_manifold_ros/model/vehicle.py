@@ -20,6 +20,7 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.route.arrays import plain
@@ -126,11 +127,7 @@ class Vehicle:
             If it cannot be written.
 
         """
-        try:
-            Path(path).write_text(json.dumps(self.to_json(), indent=1) + '\n', encoding='utf-8')
-        except OSError as error:
-            msg = f'{path}: cannot be written ({error.strerror}); name another file'
-            raise InputError(msg) from error
+        replace_text(path, [json.dumps(self.to_json(), indent=1), '\n'], 'vehicle')
 
 
 UNKNOWN = Vehicle(np.zeros(3), np.zeros(6), np.zeros(6), np.full(15, math.nan))

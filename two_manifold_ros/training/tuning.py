@@ -21,10 +21,10 @@ from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.fleet import Shared, spread
 from two_manifold_ros.inspection.positions import FEWEST_LAPS
 from two_manifold_ros.manifold.selection import has_neighbours
-from two_manifold_ros.model.container import replace_file
 from two_manifold_ros.names import COUPLINGS, OBSERVATIONS
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import learn_route
@@ -334,7 +334,7 @@ class Journal:
         # Workers may end in any order.
         rows = [{'settings': name} | asdict(each) for name, each in sorted(self._outcomes.items())]
         text = json.dumps(self._content | {'trials': rows}, indent=1, allow_nan=False)
-        replace_file(self.path, lambda file: file.write(text.encode()), 'trials')
+        replace_text(self.path, [text], 'trials')
 
 
 def key_of(
