@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager, suppress
+import json
+import math
 import os
 from pathlib import Path
 import resource
+import socket
 import stat
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
 
 from matplotlib.figure import Figure
 import numpy as np
@@ -24,10 +28,16 @@ from two_manifold_ros.evaluation.figures import save
 from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection.coverage import Survey, survey_bags
+from two_manifold_ros.laps.unplaced import read_marks
+from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.track_files import Track, write_track
-from two_manifold_ros.model.vehicle import UNKNOWN
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.vehicle import load_vehicle, UNKNOWN
 from two_manifold_ros.pages.report import Report
+from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.training.tuning import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,3 +187,142 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
     (tmp_path / 'usual').touch()
     replace_text(tmp_path / 'new', [], 'text')
     assert (tmp_path / 'new').stat().st_mode == (tmp_path / 'usual').stat().st_mode
+
+
+SOUND = {
+    'angles_deg': [0.0] * 3,
+    'angles_deg_std': [1.0] * 3,
+    'scales': [0.0] * 6,
+    'scales_std': [0.01] * 6,
+    'biases': [0.0] * 6,
+    'biases_std': [0.1] * 6,
+}
+RECORDING: Any = SimpleNamespace(imu=SimpleNamespace(first_stamp=10**18), name='drive')
+READ: dict[str, tuple[Callable[[Path], object], str]] = {
+    'vehicle': (lambda path: load_vehicle(str(path)), json.dumps(SOUND)),
+    'marks': (lambda path: read_marks(str(path), RECORDING), '1.0\n2.5 # by hand\n'),
+    'bags': (ItemJournal, '{"format": "two_manifold bags 1"}'),
+    'tuning': (lambda path: Journal(path, 'key'), '{"format": "two_manifold tuning 1"}'),
+    'model': (load_model, ''),
+    'log': (lambda path: read_log([str(path)], {}), ''),
+}
+"""Readers of files that others may have written, and a sound file of each."""
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    'pipe': os.mkfifo,
+    'endless': lambda path: path.symlink_to('/dev/zero'),
+    'large': lambda path: (path.touch(), os.truncate(path, 3_000_000_000)),
+    'no text': lambda path: path.write_bytes(b'\xff\xfe\x00'),
+    'deep': lambda path: path.write_text('[' * 100_000),
+    'other': lambda path: path.write_text('["other"]'),
+    'digits': lambda path: path.write_text('1' + '0' * 400),
+    'constant': lambda path: path.write_text('Infinity'),
+    'overflow': lambda path: path.write_text('-1e999'),
+    'socket': lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize('kind', [*KINDS, 'long name'])
+@pytest.mark.parametrize('reader', READ)
+def test_what_is_no_such_file_is_refused_in_a_sentence(reader, kind, tmp_path):
+    path = tmp_path / ('x' * 300 if kind == 'long name' else 'given')
+    if kind in KINDS:
+        KINDS[kind](path)
+    read, sound = READ[reader]
+    with pytest.raises(InputError) as caught:
+        read(path)
+    said = str(caught.value)
+    assert str(path) in said
+    assert ';' in said
+    assert '\n' not in said
+    assert ('shorter name' in said) is (kind == 'long name')
+    if sound:
+        (tmp_path / 'sound').write_text(sound)
+        read(tmp_path / 'sound')
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'sound'),
+    [
+        *[(name, value, False) for name in SOUND for value in (None, 'x', True, [0.5], {}, 1e200)],
+        *[(name, math.nan, name.endswith('_std')) for name in SOUND],
+        *[(name, math.inf, False) for name in SOUND],
+        *[(name, value, False) for name in SOUND if '_std' in name for value in (0.0, -1e-9)],
+        *[(name, 1e-9, True) for name in SOUND],
+        ('angles_deg_std', 499.0, True),
+        ('angles_deg_std', 501.0, False),
+        ('scales', -0.95, False),
+        ('scales_std', 5.1, False),
+        ('biases_std', 31.0, False),
+    ],
+)
+def test_numbers_of_a_vehicle_have_ranges(name, value, sound, tmp_path):
+    path = tmp_path / 'vehicle.json'
+    for place in range(len(SOUND[name])):
+        values: list[object] = list(SOUND[name])
+        values[place] = value
+        path.write_text(json.dumps({**SOUND, name: values}))
+        if sound:
+            assert load_vehicle(str(path)).biases.shape == (6,)
+        else:
+            words = rf'vehicle\.json: the vehicle is refused: .*({name}|number)'
+            with pytest.raises(InputError, match=words):
+                load_vehicle(str(path))
+    path.write_text(json.dumps({key: SOUND[key] for key in SOUND if key != name}))
+    with pytest.raises(InputError, match=name):
+        load_vehicle(str(path))
+
+
+SURVEY = {
+    'path': 'a', 'trouble': '', 'digest': 'd', 'frame_id': 'map', 'lasts_s': 1.5, 'level': -1,
+    'cells': [[1, -2, 3]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        {},
+        7,
+        None,
+        'text',
+        SURVEY | {'more': 1},
+        {name: SURVEY[name] for name in SURVEY if name != 'cells'},
+        *[SURVEY | {name: value} for name in SURVEY for value in (None, {}, [1], True, math.nan)],
+        *[SURVEY | {'lasts_s': value} for value in (-1.0, math.inf, '1')],
+        *[SURVEY | {'level': value} for value in (0.5, 10**9, 2**64)],
+        *[
+            SURVEY | {'cells': [cell]}
+            for cell in ([1, 2], ['a', 'b', 'c'], [10**30, 1, 1], [1, 1, 9], [0.5, 1, 1], 3)
+        ],
+    ],
+)
+def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
+    fresh = Survey('fresh', digest='x', lasts_s=2.0)
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', lambda *_: fresh)
+    path = tmp_path / 'journal'
+    survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
+    head, kept = path.read_text().splitlines()
+    key = json.loads(kept)[0]
+    for text, found in ((json.dumps([key, line]), fresh), (json.dumps([key, SURVEY]), None)):
+        path.write_text(f'{head}\n[1]\nnull\n[[], 2]\n{text}\n')
+        (survey,) = survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
+        assert survey == (found or Survey.of_json(SURVEY))
+        assert survey is not None
+
+
+@pytest.mark.parametrize(
+    'rows', [7, [7], [{}], [{'settings': 'a', 'score_m': 'x', 'blocks': []}], [{'settings': []}]]
+)
+def test_a_row_that_is_no_trial_is_forgotten(rows, tmp_path):
+    path = tmp_path / 'tuning'
+    path.write_text(json.dumps({'format': 'two_manifold tuning 1', 'key': 'k', 'trials': rows}))
+    assert len(Journal(path, 'k')) == 0
+
+
+@pytest.mark.parametrize('text', ['nan', 'inf', '-1e300', '1e10', '1;2', '0x1'])
+def test_times_of_marks_are_numbers_that_a_stamp_can_be(text, tmp_path):
+    (tmp_path / 'marks').write_text(f'1.0\n{text}\n')
+    with pytest.raises(InputError, match='line 2 is no time'):
+        read_marks(str(tmp_path / 'marks'), RECORDING)

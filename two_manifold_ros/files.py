@@ -28,6 +28,9 @@ MOST_READ = 4_000_000
 MOST_KEPT = 200_000_000
 """Bytes of a journal: of 50,000 bags."""
 
+MOST_LOGGED = 2_000_000_000
+"""Bytes of a file of a logger, which is read into memory: of days."""
+
 LONGEST = 40
 """Digits of a whole number, which has 19 at most, and of a number in a sentence."""
 
@@ -138,25 +141,34 @@ def checked(path: str | Path, what: str, cure: str) -> Iterator[None]:
         raise InputError(msg) from error
 
 
-def read_text(path: str | Path, most: int = MOST_READ) -> str:
+def read_bytes(path: str | Path, most: int) -> bytes:
     """
-    Return the text of a regular file, of ``most`` bytes at most.
+    Return the content of a regular file, of ``most`` bytes at most.
 
     Raises
     ------
+    OSError
+        If it cannot be read.
     UnfitError
-        If it is larger, no text, or a folder, pipe or device, of which reading may never end.
+        If it is larger, or a pipe or device, of which reading may never end.
 
     """
     # Not blocking, as opening a pipe waits for whoever writes into it.
     with open(path, 'rb', opener=_unblocked) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
             refuse('it is no regular file')
-        content = file.read(most + 1)
-    if len(content) > most:
+        # It may grow meanwhile.
+        content = b'' if state.st_size > most else file.read(most + 1)
+    if max(state.st_size, len(content)) > most:
         refuse(f'it has more than {most} bytes')
+    return content
+
+
+def read_text(path: str | Path, most: int = MOST_READ) -> str:
+    """Return the text of a file as `read_bytes` reads it, or refuse what is none."""
     try:
-        return content.decode('utf-8-sig')
+        return read_bytes(path, most).decode('utf-8-sig')
     except UnicodeDecodeError:
         refuse('it is no text')
 
@@ -199,6 +211,16 @@ def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - an
         refuse('it is no JSON')
     _check_depth(value)
     return value
+
+
+def numbers_in(content: object, name: str, count: int) -> list[float]:
+    """Return the numbers under a name in a JSON value, or refuse what is there."""
+    values = content.get(name) if isinstance(content, dict) else None
+    if not isinstance(values, list) or len(values) != count:
+        refuse(f'{name} are not {count} numbers')
+    if not {int, float}.issuperset(map(type, values)):
+        refuse(f'{name} are not {count} numbers')
+    return list(map(float, values))
 
 
 _TOO_DEEP = 'it is nested too deeply'

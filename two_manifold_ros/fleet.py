@@ -21,8 +21,8 @@ from time import monotonic
 from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.files import replace_text
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -253,22 +253,20 @@ class ItemJournal:
         self.path, self._kept = path, dict[str, Any]()
         if path is None:
             return
-        head, text = {'format': _FORMAT, 'version': __version__}, ''
-        try:
-            text = path.read_text(encoding='utf-8') if path.exists() else ''
-            found = json.loads(text.splitlines()[0]) if text else None
-            known = found is None or found['format'] == _FORMAT
-        except (OSError, ValueError, LookupError, TypeError):
-            known = False
-        if not known:
-            msg = f'{path} exists and is no journal of bags: move it, or name another model'
-            raise InputError(msg)
+        head, text, found = {'format': _FORMAT, 'version': __version__}, '', None
+        with checked(path, 'journal of bags', 'move it, or name another model'):
+            with suppress(FileNotFoundError):
+                text = read_text(path, MOST_KEPT)
+            if text:
+                found = parse_json(text.partition('\n')[0])
+                if not isinstance(found, dict) or found.get('format') != _FORMAT:
+                    refuse('it is something else')
         if found != head or not resume:
             replace_text(path, [json.dumps(head), '\n'], 'journal')
             return
         for line in text.splitlines()[1:]:
             with suppress(ValueError, TypeError):
-                item, result = json.loads(line)
+                item, result = parse_json(line)
                 self._kept[item] = result
         # A line that was cut off would swallow the next one.
         if not text.endswith('\n'):

@@ -231,7 +231,7 @@ def test_trials_come_back(tmp_path):
 def test_what_is_no_journal_is_left_alone(text, tmp_path):
     path = tmp_path / 'm.tuning.json'
     path.write_text(text)
-    with pytest.raises(InputError, match=r'm\.tuning\.json exists and is no journal of a tuning'):
+    with pytest.raises(InputError, match=r'm\.tuning\.json: the journal of a tuning is refused'):
         Journal(path, 'key', resume=False)
     assert path.read_text() == text
 

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, read_text
 from two_manifold_ros.laps.alignment import align_marks
 from two_manifold_ros.laps.loop import (
     find_loop,
@@ -35,8 +36,12 @@ APART_NS = 10_000_000_000
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
 
-UNIX_S = 1e8
-"""Seconds from which on a time is one since 1970, and none since a recording began."""
+UNIX_S, LAST_S = 1e8, 4e9
+"""
+Seconds from which on a time is one since 1970, and none since a recording began; and of 2096.
+
+Up to there the sum of two times, in ns, is a number of 64 bits.
+"""
 
 
 @dataclass(frozen=True)
@@ -241,22 +246,24 @@ def read_marks(source: str, recording: Recording) -> Ints:
 
     """
     imu = recording.imu
-    path = Path(source)
-    if not path.is_file():
-        return np.sort(read_stamps(recording.name, source, imu))
     times = []
-    for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), start=1):
-        text = line.partition('#')[0].strip().rstrip(',')
-        if not text:
-            continue
+    cure = (
+        'write seconds since the first stamp of the IMU, or since 1970, one in each line, or name '
+        'a topic'
+    )
+    with checked(source, 'file of marks', cure):
         try:
-            times.append(float(text))
-        except ValueError as error:
-            msg = (
-                f'{source}, line {number}: {text[:40]!r} is no time; write seconds since the '
-                'first stamp of the IMU, or since 1970, one in each line'
-            )
-            raise InputError(msg) from error
+            lines = read_text(source).splitlines()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return np.sort(read_stamps(recording.name, source, imu))
+        for number, line in enumerate(lines, start=1):
+            text = line.partition('#')[0].strip().rstrip(',')
+            try:
+                times += [float(text)] if text else []
+            except ValueError:
+                times.append(math.nan)
+            if times and not abs(times[-1]) < LAST_S:
+                refuse(f'{text[:40]!r} in line {number} is no time')
     return np.sort(_as_stamps(np.array(times), imu))
 
 

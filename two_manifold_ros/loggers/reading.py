@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes
 from two_manifold_ros.loggers.log import FIX_ROLES, joined, LONGEST_NAME, plain, SI
 from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
@@ -45,7 +46,8 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        files += _files_in(path) if path.is_dir() else [path]
+        with checked(path, 'file', 'name another one'):
+            files += _files_in(path) if path.is_dir() else [path]
     return joined([_read(path, columns) for path in files])
 
 
@@ -67,11 +69,8 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        msg = f'{path}: the file cannot be read ({error.strerror}); name another one'
-        raise InputError(msg) from error
+    with checked(path, 'file', 'name another one'):
+        content = read_bytes(path, MOST_LOGGED)
     if not content.strip():
         msg = f'{path}: the file is empty; choose another recording'
         raise InputError(msg)

@@ -8,6 +8,7 @@ Each trial is scored on the same held-out laps, and kept in a journal.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 import hashlib
@@ -20,8 +21,8 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.files import replace_text
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
 from two_manifold_ros.fleet import Shared, spread
 from two_manifold_ros.inspection.positions import FEWEST_LAPS
 from two_manifold_ros.manifold.selection import has_neighbours
@@ -47,7 +48,7 @@ from two_manifold_ros.training.tpsr import TpsrFold, usual_numbers
 from two_manifold_ros.training.train import with_sharpness, with_time_scales
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
@@ -293,6 +294,17 @@ class TrialBench:
         return prepared[1:]
 
 
+def _outcome_of(row: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a row in a file; a ``TypeError`` or another says that it is none."""
+    if 'reason' in row:
+        return Failure(**row)
+    trial = Trial(**row)
+    # Of anything but numbers and what is not known this raises.
+    for block in [[trial.score_m], *trial.blocks]:
+        np.array(block, dtype=np.float64)
+    return trial
+
+
 class Journal:
     """
     A file of trials, replaced atomically after each.
@@ -305,20 +317,20 @@ class Journal:
         self.path = path
         self._content: dict[str, Any] = {'format': 'two_manifold tuning 1', 'key': key}
         self._outcomes: dict[str, Outcome] = {}
-        if not path.exists():
+        with checked(path, 'journal of a tuning', 'move it, or name another model'):
+            try:
+                content = parse_json(read_text(path, MOST_KEPT))
+            except FileNotFoundError:
+                return
+            if not isinstance(content, dict) or content.get('format') != self._content['format']:
+                refuse('it is something else')
+        if not resume or content.get('key') != key:
             return
-        try:
-            content = json.loads(path.read_text(encoding='utf-8'))
-            known = content['format'] == self._content['format']
-        except (OSError, ValueError, LookupError, TypeError):
-            known = False
-        if not known:
-            msg = f'{path} exists and is no journal of a tuning: move it, or name another model'
-            raise InputError(msg)
-        if resume and content.get('key') == key:
+        # What is no trial is forgotten, and tried again.
+        with suppress(KeyError, TypeError, AttributeError, ValueError):
             for row in content['trials']:
-                name, kind = row.pop('settings'), Failure if 'reason' in row else Trial
-                self._outcomes[name] = kind(**row)
+                name, outcome = row.pop('settings'), _outcome_of(row)
+                self._outcomes[name] = outcome
 
     def __len__(self) -> int:
         """Return the number of trials."""
