@@ -52,6 +52,14 @@ def of_system(path: str | Path | None, said: str, error: OSError, cure: str) -> 
     return InputError(f'{path or error.filename}: {said} ({cause}); {cure}')
 
 
+def in_words(error: BaseException) -> BaseException:
+    """Return an error of the system about a file as a sentence, and any other as it is."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return error
+    cure = 'compare it with what is there, and look at the permissions'
+    return of_system(None, 'the system refuses it', error, cure)
+
+
 BAD_INPUT = 2
 """Exit status of a command for input that it cannot use, as argparse has it."""
 
