@@ -47,7 +47,7 @@ def of_system(path: str | Path | None, said: str, error: OSError, cure: str) -> 
         What to do about it, unless the name is too long.
 
     """
-    cure = 'give it a shorter name' if error.errno == ENAMETOOLONG else cure
+    cure = 'a name has 255 bytes at most' if error.errno == ENAMETOOLONG else cure
     cause = error.strerror or error
     return InputError(f'{path or error.filename}: {said} ({cause}); {cure}')
 

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -125,11 +125,8 @@ def readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        msg = (
-            f'{public(path)} cannot be read ({error.strerror or error}): look at the permissions '
-            'of its files and folders, and at its disk'
-        )
-        raise InputError(msg) from error
+        cure = 'look at the permissions of its files and folders, and at its disk'
+        raise of_system(public(path), 'the bag cannot be read', error, cure) from error
 
 
 def storage_kind(file: PurePath) -> str:
