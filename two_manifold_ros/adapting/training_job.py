@@ -16,6 +16,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, training_w
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recordings, ReadingOptions
+from two_manifold_ros.sources import identity
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -81,7 +82,9 @@ def read_bags(values: Mapping[str, Any]) -> list[Recording]:
         position_topic=values['position_topic'] or None,
         use_receive_time=values['use_receive_time'],
     )
-    return put_in_step(list(read_recordings(values['bags'], options)), values['position_lag'])
+    # In this order `two-manifold train` has them, too.
+    bags = sorted(values['bags'], key=identity)
+    return put_in_step(list(read_recordings(bags, options)), values['position_lag'])
 
 
 class TrainingJob:
