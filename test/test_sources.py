@@ -122,6 +122,10 @@ class Handler(SimpleHTTPRequestHandler):
             return None
         return super().send_head()
 
+    def send_header(self, keyword: str, value: str) -> None:
+        if keyword != 'Content-Length' or 'undeclared' not in self.path:
+            super().send_header(keyword, value)
+
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
@@ -173,6 +177,18 @@ def said(
         ('s3://carts/day=202?/*', 's3://carts/day=202?/*'),
         (f'https://{USER}:p@ss@host:80/a b.mcap?{SECRET}', 'https://host:80/a b.mcap'),
         ('http://[::1]:8000/a@b.mcap', 'http://[::1]:8000/a@b.mcap'),
+        (f'HTTPS://{USER}:{SECRET}@h/x.mcap?{SECRET}', 'HTTPS://h/x.mcap'),
+        (f'simplecache::http://{USER}:{SECRET}@h/x.mcap', 'simplecache::http://h/x.mcap'),
+        (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://x.mcap::Ftp://h/x'),
+        (f'http://h/x.mcap;token={SECRET}', 'http://h/x.mcap'),
+        (f'http://h/x.mcap#{SECRET}@h/a?b=c', 'http://h/x.mcap'),
+        (f'sftp://h;{SECRET}/x.mcap', 'sftp://h'),
+        (f'http://h?{SECRET}@{SECRET}', 'http://'),
+        (f'http://{USER}:{SECRET}/{SECRET}@h/x.mcap', 'http://'),
+        (f'http://{USER}:{SECRET}?{SECRET}@h/x.mcap', 'http://'),
+        ('s3://carts/drive #3;a?.mcap', 's3://carts/drive #3;a?.mcap'),
+        (f'S3://carts/x;token={SECRET}', 'S3://carts/x'),
+        (f'--bag=http://{USER}:{SECRET}@h/x', '--bag=http://h/x'),
     ],
 )
 def test_an_address_is_shown_without_what_is_secret(address, shown):
@@ -506,12 +522,44 @@ def test_what_a_web_server_refuses_is_one_sentence(web, said):
         f'http://{USER}:{PASSWORD}@127.0.0.1:9/single.mcap': 'the connection fails or breaks',
         f'http://{web}/notes.txt{signed}': 'no bag is there',
         'nothing://a/b.mcap': 'such addresses are not known',
+        f'simplecache::http://{web}/single.mcap{signed}': 'such addresses are not known',
     }.items():
         _, err = said('inspect', address, status=2)
         assert err.startswith(f'two-manifold: error: {public(address)}: {cause}')
         assert len(err.splitlines()) == 1
-    # Where an address is not expected at all.
-    said('info', 'model.npz', f'http://{USER}:{PASSWORD}@{web}/single.mcap', status=2)
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        ['info', 'model.npz', 'ADDRESS'],
+        ['info', 'ADDRESS'],
+        ['evaluate', 'ADDRESS', 'bag'],
+        ['atlas', 'add', 'a=ADDRESS', 'b=ADDRESS', '-o', 'both.npz'],
+        ['train', 'bag', '-o', 'ADDRESS'],
+        ['train', 'bag', '--output=ADDRESS'],
+        ['inspect', 'none', '--report=ADDRESS'],
+        ['import', 'ADDRESS', '-o', 'bag'],
+        ['inspect', 'none', '--rate', 'ADDRESS'],
+        ['inspect', 'ADDRESS', '--salvage=ADDRESS'],
+        ['view', '--live', '--port', 'ADDRESS'],
+    ],
+)
+@pytest.mark.parametrize('scheme', ['http', 'HTTP', 'simplecache::http'])
+def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
+    address = f'{scheme}://{USER}:{PASSWORD}@127.0.0.1:9/a.mcap?x={SECRET}'
+    _, err = said(*(each.replace('ADDRESS', address) for each in given), status=2)
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize('declared', [True, False])
+def test_a_copy_has_a_bound(declared, web, said, monkeypatch):
+    name = 'LARGEST_COPY' if declared else 'LARGEST_UNDECLARED'
+    monkeypatch.setattr(f'two_manifold_ros.sources.{name}', 1000)
+    address = f'http://{web}/single.mcap?{SIGNATURE}{"" if declared else "&undeclared"}'
+    _, err = said('inspect', address, status=2)
+    assert 'it is larger than' in err
+    assert 'copy it by hand' in err
 
 
 def test_a_missing_library_is_named(monkeypatch):

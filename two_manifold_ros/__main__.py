@@ -13,7 +13,7 @@ import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import BAD_INPUT, did_you_mean, InputError
+from two_manifold_ros.errors import BAD_INPUT, did_you_mean, in_words, InputError
 from two_manifold_ros.sources import public
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
@@ -140,8 +140,27 @@ def _status(arguments: list[str]) -> int:
             f"{package}, or all that commands need with pip install '.[train]' in the checkout."
         )
     except (InputError, OSError) as error:
-        return _refuse(str(error))
+        return _refuse(_hidden(str(in_words(error)), arguments))
     return status
+
+
+def _hidden(message: str, arguments: list[str]) -> str:
+    """Return a message without what `public` hides of the addresses that were given."""
+    for given in arguments:
+        # An address may stand behind an option, or behind a name.
+        for each in (given, given.partition('=')[2]):
+            shown = public(each)
+            if each != shown:
+                message = message.replace(each, shown)
+                # Whoever took it for a path, or for a setting, names a part of it.
+                for part in re.split('[/@?;#&=:]+', each):
+                    if len(part) > _SHORT and part not in shown:
+                        message = message.replace(part, '***')
+    return message
+
+
+_SHORT = 3
+"""Characters of a part of an address that is no secret, as it may be in any other word."""
 
 
 def _run(arguments: list[str]) -> int:

@@ -1,15 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The exception for input that a user can mend, and for a missing optional library."""
+"""Exceptions for input that a user can mend, and for a missing optional library."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from errno import ENAMETOOLONG
 import re
-from typing import TYPE_CHECKING
+from typing import NoReturn, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 
 class InputError(ValueError):
@@ -36,6 +38,44 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         if all(get_close_matches(each, other - words, 1) for each in words - other):
             return f' (did you mean {near}?)'
     return ''
+
+
+class UnfitError(ValueError):
+    """Error about the content of a file, worded as the middle of a sentence."""
+
+
+def refuse(cause: str) -> NoReturn:
+    """Raise the ``UnfitError`` of a cause."""
+    raise UnfitError(cause)
+
+
+def of_system(path: str | Path | None, said: str, error: OSError, cure: str) -> InputError:
+    """
+    Return the sentence about a file with which the system does not do what it should.
+
+    Parameters
+    ----------
+    path
+        Of the file; the one that the error names if ``None``.
+    said
+        What was not done.
+    error
+        Of the system.
+    cure
+        What to do about it, unless the name is too long.
+
+    """
+    cure = 'a name has 255 bytes at most' if error.errno == ENAMETOOLONG else cure
+    cause = error.strerror or error
+    return InputError(f'{path or error.filename}: {said} ({cause}); {cure}')
+
+
+def in_words(error: BaseException) -> BaseException:
+    """Return an error of the system about a file as a sentence, and any other as it is."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return error
+    cure = 'compare it with what is there, and look at the permissions'
+    return of_system(None, 'the system refuses it', error, cure)
 
 
 BAD_INPUT = 2

@@ -21,7 +21,8 @@ from time import monotonic
 from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -252,25 +253,24 @@ class ItemJournal:
         self.path, self._kept = path, dict[str, Any]()
         if path is None:
             return
-        head, text = {'format': _FORMAT, 'version': __version__}, ''
-        try:
-            text = path.read_text(encoding='utf-8') if path.exists() else ''
-            found = json.loads(text.splitlines()[0]) if text else None
-            known = found is None or found['format'] == _FORMAT
-        except (OSError, ValueError, LookupError, TypeError):
-            known = False
-        if not known:
-            msg = f'{path} exists and is no journal of bags: move it, or name another model'
-            raise InputError(msg)
+        head, text, found = {'format': _FORMAT, 'version': __version__}, '', None
+        with checked(path, 'journal of bags', 'move it, or name another model'):
+            with suppress(FileNotFoundError):
+                text = read_text(path, MOST_KEPT)
+            if text:
+                found = parse_json(text.partition('\n')[0])
+                if not isinstance(found, dict) or found.get('format') != _FORMAT:
+                    refuse('it is something else')
         if found != head or not resume:
-            self._write('w', json.dumps(head))
+            replace_text(path, [json.dumps(head), '\n'], 'journal')
             return
         for line in text.splitlines()[1:]:
             with suppress(ValueError, TypeError):
-                item, result = json.loads(line)
+                item, result = parse_json(line)
                 self._kept[item] = result
         # A line that was cut off would swallow the next one.
-        self._write('a', '' if text.endswith('\n') else '\n')
+        if not text.endswith('\n'):
+            self._append('\n')
 
     def __len__(self) -> int:
         """Return how many results are kept."""
@@ -283,14 +283,14 @@ class ItemJournal:
     def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - as above
         """Add a result, of JSON values."""
         self._kept[item] = result
-        self._write('a', json.dumps((item, result), allow_nan=False))
+        self._append(json.dumps((item, result), allow_nan=False) + '\n')
 
-    def _write(self, mode: str, line: str) -> None:
+    def _append(self, text: str) -> None:
         if self.path is None:
             return
         try:
-            with self.path.open(mode, encoding='utf-8') as file:
-                file.write(f'{line}\n' if line.strip() else line)
+            with self.path.open('a', encoding='utf-8') as file:
+                file.write(text)
         except OSError as error:
             msg = f'{self.path} cannot be written ({error.strerror}): free its disk, or its folder'
             raise InputError(msg) from error

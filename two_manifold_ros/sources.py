@@ -11,7 +11,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from errno import ENOSPC
+from errno import EFBIG, ENOSPC
 from glob import glob, has_magic
 from itertools import accumulate
 import logging
@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,12 +52,24 @@ A cart on a mobile network may need some seconds. Half as long would give up on 
 twice as long would only delay the sentence about one that is down.
 """
 
+LARGEST_COPY, LARGEST_UNDECLARED = 100_000_000_000, 10_000_000_000
+"""
+Bytes of a copy at which it is given up: of a bag whose server declares the size, and of others.
+
+An hour with a camera is some 50 GB. An answer without a declared size may never end; with more
+than this the disks of most robots would be full before.
+"""
+
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
 
 _LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
-_REMOTE = re.compile(r'([a-z][a-z0-9+.-]*)://(?:[^/]*@)?(.*)', re.DOTALL)
-_QUERY = re.compile(r'\?[\w.~%-]+=')
+_SCHEME = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*://')
+_CHAINED = re.compile(rf'::(?=[A-Za-z][A-Za-z0-9+.-]*::|{_SCHEME.pattern})')
+"""Between protocols that read from each other, as in ``zip://a.mcap::https://host/all.zip``."""
+_HOST = re.compile(r'(?:\[[^]]*\]|[^:]*)(?::[0-9]*)?')
+_SECRET, _NAMED = re.compile('[?;#]'), re.compile(r'[?;#][\w.~%-]+=')
+_STORES = ('s3://', 's3a://', 'gs://', 'gcs://', 'abfs://', 'abfss://', 'az://', 'adl://')
 
 
 class _Address(str):
@@ -74,19 +86,32 @@ class _Address(str):
 
 def is_remote(address: str | Path) -> bool:
     """Return whether an address is no path on this disk."""
-    return isinstance(address, str) and _REMOTE.match(address) is not None
+    return isinstance(address, str) and _SCHEME.search(address) is not None
 
 
 def public(address: str | Path) -> str:
-    """Return an address without user, password and query, in which signatures are."""
-    text = str(address)
-    parts = _REMOTE.match(text) if isinstance(address, str) else None
-    if parts is None:
-        return text
-    scheme, rest = parts.groups()
-    # In object stores a question mark may belong to a glob.
-    query = re.search(r'\?', rest) if scheme in {'http', 'https'} else _QUERY.search(rest)
-    return f'{scheme}://{rest[: query.start()] if query else rest}'
+    """
+    Return an address without what may be secret: user, password, query, parameters and fragment.
+
+    Of one that no server could be asked for, as its password has a slash, the scheme is left.
+    """
+    return '::'.join(map(_shown, _CHAINED.split(str(address))))
+
+
+def _shown(address: str) -> str:
+    """Return the same of an address of one protocol."""
+    scheme = _SCHEME.search(address)
+    if scheme is None:
+        return address
+    head, rest = address[: scheme.end()], address[scheme.end() :]
+    host, slash, path = rest.partition('/')
+    user, _, host = host.rpartition('@')
+    if _SECRET.search(user) or ('@' in path and not _HOST.fullmatch(host)):
+        return head
+    rest = f'{host}{slash}{path}'
+    # In object stores these signs may belong to a name, and a question mark to a glob.
+    found = (_NAMED if head.lower().endswith(_STORES) else _SECRET).search(rest)
+    return head + (rest[: found.start()] if found else rest)
 
 
 def identity(address: str) -> str:
@@ -100,11 +125,8 @@ def readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        msg = (
-            f'{public(path)} cannot be read ({error.strerror or error}): look at the permissions '
-            'of its files and folders, and at its disk'
-        )
-        raise InputError(msg) from error
+        cure = 'look at the permissions of its files and folders, and at its disk'
+        raise of_system(public(path), 'the bag cannot be read', error, cure) from error
 
 
 def storage_kind(file: PurePath) -> str:
@@ -353,17 +375,19 @@ def named(text: str, place: Path, address: str | Path) -> str:
 
 
 def _whole(address: str | Path) -> str:
-    return address.whole if isinstance(address, _Address) else str(address)
+    whole = address.whole if isinstance(address, _Address) else str(address)
+    return _SCHEME.sub(lambda scheme: scheme[0].lower(), whole, count=1)
 
 
 def _copy(whole: str, folder: Path) -> Path:
     """Copy a bag into a folder, and return where it is."""
     store, path = _store(whole)
+    bound = _bound()
     name = public(whole).rstrip('/').rpartition('/')[2]
     place = folder / (name if name.strip('.') else 'bag')
     if storage_kind(place) in KINDS:
         try:
-            store.get_file(path, str(place))
+            store.get_file(path, str(place), callback=bound)
         except FileNotFoundError:
             # It may be a folder with such a name.
             place.unlink(missing_ok=True)
@@ -377,14 +401,33 @@ def _copy(whole: str, folder: Path) -> Path:
         raise FileNotFoundError(whole)
     place.mkdir()
     for name, each in parts.items():
-        store.get_file(each, str(place / name))
+        store.get_file(each, str(place / name), callback=bound)
     return place
+
+
+def _bound() -> Any:  # noqa: ANN401 - of an extra
+    """Return what ends the copy of a bag that is larger than it may be."""
+    from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
+
+    class Bound(Callback):  # type: ignore[misc]  # fsspec is not typed
+        """A count of the bytes of all files of a bag."""
+
+        def call(self, *_: object, **__: object) -> None:
+            most = LARGEST_COPY if self.size else LARGEST_UNDECLARED
+            if max(self.value, self.size or 0) > most:
+                raise OSError(EFBIG, 'larger than it may be')
+
+    return Bound()
 
 
 def _store(whole: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path in it."""
     from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
 
+    if _CHAINED.search(whole):
+        # They write where they like, and without a bound.
+        msg = 'Protocol not known: chained'
+        raise ValueError(msg)
     settings: dict[str, Any] = {}
     if whole.startswith('s3://'):
         # By default it holds ten parts of 50 MB in memory.
@@ -432,6 +475,10 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
+    f'number {EFBIG}$': (
+        f'it is larger than {LARGEST_COPY / 1e9:g} GB, or than {LARGEST_UNDECLARED / 1e9:g} GB '
+        'where the server declares no size: copy it by hand, and name the copy'
+    ),
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }

@@ -93,7 +93,13 @@ def test_parameters_that_do_not_fit_are_refused(values, words):
 
 def test_a_target_that_cannot_be_written_is_refused(tmp_path):
     check_target(str(tmp_path / 'model.npz'))
-    for path, words in (('', 'No model is named'), ('/nowhere/m.npz', 'missing')):
+    for path, words in {
+        '': 'No model is named',
+        '/nowhere/m.npz': 'missing',
+        str(tmp_path): 'it is a folder',
+        'x' * 300: '255 bytes at most',
+        f'{"x" * 300}/m.npz': '255 bytes at most',
+    }.items():
         with pytest.raises(InputError, match=words):
             check_target(path)
 

@@ -66,7 +66,7 @@ def test_another_start_line_and_other_sectors(laps, slot_car_bag):
     [
         (['--start-line', 'here'], "start line 'here': write X,Y in metres"),
         (['--sectors', '0.6 0.3'], 'in the order driven'),
-        (['--csv', '/none/laps.csv'], '/none/laps.csv: cannot be written'),
+        (['--csv', '/none/laps.csv'], '/none/laps.csv: the table cannot be written'),
     ],
 )
 def test_bad_values_are_refused_in_a_sentence(laps, slot_car_bag, options, words):

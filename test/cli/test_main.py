@@ -62,7 +62,11 @@ def failing(error: BaseException) -> Callable[[object], int]:
     ('error', 'status', 'line'),
     [
         (InputError('x is bad: mend it.'), 2, 'two-manifold: error: x is bad: mend it.\n'),
-        (PermissionError(13, 'Permission denied', 'x'), 2, "Permission denied: 'x'\n"),
+        (
+            PermissionError(13, 'Permission denied', 'x'),
+            2,
+            'compare it with what is there, and look at the permissions\n',
+        ),
         (ModuleNotFoundError('no', name='rosbags.rosbag2'), 2, "'.[train]' in the checkout.\n"),
         (KeyboardInterrupt(), 130, ''),
     ],
@@ -183,3 +187,26 @@ def test_help_fits_eighty_columns(name, monkeypatch, command):
 def test_the_version_is_that_of_the_package(capsys):
     assert main(['--version']) == 0
     assert capsys.readouterr().out == f'two-manifold {__version__}\n'
+
+
+@pytest.mark.parametrize('name', ['x' * 256, f'{"x" * 256}/name', 'ä' * 128])
+@pytest.mark.parametrize(
+    'given',
+    [
+        'info NAME',
+        'evaluate NAME bag',
+        'inspect NAME',
+        'import NAME -o bag',
+        'train bag -o NAME',
+        'train NAME -o model.npz',
+        'merge NAME NAME -o model.npz',
+        'atlas add NAME -o model.npz',
+        'simulate -o NAME --laps 1',
+        'view NAME --no-browser',
+    ],
+)
+def test_a_name_that_is_too_long_is_a_sentence_with_a_cure(command, given, name):
+    said = command(*(each.replace('NAME', name) for each in given.split()), status=2).err
+    assert name[:256] in said
+    assert said.endswith('(File name too long); a name has 255 bytes at most\n')
+    assert said.count('\n') == 1

@@ -353,3 +353,15 @@ def test_the_help_gives_the_status_of_a_model_of_no_use(command):
     words = command.words('train', '--help')
     assert 'no model is written, and the exit status is 3' in words
     assert '--force' in words
+
+
+@pytest.mark.parametrize('options', [['--rate', '10'], QUICK])
+def test_the_order_of_bags_makes_no_difference(options, slot_car_bag, tmp_path, command):
+    bags = [slot_car_bag, tmp_path / 'a', tmp_path / 'b']
+    for seed, path in enumerate(bags[1:], start=3):
+        write_run(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), laps=3), path)
+    written = []
+    for given in (bags, bags[::-1], [bags[1], bags[0], bags[2], bags[0]]):
+        command('train', *given, '-o', tmp_path / 'm', '--force', *options)
+        written.append((tmp_path / 'm').read_bytes())
+    assert written[0] == written[1] == written[2]

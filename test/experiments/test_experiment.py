@@ -48,7 +48,7 @@ def test_only_one_that_takes_recordings_gets_them(tmp_path, monkeypatch):
 
     def shown(_: object, **given: Any) -> Any:  # noqa: ANN401 - whatever comes
         calls.append(given)
-        return [], SimpleNamespace(savefig=lambda path, **_: path.touch())
+        return [], SimpleNamespace(savefig=lambda file, **_: file.write(b''))
 
     module = ModuleType('two_manifold_ros.experiments.some')
     module.shown = shown

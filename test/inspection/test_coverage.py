@@ -254,7 +254,7 @@ def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monke
 def test_what_is_no_journal_is_refused(tmp_path):
     file = tmp_path / 'notes'
     file.write_text('important\n')
-    with pytest.raises(InputError, match='no journal'):
+    with pytest.raises(InputError, match='the journal of bags is refused'):
         ItemJournal(file)
     assert file.read_text() == 'important\n'
     file.write_text('{"format": "two_manifold bags 1", "version": "0"}\n["a", 1]\n')

@@ -281,12 +281,12 @@ def test_two_members_of_one_name_and_what_is_no_array(tmp_path):
     [
         (
             '{"content": ' + 60 * '[' + 60 * ']' + ', "sha256": ""}',
-            'its header is nested too deeply',
+            'it is nested too deeply',
         ),
-        ('[' * 100_000, 'it is damaged'),
-        ('{"content": {}, "content": {}}', 'its header names something twice'),
-        ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it is damaged'),
-        ('{"content": {"a": 9223372036854775808}}', 'its header holds a whole number that no'),
+        ('[' * 100_000, 'it is nested too deeply'),
+        ('{"content": {}, "content": {}}', 'it names something twice'),
+        ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it holds a whole number that no'),
+        ('{"content": {"a": 9223372036854775808}}', 'it holds a whole number that no'),
         ('"text"', 'its header is no table'),
         ('\udcff', 'it is damaged'),
         (4_000_001 * ' ', 'its header has 4000001 bytes'),

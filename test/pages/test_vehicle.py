@@ -3,10 +3,12 @@
 """What a page knows of a vehicle, from estimates and from messages."""
 
 from dataclasses import replace
+import json
 import math
 from types import SimpleNamespace
 from typing import Any
 
+from bokeh.document import Document
 import numpy as np
 import pytest
 from raw_imu import raw_imu
@@ -20,6 +22,7 @@ from two_manifold_ros.interface.messages import (
     predicted_path_message,
 )
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
+from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 
 
@@ -167,3 +170,76 @@ def test_numbers_of_other_nodes_are_no_status():
         numbers = SimpleNamespace(layout=SimpleNamespace(dim=dimensions), data=[1.0, 2.0])
         vehicle.hear('status', numbers, 1.0)
     assert not vehicle.count
+
+
+def stamped(**fields: object) -> SimpleNamespace:
+    """Return a message with a stamp."""
+    header = SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=0))
+    return SimpleNamespace(header=header, **fields)
+
+
+def position_at(x: object, y: object, covariance: object) -> SimpleNamespace:
+    position = SimpleNamespace(x=x, y=y)
+    pose = SimpleNamespace(pose=SimpleNamespace(position=position), covariance=covariance)
+    return stamped(pose=pose)
+
+
+def path_of(*places: tuple[float, float]) -> SimpleNamespace:
+    poses = [stamped(pose=SimpleNamespace(position=SimpleNamespace(x=x, y=y))) for x, y in places]
+    return stamped(poses=poses)
+
+
+def markers_of(*places: tuple[float, float]) -> SimpleNamespace:
+    points = [SimpleNamespace(x=x, y=y) for x, y in places]
+    return SimpleNamespace(markers=[SimpleNamespace(ns='track', points=points)])
+
+
+def status_of(label: object, data: object) -> SimpleNamespace:
+    layout = SimpleNamespace(dim=[SimpleNamespace(label=label)])
+    return SimpleNamespace(layout=layout, data=data)
+
+
+USUAL = np.eye(6).ravel().tolist()
+WILD = (math.nan, math.inf, -math.inf, 1e308)
+ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), stamped()]
+FINE = [
+    ('position', position_at(0.0, 0.0, (-np.eye(6)).ravel())),
+    ('predicted_path', path_of()),
+    ('markers', markers_of()),
+    ('markers', SimpleNamespace(markers=[])),
+    ('status', status_of('status,novelty', [1.0])),
+    *[('status', status_of('status,novelty', [each, each])) for each in WILD],
+]
+BAD = [
+    *[('position', position_at(each, 0.0, USUAL)) for each in WILD],
+    *[('position', position_at(0.0, each, USUAL)) for each in WILD],
+    *[('position', position_at(0.0, 0.0, [each] * 36)) for each in WILD],
+    *[('position', position_at(0.0, 0.0, part)) for part in ([], [1.0] * 35, None)],
+    *[('predicted_path', path_of((0.0, 0.0), (each, 0.0))) for each in WILD],
+    *[('markers', markers_of((0.0, 0.0), (each, 0.0))) for each in WILD],
+    ('status', status_of(None, [1.0])),
+    *[
+        (kind, each)
+        for kind in ('position', 'predicted_path', 'markers', 'status', 'imu', 'diagnostics')
+        for each in ANYTHING
+    ],
+]
+
+
+def test_messages_that_are_none_are_counted_and_the_page_drawn():
+    scene = Scene('live', duration_s=None, clock=lambda: 2.0)
+    document = Document()
+    page = LivePage(document, scene)
+    vehicle = scene.vehicle('car')
+    vehicle.hear('status', status_of('status', [3.0]), 0.5)
+    vehicle.hear('position', position_at(1.0, 1.0, USUAL), 1.0)
+    for messages, counted in ((FINE, False), (BAD, True)):
+        for kind, message in messages:
+            before = vehicle.passed_over
+            vehicle.hear(kind, message, 1.9)
+            assert vehicle.passed_over == before + counted, (kind, message)
+            for _ in range(14):
+                page.draw()
+        assert ('bad messages' in json.dumps(document.to_json(), default=str)) is counted
+    vehicle.hear('position', position_at(2.0, 1.0, USUAL), 1.95)
+    assert vehicle.at(2.0).position.tolist() == [2.0, 1.0]

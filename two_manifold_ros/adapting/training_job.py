@@ -11,11 +11,12 @@ from threading import Lock, Thread
 import traceback
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError, NO_USE
+from two_manifold_ros.errors import InputError, NO_USE, of_system
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recordings, ReadingOptions
+from two_manifold_ros.sources import identity
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -59,9 +60,18 @@ def check_target(path: str) -> None:
     if not path:
         msg = 'No model is named: set the parameter model to the path of the file to write.'
         raise InputError(msg)
-    folder = Path(path).absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
+    target = Path(path).absolute()
+    folder = target.parent
+    try:
+        is_folder, refused = target.is_dir(), not folder.is_dir() or not os.access(folder, os.W_OK)
+    except OSError as error:
+        cure = 'name another file'
+        raise of_system(path, 'the model cannot be written', error, cure) from error
+    if refused:
         msg = f'Model {path} cannot be written: the folder {folder} is missing or not writable.'
+        raise InputError(msg)
+    if is_folder:
+        msg = f'Model {path} cannot be written: it is a folder; name a file in it.'
         raise InputError(msg)
 
 
@@ -72,7 +82,9 @@ def read_bags(values: Mapping[str, Any]) -> list[Recording]:
         position_topic=values['position_topic'] or None,
         use_receive_time=values['use_receive_time'],
     )
-    return put_in_step(list(read_recordings(values['bags'], options)), values['position_lag'])
+    # In this order `two-manifold train` has them, too.
+    bags = sorted(values['bags'], key=identity)
+    return put_in_step(list(read_recordings(bags, options)), values['position_lag'])
 
 
 class TrainingJob:

@@ -46,6 +46,7 @@ from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, 
 from two_manifold_ros.comparison.protocol import plan_slot_car, SHARE, SLOT_CAR
 from two_manifold_ros.comparison.routes import ATLAS, compare_routes, plan_routes
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
@@ -78,9 +79,9 @@ def write_files(folder: Path, found: Comparisons) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
 
-    (folder / 'table.txt').write_text(_printed(found), encoding='utf-8')
+    replace_text(folder / 'table.txt', [_printed(found)], 'table')
     content = json.dumps(_to_json(found), indent=2, allow_nan=False)
-    (folder / 'comparison.json').write_text(f'{content}\n', encoding='utf-8')
+    replace_text(folder / 'comparison.json', [content, '\n'], 'comparison')
     for number, (name, comparison) in enumerate(found.items(), start=1):
         # A name may hold what no file name does, and two may be alike without that.
         kept = re.sub(r'[^\w.-]', '_', name)

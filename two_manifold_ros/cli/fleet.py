@@ -158,6 +158,7 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     """
     Leave in ``args.bags`` each bag once, however its path is written; return their names.
 
+    They are sorted by their places, so that whatever order they are given in makes no difference.
     ``InputError`` if one has two names.
     """
     first: dict[str, int] = {}
@@ -174,8 +175,9 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
             raise InputError(msg)
         other = '' if before == public(path) else f' as {public(path)}'
         on_stderr(f'two-manifold: warning: {before} is given again{other}: it counts once')
-    args.bags = [args.bags[number] for number in first.values()]
-    return [names[number] for number in first.values()] if names else []
+    kept = [first[each] for each in sorted(first)]
+    args.bags = [args.bags[number] for number in kept]
+    return [names[number] for number in kept] if names else []
 
 
 def _refuse_missing(paths: Sequence[str]) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+from io import StringIO
 import json
 import math
 from pathlib import Path
@@ -31,6 +32,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along, replay
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
@@ -228,17 +230,14 @@ def _course_table(
 
 def _write(path: str, header: list[str], rows: Iterable[list[object]]) -> None:
     """Write a table; a cell of an unknown number is empty."""
-    try:
-        with Path(path).open('w', newline='', encoding='utf-8') as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            for row in rows:
-                writer.writerow(
-                    ['' if isinstance(each, float) and math.isnan(each) else each for each in row]
-                )
-    except OSError as error:
-        msg = f'{path}: cannot be written ({error.strerror}); name another file'
-        raise InputError(msg) from error
+    text = StringIO(newline='')
+    writer = csv.writer(text)
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(
+            ['' if isinstance(each, float) and math.isnan(each) else each for each in row]
+        )
+    replace_text(path, [text.getvalue()], 'table')
 
 
 REPLAY_HELP = (

@@ -14,6 +14,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.online import AFTERWARDS, MEAN, OFFLINE
+from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
     from two_manifold_ros.evaluation.drives import Fleet
@@ -44,9 +45,14 @@ def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; the same numbers give the same bytes of a PNG file."""
     # The layout settles in the second pass only.
     figure.draw_without_rendering()
+    kind = Path(path).suffix.lower().removeprefix('.')
     # Without the version of matplotlib in it.
-    plain = {'Software': None} if Path(path).suffix.lower() == '.png' else None
-    figure.savefig(path, dpi=120, metadata=plain)
+    plain: dict[str, Any] | None = {'Software': None} if kind == 'png' else None
+    replace_file(
+        path,
+        lambda file: figure.savefig(file, format=kind, dpi=120, metadata=plain),
+        'figure',
+    )
 
 
 def dress_errors(axes: Axes, rate_hz: float) -> None:

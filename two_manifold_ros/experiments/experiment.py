@@ -13,6 +13,7 @@ import statistics
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
+from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +141,11 @@ class Experiment:
         given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
         claims, figure = self.load()(progress, quick=quick, seed=seed, **given)
         if folder is not None:
-            figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
+            replace_file(
+                folder / self.picture,
+                lambda file: figure.savefig(file, dpi=110, metadata={'Software': None}),
+                'picture',
+            )
         return claims
 
 

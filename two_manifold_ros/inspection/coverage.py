@@ -12,7 +12,7 @@ random draw that is the same for the same bags in any order, whichever worker su
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 import hashlib
 import math
@@ -30,7 +30,7 @@ from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import identity, is_remote, public, remote_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.fleet import ItemJournal
     from two_manifold_ros.recordings.reading import ReadingOptions
@@ -60,6 +60,9 @@ step from which the direction of travel is taken.
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
+
+MOST_LEVEL = 1000
+"""Level of a survey, at which the side of a cell is still a number."""
 
 FARTHEST = 3
 """
@@ -119,10 +122,23 @@ class Survey:
         return vars(self) | {'cells': sorted(self.cells)}
 
     @classmethod
-    def of_json(cls, content: Mapping[str, Any]) -> Survey:
-        """Return the survey of `to_json`."""
-        cells = frozenset((int(x), int(y), int(way)) for x, y, way in content['cells'])
-        return cls(**{**content, 'cells': cells})
+    def of_json(cls, content: Any) -> Survey | None:  # noqa: ANN401 - of any file
+        """Return the survey of `to_json`; ``None`` if the value is none."""
+        try:
+            cells = frozenset((x, y, way) for x, y, way in content['cells'])
+            found = cls(**{**content, 'cells': cells})
+            kinds = [type(content[each.name]) for each in fields(cls)]
+            is_sound = (
+                kinds == [str, str, str, str, float, int, list]
+                and 0.0 <= found.lasts_s < math.inf
+                and abs(found.level) <= MOST_LEVEL
+                and all({type(each) for each in cell} == {int} for cell in cells)
+                and all(0 <= way < SECTORS for _, _, way in cells)
+                and len(cells) <= MOST_CELLS
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+        return found if is_sound else None
 
 
 def survey_recording(recording: Recording) -> Survey:
@@ -186,18 +202,21 @@ def survey_bags(
     }
     # Addresses that differ in what is secret alone, as in a query, are alike in a journal.
     alike = Counter(keys.values())
-    known = {each: journal.find(key) for each, key in keys.items() if alike[key] == 1}
+    known = {
+        each: Survey.of_json(journal.find(key)) for each, key in keys.items() if alike[key] == 1
+    }
     left = [path for each, path in own.items() if known.get(each) is None]
 
     def keep(path: str, survey: Survey) -> None:
         each = identity(path)
-        known[each] = survey.to_json()
+        known[each] = survey
         # What could not be read may be there the next time.
         if not survey.trouble and alike[keys[each]] == 1:
-            journal.keep(keys[each], known[each])
+            journal.keep(keys[each], survey.to_json())
 
     spread(partial(survey_bag, options, until_s), left, client, done, keep)
-    return [Survey.of_json(known[identity(path)]) for path in paths]
+    surveys = map(known.get, map(identity, paths))
+    return [each for each in surveys if each is not None]
 
 
 def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Survey:

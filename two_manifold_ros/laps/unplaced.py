@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, read_text
 from two_manifold_ros.laps.alignment import align_marks
 from two_manifold_ros.laps.loop import (
     find_loop,
@@ -19,7 +20,6 @@ from two_manifold_ros.laps.loop import (
 )
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
-from two_manifold_ros.loggers.reading import text_of
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
@@ -36,8 +36,12 @@ APART_NS = 10_000_000_000
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
 
-UNIX_S = 1e8
-"""Seconds from which on a time is one since 1970, and none since a recording began."""
+UNIX_S, LAST_S = 1e8, 4e9
+"""
+Seconds from which on a time is one since 1970, and none since a recording began; and of 2096.
+
+Up to there the sum of two times, in ns, is a number of 64 bits.
+"""
 
 
 @dataclass(frozen=True)
@@ -222,10 +226,6 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     return own, np.concatenate([[0.0], np.cumsum(gone)])
 
 
-LATEST_S = 9e9
-"""Seconds since 1970 that fit in a stamp of 64 bits; nanoseconds, nan and infinity do not."""
-
-
 def read_marks(source: str, recording: Recording) -> Ints:
     """
     Return the times, ns, at which a vehicle passed the line: sorted.
@@ -246,26 +246,24 @@ def read_marks(source: str, recording: Recording) -> Ints:
 
     """
     imu = recording.imu
-    path = Path(source)
-    if not path.is_file():
-        return np.sort(read_stamps(recording.name, source, imu))
     times = []
-    lines = text_of(path, path.read_bytes()).splitlines()
-    for number, line in enumerate(lines, start=1):
-        text = line.partition('#')[0].strip().rstrip(',')
-        if not text:
-            continue
+    cure = (
+        'write seconds since the first stamp of the IMU, or since 1970, one in each line, or name '
+        'a topic'
+    )
+    with checked(source, 'file of marks', cure):
         try:
-            seconds = float(text)
-            if not abs(seconds) < LATEST_S:
-                raise ValueError(text)  # noqa: TRY301 - as of text that is no number
-            times.append(seconds)
-        except ValueError as error:
-            msg = (
-                f'{source}, line {number}: {text[:40]!r} is no time; write seconds since the '
-                'first stamp of the IMU, or since 1970, one in each line'
-            )
-            raise InputError(msg) from error
+            lines = read_text(source).splitlines()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return np.sort(read_stamps(recording.name, source, imu))
+        for number, line in enumerate(lines, start=1):
+            text = line.partition('#')[0].strip().rstrip(',')
+            try:
+                times += [float(text)] if text else []
+            except ValueError:
+                times.append(math.nan)
+            if times and not abs(times[-1]) < LAST_S:
+                refuse(f'{text[:40]!r} in line {number} is no time')
     return np.sort(_as_stamps(np.array(times), imu))
 
 

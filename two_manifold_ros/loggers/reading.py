@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
 from two_manifold_ros.loggers.log import FIX_ROLES, joined, LONGEST_NAME, plain, SI
 from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
@@ -45,7 +46,8 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        files += _files_in(path) if path.is_dir() else [path]
+        with checked(path, 'file', 'name another one'):
+            files += _files_in(path) if path.is_dir() else [path]
     return joined([_read(path, columns) for path in files])
 
 
@@ -53,7 +55,8 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
     content = _content(path)
     if content.startswith(XRK_BEGINNINGS):
         return read_xrk(path)
-    text = text_of(path, content)
+    with checked(path, 'file', 'export it as VBO or CSV'):
+        text = text_of(content)
     head = text[:_HEAD]
     if not columns:
         for pattern, read in FORMATS:
@@ -67,11 +70,8 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        msg = f'{path}: the file cannot be read ({error.strerror}); name another one'
-        raise InputError(msg) from error
+    with checked(path, 'file', 'name another one'):
+        content = read_bytes(path, MOST_LOGGED)
     if not content.strip():
         msg = f'{path}: the file is empty; choose another recording'
         raise InputError(msg)
@@ -79,21 +79,6 @@ def _content(path: Path) -> bytes:
         msg = f'{path}: this is an archive; unpack it and name the folder'
         raise InputError(msg)
     return content
-
-
-def text_of(path: Path, content: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 with its mark, or Windows' 1252."""
-    try:
-        # Spreadsheets write "Unicode text" in pairs of bytes.
-        pairs = content.startswith((b'\xff\xfe', b'\xfe\xff'))
-        text = content.decode('utf-16' if pairs else 'utf-8-sig')
-    except UnicodeDecodeError:
-        # Loggers from before write signs such as those of degrees so.
-        text = content.decode('cp1252', 'replace')
-    if '\0' in text:
-        msg = f'{path}: this is no text file and of no known format; export it as VBO or CSV'
-        raise InputError(msg)
-    return text
 
 
 _STEMS = (

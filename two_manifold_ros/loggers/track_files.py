@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
 
 if TYPE_CHECKING:
@@ -98,12 +99,7 @@ def write_track(path: str, track: Track) -> int:
     else:
         ticks = np.flatnonzero(track.published)
         lines = (_gpx if suffix == '.gpx' else _vbo)(track, ticks, track.origin)
-    try:
-        with Path(path).open('w', newline='', encoding='utf-8') as file:
-            file.writelines(lines)
-    except OSError as error:
-        msg = f'{path}: cannot be written ({error.strerror}); name another file'
-        raise InputError(msg) from error
+    replace_text(path, lines, 'track')
     return len(ticks)
 
 

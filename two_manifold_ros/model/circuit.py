@@ -11,7 +11,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.container import refuse
+from two_manifold_ros.errors import refuse
 from two_manifold_ros.model.head import BOUNDS, check_range, check_shapes, check_size
 
 if TYPE_CHECKING:

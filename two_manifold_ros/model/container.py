@@ -10,22 +10,20 @@ allocates no more memory than the size of the file.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
-import os
 from pathlib import Path
-import tempfile
-from typing import Any, IO, NamedTuple, NoReturn, TYPE_CHECKING
+from typing import Any, IO, NamedTuple, TYPE_CHECKING
 import zipfile
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse, UnfitError
+from two_manifold_ros.files import checked, parse_json, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -41,8 +39,6 @@ class Limits(NamedTuple):
     file, header, directory
         Of a file, of its JSON, which takes thirty times as much when it is parsed, and of its list
         of members, which takes twenty times as much.
-    depth
-        Of nesting in the JSON, which another reader perhaps could not follow.
     locator, end
         Of the last two records of a zip file.
 
@@ -51,22 +47,12 @@ class Limits(NamedTuple):
     file: int = 2_000_000_000
     header: int = 4_000_000
     directory: int = 1_000_000
-    depth: int = 50
     locator: int = 20
     end: int = 22
 
 
 LIMITS = Limits()
 _NUMBERS = 'biuf'
-
-
-class UnfitError(ValueError):
-    """Error about the content of a file, worded as the middle of a sentence."""
-
-
-def refuse(cause: str) -> NoReturn:
-    """Raise the ``UnfitError`` of a cause."""
-    raise UnfitError(cause)
 
 
 def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
@@ -118,33 +104,7 @@ def write_container(
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
     head = np.frombuffer(json.dumps(sealed, sort_keys=True).encode(), dtype=np.uint8)
-    replace_file(path, lambda file: _write_members(file, {'header': head, **arrays}), what)
-
-
-def replace_file(path: str | Path, write: Callable[[IO[bytes]], object], what: str) -> None:
-    """
-    Write a file to a temporary one beside its path and rename it, as `write_container` does.
-
-    Where the path is a symbolic link, the file that it leads to is written, and the link stays.
-    """
-    target = Path(os.path.realpath(path))
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
-        temporary = Path(name)
-        with os.fdopen(handle, 'wb') as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        msg = f'{path}: the {what} cannot be written ({error.strerror}); choose another folder'
-        raise InputError(msg) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    replace_file(path, lambda file: _write_members(file, {'header': head, **arrays}), what, 0o644)
 
 
 def _write_members(stream: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -154,21 +114,6 @@ def _write_members(stream: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> Non
             # A ZipInfo without a date is dated 1980: the same content gives the same bytes.
             with archive.open(zipfile.ZipInfo(name + _SUFFIX), 'w', force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk: a power cut could undo the renaming."""
-    if not hasattr(os, 'O_DIRECTORY'):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        # Some network file systems cannot do that.
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(handle)
 
 
 def read_container(
@@ -185,10 +130,12 @@ def read_container(
 
     """
     source = Path(path)
-    if source.is_dir():
+    with checked(source, 'model', 'check the path, and the permissions of its folder'):
+        is_folder, is_file = source.is_dir(), source.is_file()
+    if is_folder:
         msg = f'{source}: this is a folder (a bag?), not a model file; name what "train" wrote'
         raise InputError(msg)
-    if not source.is_file():
+    if not is_file:
         msg = (
             f'{source}: there is no such model file; check the path, or train one with '
             f'"two-manifold train"'
@@ -276,35 +223,10 @@ def _parse_header(raw: bytes) -> dict[str, Any]:
     """Return the table in some bytes."""
     if len(raw) > LIMITS.header:
         refuse(f'its header has {len(raw)} bytes, more than {LIMITS.header}')
-    content = json.loads(raw.decode(), object_pairs_hook=_parse_table, parse_int=_parse_whole)
+    content = parse_json(raw.decode())
     if not isinstance(content, dict):
         refuse('its header is no table')
-    _check_depth(content)
     return content
-
-
-def _parse_whole(digits: str) -> int:
-    number = int(digits)
-    if not -(2**63) <= number < 2**63:
-        refuse('its header holds a whole number that no array can hold')
-    return number
-
-
-def _parse_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        refuse('its header names something twice')
-    return table
-
-
-def _check_depth(value: object, deepest: int = LIMITS.depth) -> None:
-    """Refuse nesting deeper than that."""
-    if not deepest:
-        refuse('its header is nested too deeply')
-    inner = value.values() if isinstance(value, dict) else value
-    if isinstance(value, (dict, list)):
-        for part in inner:  # type: ignore[attr-defined]  # values of a dictionary, or a list
-            _check_depth(part, deepest - 1)
 
 
 def _checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:

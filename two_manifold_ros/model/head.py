@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.container import refuse
+from two_manifold_ros.errors import refuse
 from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:

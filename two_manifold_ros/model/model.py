@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import refuse
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.model.circuit import check_circuit
-from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import (
     BOUNDS,
     check_covariances,

@@ -18,14 +18,14 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
-from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
+from two_manifold_ros.model.container import read_container, refusal, write_container
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.model.model import (
     Model,

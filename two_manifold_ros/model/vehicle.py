@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 import json
 import math
-from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled, subroutine
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.files import checked, numbers_in, parse_json, read_text, replace_text
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.route.arrays import plain
@@ -61,6 +61,11 @@ class Prior(NamedTuple):
     bias: float = 0.3
     turning_bias: float = 0.02
     speed: float = 0.1
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviations of a state (16,)."""
+        return np.repeat(self, [3, 6, 3, 3, 1])
 
 
 PRIOR = Prior()
@@ -126,11 +131,7 @@ class Vehicle:
             If it cannot be written.
 
         """
-        try:
-            Path(path).write_text(json.dumps(self.to_json(), indent=1) + '\n', encoding='utf-8')
-        except OSError as error:
-            msg = f'{path}: cannot be written ({error.strerror}); name another file'
-            raise InputError(msg) from error
+        replace_text(path, [json.dumps(self.to_json(), indent=1), '\n'], 'vehicle')
 
 
 UNKNOWN = Vehicle(np.zeros(3), np.zeros(6), np.zeros(6), np.full(15, math.nan))
@@ -138,6 +139,13 @@ UNKNOWN = Vehicle(np.zeros(3), np.zeros(6), np.zeros(6), np.full(15, math.nan))
 
 LARGEST = {'angles_deg': 180.0, 'scales': 0.9, 'biases': 1e3}
 """Numbers in a file that no correction has are refused: scales near -1 are divided by."""
+
+MOST_SPREAD = 100.0
+"""
+Largest standard deviation in a file, over that of the `Prior`, with which measuring begins.
+
+With a hundredfold the filter still keeps six digits of what it divides by.
+"""
 
 
 def load_vehicle(path: str) -> Vehicle:
@@ -150,30 +158,24 @@ def load_vehicle(path: str) -> Vehicle:
         If it cannot be read, or is not such a file.
 
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding='utf-8'))
-        sizes = {'angles_deg': 3, 'scales': 6, 'biases': 6}
+    sizes = {'angles_deg': 3, 'scales': 6, 'biases': 6}
+    with checked(path, 'vehicle', 'name a file of two-manifold vehicle, or estimate it again'):
+        content = parse_json(read_text(path), unknown=True)
         found = {
-            name + end: np.array(content[name + end], dtype=np.float64).reshape(size)
+            name + end: np.array(numbers_in(content, name + end, size))
             for name, size in sizes.items()
             for end in ('', '_std')
         }
-    except OSError as error:
-        msg = f'{path}: cannot be read ({error.strerror}); name a file of two-manifold vehicle'
-        raise InputError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f'{path} is no file of two-manifold vehicle, as it is no text; name the right one'
-        raise InputError(msg) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        msg = f'{path} is no file of two-manifold vehicle: {error}; write it again'
-        raise InputError(msg) from error
-    for name, largest in LARGEST.items():
-        if not (np.abs(found[name]) <= largest).all():
-            msg = f'{path}: {name} are no numbers up to {largest:g}; estimate them again'
-            raise InputError(msg)
-    angles, spread = (np.radians(found[name]) for name in ('angles_deg', 'angles_deg_std'))
-    deviations = np.concatenate([spread, found['scales_std'], found['biases_std']])
-    return Vehicle(angles, found['scales'], found['biases'], deviations)
+        for name, largest in LARGEST.items():
+            if not (np.abs(found[name]) <= largest).all():
+                refuse(f'{name} are no numbers up to {largest:g}')
+        angles, spread = (np.radians(found[name]) for name in ('angles_deg', 'angles_deg_std'))
+        spread = np.concatenate([spread, found['scales_std'], found['biases_std']])
+        most = MOST_SPREAD * PRIOR.spread[:SPEED]
+        # NaN is of what was not measured.
+        if not (np.isnan(spread) | ((spread > 0.0) & (spread <= most))).all():
+            refuse(f'a number of _std is not above 0, or over {MOST_SPREAD:g} times the usual one')
+    return Vehicle(angles, found['scales'], found['biases'], spread)
 
 
 def rotation_of(angles: Floats) -> Floats:
@@ -457,10 +459,7 @@ class VehicleLearner:
         self._scratch: Work = plain(self._work)
         self._rotation = rotation_of(start.angles)
         self._errors = np.concatenate([start.scales, start.biases, [0.0]])
-        spread = np.repeat(
-            [prior.angle, prior.scale, prior.bias, prior.turning_bias, prior.speed],
-            [3, 6, 3, 3, 1],
-        )
+        spread = prior.spread
         known = np.isfinite(start.deviations)
         spread[:SPEED] = np.where(known, start.deviations, spread[:SPEED])
         self._covariance = np.diag(np.square(spread))
@@ -469,7 +468,8 @@ class VehicleLearner:
     @property
     def vehicle(self) -> Vehicle:
         """What is known by now."""
-        spread = np.sqrt(np.maximum(np.diag(self._covariance)[:SPEED], 0.0))
+        # Nothing is known exactly, though rounding may leave less than nothing.
+        spread = np.sqrt(np.maximum(np.diag(self._covariance)[:SPEED], 1e-24))
         scales, biases = self._errors[:6].copy(), self._errors[6:12].copy()
         # Some 40 MB, which nodes that measure no vehicle do without.
         from scipy.spatial.transform import Rotation  # noqa: PLC0415

@@ -18,7 +18,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import in_words, InputError
 from two_manifold_ros.nodes.callbacks import GuardedNode
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
             if self._activates:
                 self.trigger_activate()
             return
+        error = in_words(error)
         if not isinstance(error, InputError):
             self.get_logger().error(''.join(traceback.format_exception(error)))
             error = InputError(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 import math
 from time import monotonic
@@ -191,8 +192,11 @@ class Watcher:
     def _on_markers(self, name: str, raw: bytes) -> None:
         # The route is heard once: markers are built for a subscriber alone, and are expensive.
         if name not in self._tracks and _TRACK_MARKER in raw:
-            self._tracks.add(name)
-            message = deserialize_message(raw, message_class(Topics.MARKERS.msgtype))
+            message: Any = raw
+            # Whoever hears the bytes of what is no message counts it.
+            with suppress(Exception):
+                message = deserialize_message(raw, message_class(Topics.MARKERS.msgtype))
+                self._tracks.add(name)
             self._hear(name, Topics.MARKERS.name, message)
 
 

@@ -396,6 +396,8 @@ class LivePage:
             cells.insert(0, ('route', escape(f'{shown.route}, {chance}')))
         if len(vehicle.truth):
             cells.append(('error', _number(shown.error_m, 'm')))
+        if vehicle.passed_over:
+            cells.append(('bad messages', str(vehicle.passed_over)))
         if shown.position is not None:
             cells.append(('x, y (m)', '{:.2f}, {:.2f}'.format(*shown.position)))
         measured = {

@@ -14,6 +14,7 @@ from bokeh.resources import Resources
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.files import replace_text
 from two_manifold_ros.pages.drawing import SCREEN_CSS
 
 if TYPE_CHECKING:
@@ -135,11 +136,7 @@ class Report:
 
     def write(self, path: str | Path) -> None:
         """Write the page into a file; raise ``InputError`` where that is not possible."""
-        try:
-            Path(path).write_text(self.html(), encoding='utf-8')
-        except OSError as error:
-            msg = f'{path}: the report cannot be written ({error.strerror}); choose another file'
-            raise InputError(msg) from error
+        replace_text(path, [self.html()], 'report')
 
 
 def renumbered(parts: Sequence[str]) -> list[str]:

@@ -135,6 +135,8 @@ class Vehicle:
         When its node was last heard.
     ahead_s
         Of the points of a path, how far ahead they are, seconds.
+    passed_over
+        Messages that were none of their kind, or had places that no page can draw.
 
     """
 
@@ -145,6 +147,7 @@ class Vehicle:
         self.truth: Floats = np.zeros((0, 2))
         self.heard_s = -math.inf
         self.ahead_s: list[float] = []
+        self.passed_over = 0
         self._live = live
         self._lock = Lock()
         self._decode_imu = ImuDecoder()
@@ -264,7 +267,7 @@ class Vehicle:
 
     def hear(self, kind: str, message: Any, seconds: float, error_m: float = math.nan) -> None:  # noqa: ANN401
         """
-        Take a message of its filter node, live or from a bag.
+        Take a message of its filter node, live or from a bag; pass over and count what is none.
 
         Parameters
         ----------
@@ -282,7 +285,11 @@ class Vehicle:
         if kind != Topics.IMU.name:
             self.heard_s = seconds
         taker: Callable[..., None] = getattr(self, f'_hear_{kind}')
-        taker(message, seconds, error_m)
+        try:
+            taker(message, seconds, error_m)
+        # Whoever is in the domain may send anything, and none of it may end the page.
+        except Exception:  # noqa: BLE001 - counted and shown
+            self.passed_over += 1
 
     def _hear_diagnostics(self, status: Any, seconds: float, _: float) -> None:  # noqa: ANN401
         values = {each.key: each.value for each in status.values}
@@ -319,8 +326,8 @@ class Vehicle:
 
     def _hear_position(self, message: Any, seconds: float, error_m: float) -> None:  # noqa: ANN401
         place = message.pose.pose.position
-        position = np.array([place.x, place.y])
-        covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
+        position = _drawable([[place.x, place.y]])[0]
+        covariance = _drawable(np.array(message.pose.covariance).reshape(6, 6)[:2, :2])
         # What is published is usable: the word that says so may still be on its way.
         status, why = self._status, self._why
         if status not in _USABLE_WORDS:
@@ -330,18 +337,32 @@ class Vehicle:
 
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
-        path = np.array([(place.x, place.y) for place in places]).reshape(-1, 2)
+        path = _drawable([(place.x, place.y) for place in places])
         begin_ns = stamp_of(message)
-        self.ahead_s = [round((stamp_of(each) - begin_ns) * 1e-9, 3) for each in message.poses]
+        ahead_s = [round((stamp_of(each) - begin_ns) * 1e-9, 3) for each in message.poses]
         with self._lock:
+            self.ahead_s = ahead_s
             # It is published right after the position that it begins with.
             if self._moments and self._moments[-1].position is not None:
                 self._moments[-1] = self._moments[-1]._replace(path=path)
 
     def _hear_markers(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
-        lines = [each for each in message.markers if each.ns == 'track']
+        lines = [each.points for each in message.markers if each.ns == 'track']
         if lines:
-            self.routes = [np.array([(at.x, at.y) for at in each.points]) for each in lines]
+            self.routes = [_drawable([(at.x, at.y) for at in each]) for each in lines if each]
+
+
+_FARTHEST_M = 1e12
+"""Coordinates that a page draws; the sun is a seventh of it from the earth."""
+
+
+def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
+    """Return places (n, 2); a ``ValueError`` says that one cannot be drawn."""
+    found: Floats = np.array(places, dtype=np.float64).reshape(-1, 2)
+    if not (np.abs(found) < _FARTHEST_M).all():
+        msg = 'a place that is not finite'
+        raise ValueError(msg)
+    return found
 
 
 def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header

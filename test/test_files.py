@@ -1,0 +1,328 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Files are whole or not at all, and those of others are read with bounds."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager, suppress
+import json
+import math
+import os
+from pathlib import Path
+import resource
+import socket
+import stat
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
+
+from matplotlib.figure import Figure
+import numpy as np
+import pytest
+from two_manifold_ros.training.tuning import Journal
+
+import two_manifold_ros
+from two_manifold_ros.cli import running
+from two_manifold_ros.cli.compare import write_files
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.figures import save
+from two_manifold_ros.experiments.experiment import Experiment
+from two_manifold_ros.files import replace_text
+from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection.coverage import Survey, survey_bags
+from two_manifold_ros.laps.unplaced import read_marks
+from two_manifold_ros.loggers.reading import read_log
+from two_manifold_ros.loggers.track_files import Track, write_track
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.vehicle import load_vehicle, UNKNOWN
+from two_manifold_ros.pages.report import Report
+from two_manifold_ros.recordings.reading import ReadingOptions
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+WRITERS = {'write_text', 'write_bytes', 'savefig', 'save', 'savez', 'savez_compressed', 'savetxt'}
+WRITERS |= {'tofile', 'mkstemp', 'NamedTemporaryFile'}
+"""Methods and functions that write a file of a name; `save` is one of NumPy alone."""
+
+ELSEWHERE = {
+    'adapting/checkpoints.py:lock': 'a lock, which stays empty',
+    'compilation.py:write': 'renamed when it is whole; its checksum makes up for a power cut',
+    'comparison/comparing.py:_run': 'in a folder of its own that is removed',
+    'demo.py:running_node': 'the log of another process, which is read while it grows',
+    'fleet.py:_append': 'a journal: a line that was cut off is forgotten',
+    'recordings/storage_files.py:unpack_file': 'in a folder of its own that is removed',
+}
+"""Where a file is opened for writing beside `replace_file`, and why that is right."""
+
+
+def writing(tree: ast.AST, place: str = '') -> Iterator[str]:
+    """Yield the function around each call that opens a file for writing."""
+    for node in ast.iter_child_nodes(tree):
+        inner = node.name if isinstance(node, ast.FunctionDef) else place
+        if isinstance(node, ast.Call) and opens(node):
+            yield place
+        yield from writing(node, inner)
+
+
+def opens(call: ast.Call) -> bool:
+    """Return whether a call opens a file for writing by its name."""
+    of = getattr(call.func, 'value', None)
+    name = getattr(call.func, 'attr', getattr(call.func, 'id', ''))
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if name == 'save' and not (isinstance(of, ast.Name) and of.id == 'np'):
+        return False
+    # Into a file that is already open, as `replace_file` hands it out, or a part of one.
+    if isinstance(of, ast.Name) and of.id == 'archive':
+        return False
+    if given and isinstance(given[0], ast.Name) and given[0].id in {'file', 'stream'}:
+        return False
+    modes = [each.value for each in given if isinstance(each, ast.Constant)]
+    written = any(
+        isinstance(mode, str) and set(mode) <= set('rwaxbt+') and set(mode) & set('wax+')
+        for mode in modes
+    )
+    unknown = any(isinstance(each, ast.Name) and 'mode' in each.id for each in given)
+    return name in WRITERS or (name in {'open', 'fdopen', 'ZipFile'} and (written or unknown))
+
+
+@pytest.mark.parametrize(
+    ('code', 'found'),
+    [
+        ('path.open("w", encoding="utf-8")', True),
+        ('open(path, mode="ab")', True),
+        ('path.open(mode)', True),
+        ('os.fdopen(handle, "wb")', True),
+        ('path.write_bytes(content)', True),
+        ('figure.savefig(path, dpi=120)', True),
+        ('np.save(path, array)', True),
+        ('zipfile.ZipFile(path, "w")', True),
+        ('path.open("rb")', False),
+        ('figure.savefig(file, dpi=120)', False),
+        ('vehicle.save(path)', False),
+    ],
+)
+def test_what_opens_a_file_for_writing_is_seen(code, found):
+    assert bool(list(writing(ast.parse(code)))) is found
+
+
+def test_every_file_is_written_by_one_function():
+    root = Path(two_manifold_ros.__file__).parent
+    found = {
+        f'{path.relative_to(root)}:{place}'
+        for path in root.rglob('*.py')
+        for place in writing(ast.parse(path.read_text(encoding='utf-8')))
+    }
+    assert found == {*ELSEWHERE, 'files.py:replace_file'}
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file grow beyond some bytes, as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+TRACK = Track(
+    np.arange(3),
+    *np.zeros((3, 3, 2)),
+    np.ones(3, dtype=bool),
+    ['lost'] * 3,
+    GeodeticOrigin(1, 2, 3),
+)
+PICTURE = Experiment('picture', '', '', 'x:x')
+
+WRITE: dict[str, Callable[[Path], object]] = {
+    'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
+    'track.csv': lambda path: write_track(str(path), TRACK),
+    'track.gpx': lambda path: write_track(str(path), TRACK),
+    'track.vbo': lambda path: write_track(str(path), TRACK),
+    'report.html': lambda path: Report('title').write(path),
+    'vehicle.json': lambda path: UNKNOWN.save(str(path)),
+    'journal': lambda path: ItemJournal(path, resume=False),
+    'table.txt': lambda path: write_files(path.parent, {}),
+    'figure.png': lambda path: save(Figure(), path),
+    'figure.svg': lambda path: save(Figure(), path),
+    'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),
+}
+"""Writers of files, by names of files that they write."""
+
+
+@pytest.mark.parametrize('name', WRITE)
+def test_a_full_disk_leaves_the_file_of_before(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(Experiment, 'load', lambda _: lambda *_, **__: ([], Figure()))
+    monkeypatch.setattr('two_manifold_ros.cli.compare._printed', lambda _: 'as wide as a line')
+    path = tmp_path / name
+    path.write_text('{"format": "two_manifold bags 1"}', encoding='utf-8')
+    path.chmod(0o600)
+    before = path.read_bytes()
+    with full_disk(), pytest.raises(InputError, match='cannot be written') as caught:
+        WRITE[name](path)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+    with suppress(StopIteration):
+        WRITE[name](path)
+    assert path.read_bytes() != before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each for each in tmp_path.iterdir() if each.name.startswith('.')] == []
+
+
+def test_a_device_and_a_link_stay_what_they_are(tmp_path):
+    link = tmp_path / 'link'
+    for target in (tmp_path / 'file', Path(os.devnull)):
+        link.symlink_to(target)
+        replace_text(link, ['a', 'b'], 'text')
+        assert link.is_symlink()
+        assert not target.is_file() or target.read_text() == 'ab'
+        link.unlink()
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
+    (tmp_path / 'usual').touch()
+    replace_text(tmp_path / 'new', [], 'text')
+    assert (tmp_path / 'new').stat().st_mode == (tmp_path / 'usual').stat().st_mode
+
+
+SOUND = {
+    'angles_deg': [0.0] * 3,
+    'angles_deg_std': [1.0] * 3,
+    'scales': [0.0] * 6,
+    'scales_std': [0.01] * 6,
+    'biases': [0.0] * 6,
+    'biases_std': [0.1] * 6,
+}
+RECORDING: Any = SimpleNamespace(imu=SimpleNamespace(first_stamp=10**18), name='drive')
+READ: dict[str, tuple[Callable[[Path], object], str]] = {
+    'vehicle': (lambda path: load_vehicle(str(path)), json.dumps(SOUND)),
+    'marks': (lambda path: read_marks(str(path), RECORDING), '1.0\n2.5 # by hand\n'),
+    'bags': (ItemJournal, '{"format": "two_manifold bags 1"}'),
+    'tuning': (lambda path: Journal(path, 'key'), '{"format": "two_manifold tuning 1"}'),
+    'model': (load_model, ''),
+    'log': (lambda path: read_log([str(path)], {}), ''),
+}
+"""Readers of files that others may have written, and a sound file of each."""
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    'pipe': os.mkfifo,
+    'endless': lambda path: path.symlink_to('/dev/zero'),
+    'large': lambda path: (path.touch(), os.truncate(path, 3_000_000_000)),
+    'no text': lambda path: path.write_bytes(b'\xff\xfe\x00'),
+    'deep': lambda path: path.write_text('[' * 100_000),
+    'other': lambda path: path.write_text('["other"]'),
+    'digits': lambda path: path.write_text('1' + '0' * 400),
+    'constant': lambda path: path.write_text('Infinity'),
+    'overflow': lambda path: path.write_text('-1e999'),
+    'socket': lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize('kind', [*KINDS, 'long name'])
+@pytest.mark.parametrize('reader', READ)
+def test_what_is_no_such_file_is_refused_in_a_sentence(reader, kind, tmp_path):
+    path = tmp_path / ('x' * 300 if kind == 'long name' else 'given')
+    if kind in KINDS:
+        KINDS[kind](path)
+    read, sound = READ[reader]
+    with pytest.raises(InputError) as caught:
+        read(path)
+    said = str(caught.value)
+    assert str(path) in said
+    assert ';' in said
+    assert '\n' not in said
+    assert ('255 bytes at most' in said) is (kind == 'long name')
+    if sound:
+        (tmp_path / 'sound').write_text(sound)
+        read(tmp_path / 'sound')
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'sound'),
+    [
+        *[(name, value, False) for name in SOUND for value in (None, 'x', True, [0.5], {}, 1e200)],
+        *[(name, math.nan, name.endswith('_std')) for name in SOUND],
+        *[(name, math.inf, False) for name in SOUND],
+        *[(name, value, False) for name in SOUND if '_std' in name for value in (0.0, -1e-9)],
+        *[(name, 1e-9, True) for name in SOUND],
+        ('angles_deg_std', 499.0, True),
+        ('angles_deg_std', 501.0, False),
+        ('scales', -0.95, False),
+        ('scales_std', 5.1, False),
+        ('biases_std', 31.0, False),
+    ],
+)
+def test_numbers_of_a_vehicle_have_ranges(name, value, sound, tmp_path):
+    path = tmp_path / 'vehicle.json'
+    for place in range(len(SOUND[name])):
+        values: list[object] = list(SOUND[name])
+        values[place] = value
+        path.write_text(json.dumps({**SOUND, name: values}))
+        if sound:
+            assert load_vehicle(str(path)).biases.shape == (6,)
+        else:
+            words = rf'vehicle\.json: the vehicle is refused: .*({name}|number)'
+            with pytest.raises(InputError, match=words):
+                load_vehicle(str(path))
+    path.write_text(json.dumps({key: SOUND[key] for key in SOUND if key != name}))
+    with pytest.raises(InputError, match=name):
+        load_vehicle(str(path))
+
+
+SURVEY = {
+    'path': 'a', 'trouble': '', 'digest': 'd', 'frame_id': 'map', 'lasts_s': 1.5, 'level': -1,
+    'cells': [[1, -2, 3]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        {},
+        7,
+        None,
+        'text',
+        SURVEY | {'more': 1},
+        {name: SURVEY[name] for name in SURVEY if name != 'cells'},
+        *[SURVEY | {name: value} for name in SURVEY for value in (None, {}, [1], True, math.nan)],
+        *[SURVEY | {'lasts_s': value} for value in (-1.0, math.inf, '1')],
+        *[SURVEY | {'level': value} for value in (0.5, 10**9, 2**64)],
+        *[
+            SURVEY | {'cells': [cell]}
+            for cell in ([1, 2], ['a', 'b', 'c'], [10**30, 1, 1], [1, 1, 9], [0.5, 1, 1], 3)
+        ],
+    ],
+)
+def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
+    fresh = Survey('fresh', digest='x', lasts_s=2.0)
+    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', lambda *_: fresh)
+    path = tmp_path / 'journal'
+    survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
+    head, kept = path.read_text().splitlines()
+    key = json.loads(kept)[0]
+    for text, found in ((json.dumps([key, line]), fresh), (json.dumps([key, SURVEY]), None)):
+        path.write_text(f'{head}\n[1]\nnull\n[[], 2]\n{text}\n')
+        (survey,) = survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
+        assert survey == (found or Survey.of_json(SURVEY))
+        assert survey is not None
+
+
+@pytest.mark.parametrize(
+    'rows', [7, [7], [{}], [{'settings': 'a', 'score_m': 'x', 'blocks': []}], [{'settings': []}]]
+)
+def test_a_row_that_is_no_trial_is_forgotten(rows, tmp_path):
+    path = tmp_path / 'tuning'
+    path.write_text(json.dumps({'format': 'two_manifold tuning 1', 'key': 'k', 'trials': rows}))
+    assert len(Journal(path, 'k')) == 0
+
+
+@pytest.mark.parametrize('text', ['nan', 'inf', '-1e300', '1e10', '1;2', '0x1'])
+def test_times_of_marks_are_numbers_that_a_stamp_can_be(text, tmp_path):
+    (tmp_path / 'marks').write_text(f'1.0\n{text}\n')
+    with pytest.raises(InputError, match='line 2 is no time'):
+        read_marks(str(tmp_path / 'marks'), RECORDING)

@@ -1,0 +1,272 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Files: written whole or not at all, and read no further than a file of their kind can go."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import errno
+import json
+import math
+import os
+from pathlib import Path
+import secrets
+import stat
+from typing import Any, IO, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError, of_system, refuse, UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+DEEPEST = 50
+"""Tables within tables of JSON; another reader perhaps could not follow more."""
+
+MOST_READ = 4_000_000
+"""Bytes of a small file: of a vehicle a thousand, of an hour of marks every second 80,000."""
+
+MOST_KEPT = 200_000_000
+"""Bytes of a journal: of 50,000 bags."""
+
+MOST_LOGGED = 2_000_000_000
+"""Bytes of a file of a logger, which is read into memory: of days."""
+
+LONGEST = 40
+"""Digits of a whole number, which has 19 at most, and of a number in a sentence."""
+
+
+def replace_file(
+    path: str | Path, write: Callable[[IO[bytes]], object], what: str, mode: int | None = None
+) -> None:
+    """
+    Write a file to a temporary one beside its path and rename it.
+
+    After the return it survives a power cut; whatever goes wrong before leaves the old file in
+    place. Where the path is a symbolic link, the file that it leads to is written, and the link
+    stays; a device or a pipe is written to as it is.
+
+    Parameters
+    ----------
+    path
+        File to write or replace.
+    write
+        Gets the temporary file.
+    what
+        Noun for the content, used in error messages.
+    mode
+        Permissions of the file; those of the old file, or the usual ones, if ``None``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+
+    """
+    temporary: Path | None = None
+    try:
+        old = _mode_of(path)
+        if old and not (stat.S_ISREG(old) or stat.S_ISDIR(old)):
+            with Path(path).open('wb') as file:
+                write(file)
+            return
+        target = Path(os.path.realpath(path))
+        beside = target.with_name(f'.{target.name}.{secrets.token_hex(4)}')
+        with beside.open('xb') as file:
+            temporary = beside
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None or old:
+            temporary.chmod(stat.S_IMODE(old) if mode is None else mode)
+        temporary.replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise of_system(
+            path, f'the {what} cannot be written', error, 'choose another folder'
+        ) from (error)
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def replace_text(path: str | Path, parts: Iterable[str], what: str) -> None:
+    """Write a text, its parts one after the other, as `replace_file` does."""
+    replace_file(path, lambda file: file.writelines(part.encode() for part in parts), what)
+
+
+def _mode_of(path: str | Path) -> int:
+    """Return kind and permissions of a file; 0 where there is none."""
+    try:
+        return Path(path).stat().st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk: a power cut could undo the renaming."""
+    if not hasattr(os, 'O_DIRECTORY'):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some network file systems cannot do that.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def checked(path: str | Path, what: str, cure: str) -> Iterator[None]:
+    """
+    Raise one ``InputError`` for whatever is wrong with a file that is read within.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    what
+        Noun for the file.
+    cure
+        What to do about it.
+
+    """
+    try:
+        yield
+    except OSError as error:
+        raise of_system(path, f'the {what} cannot be read', error, cure) from error
+    except UnfitError as error:
+        msg = f'{path}: the {what} is refused: {error}; {cure}'
+        raise InputError(msg) from error
+
+
+def read_bytes(path: str | Path, most: int) -> bytes:
+    """
+    Return the content of a regular file, of ``most`` bytes at most.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    UnfitError
+        If it is larger, or a pipe or device, of which reading may never end.
+
+    """
+    # Not blocking, as opening a pipe waits for whoever writes into it.
+    with open(path, 'rb', opener=_unblocked) as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            refuse('it is no regular file')
+        # It may grow meanwhile.
+        content = b'' if state.st_size > most else file.read(most + 1)
+    if max(state.st_size, len(content)) > most:
+        refuse(f'it has more than {most} bytes')
+    return content
+
+
+def read_text(path: str | Path, most: int = MOST_READ) -> str:
+    """Return the text of a file as `read_bytes` reads it, or refuse what is none."""
+    return text_of(read_bytes(path, most))
+
+
+def text_of(content: bytes) -> str:
+    """Return the text in UTF-8, UTF-16 with its mark, or Windows' 1252, or refuse what is none."""
+    try:
+        # Spreadsheets write "Unicode text" in pairs of bytes.
+        pairs = content.startswith((b'\xff\xfe', b'\xfe\xff'))
+        text = content.decode('utf-16' if pairs else 'utf-8-sig')
+    except UnicodeDecodeError:
+        # Loggers from before write signs such as those of degrees so.
+        text = content.decode('cp1252', 'replace')
+    if '\0' in text:
+        refuse('it is no text')
+    return text
+
+
+def _unblocked(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - any value
+    """
+    Return the value in a JSON text that another program may have written.
+
+    Parameters
+    ----------
+    text
+        Of the value.
+    unknown
+        Whether ``NaN`` may stand for a number.
+
+    Raises
+    ------
+    UnfitError
+        If it is none, or has numbers that are not finite or fit no array, tables that name
+        something twice, or more than ``DEEPEST`` of them within each other.
+
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_parse_table,
+            parse_int=_parse_whole,
+            parse_float=_parse_real,
+            parse_constant=_parse_unknown if unknown else _parse_real,
+        )
+    except UnfitError:
+        raise
+    except RecursionError:
+        refuse(_TOO_DEEP)
+    except ValueError:
+        refuse('it is no JSON')
+    _check_depth(value)
+    return value
+
+
+def numbers_in(content: object, name: str, count: int) -> list[float]:
+    """Return the numbers under a name in a JSON value, or refuse what is there."""
+    values = content.get(name) if isinstance(content, dict) else None
+    if not isinstance(values, list) or len(values) != count:
+        refuse(f'{name} are not {count} numbers')
+    if not {int, float}.issuperset(map(type, values)):
+        refuse(f'{name} are not {count} numbers')
+    return list(map(float, values))
+
+
+_TOO_DEEP = 'it is nested too deeply'
+
+
+def _parse_whole(digits: str) -> int:
+    # Longer ones take long to parse.
+    number = int(digits) if len(digits) < LONGEST else 2**63
+    if not -(2**63) <= number < 2**63:
+        refuse('it holds a whole number that no array can hold')
+    return number
+
+
+def _parse_real(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        refuse(f'it holds {digits[:LONGEST]}, which is no finite number')
+    return number
+
+
+def _parse_unknown(word: str) -> float:
+    return math.nan if word == 'NaN' else _parse_real(word)
+
+
+def _parse_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        refuse('it names something twice')
+    return table
+
+
+def _check_depth(value: object, deepest: int = DEEPEST) -> None:
+    """Refuse nesting deeper than that."""
+    if not deepest:
+        refuse(_TOO_DEEP)
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_depth(part, deepest - 1)
