@@ -5,6 +5,7 @@
 from collections import Counter
 from dataclasses import replace
 import inspect
+import itertools
 import weakref
 
 from filter_runs import bits, feed, Stream
@@ -51,6 +52,44 @@ def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives
     alone = feed(make_filter(atlas_of({'hall': own})), stream)
     assert bits(alone) == bits(feed(make_filter(own), stream))
     assert {each.route for each in alone} == {'hall'}
+
+
+@pytest.mark.parametrize(('many', 'phase'), [(2, 0), (2, 1), (3, 4), (4, 0), (4, 7), (5, 3)])
+def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas, kart_drives):
+    own, stream = kart_atlas.routes['hall'], later(kart_drives, 'hall')[phase:]
+    # Also after a long gap.
+    stream = joined(stream[:4000], stream[4000:])
+    alone = feed(make_filter(own), stream)
+    found = feed(make_filter(atlas_of({f'hall_{each}': own for each in range(many)})), stream)
+    assert {each.route for each in found} == {'hall_0'}
+    for what in ('stamp_ns', 'status', 'cause'):
+        assert [getattr(each, what) for each in found] == [getattr(each, what) for each in alone]
+    where = [[each.positions for each in those] for those in (found, alone)]
+    np.testing.assert_array_equal(*where)
+
+
+def valid_s(found):
+    """Return for how many seconds positions were published."""
+    stamps = np.array([each.stamp_ns for each in found])
+    return np.sum(np.diff(stamps)[[each.valid for each in found[1:]]]) / 1e9
+
+
+@pytest.mark.parametrize('names', [('fine', 'again'), ('slow', 'fine'), ('fine', 'slow')])
+def test_maps_of_one_route_are_no_rivals(names, kart_atlas, fast_kart_atlas, kart_drives):
+    # Of two trainings, of other rates too: the place is known, at the phase of either.
+    again = TrainingSettings(rate_hz=20.0, window=60)
+    models = {
+        'fine': fast_kart_atlas.routes['hall'],
+        'slow': kart_atlas.routes['hall'],
+        'again': train_model([kart_drives['hall'][0]], again) if 'again' in names else None,
+    }
+    stream = later(kart_drives, 'hall')
+    least = min(valid_s(feed(make_filter(models[name]), stream)) for name in names)
+    found = feed(make_filter(atlas_of({name: models[name] for name in names})), stream)
+    assert valid_s(found) > 0.97 * least
+    # It does not change its mind at every tick.
+    named = [each.route for each in found if each.status is Status.TRACKING]
+    assert sum(one != other for one, other in itertools.pairwise(named)) <= 3
 
 
 @pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])

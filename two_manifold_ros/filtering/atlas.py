@@ -51,9 +51,10 @@ A smaller one keeps more awake in a search; with a larger one the coarse belief 
 
 TIMES = 3.0
 """
-How much likelier than a followed route another one has to be to be followed in its place.
+How much likelier than a route another one has to be to be followed, or chosen, in its place.
 
-With less, routes that are equally likely take turns, and none of them has time to find its way.
+With less, routes that are equally likely take turns: none of them has time to find its way, and
+the estimates are of another one at each tick.
 """
 
 CATCH_UP = 8
@@ -188,12 +189,13 @@ class AtlasFilter(Filter):
         self._times: dict[str, int] = {}
         self._settled = self._searched = self._found = False
         self._fresh = fresh
-        # Samples of the last window, and those that filters which woke up have not taken yet.
-        self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
+        # Samples that filters which woke up have not taken yet, and the newest tick of each.
         self._behind: dict[int, deque[Stamped]] = {}
-        # Of the newest tick, and of the last two samples.
-        self._ticked_ns: int | None = None
-        self._stamps: deque[int] = deque(maxlen=2)
+        self._ticked_ns: dict[int, int] = {}
+        if fresh:
+            # Of the last window, and the stamps of the last two.
+            self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
+            self._stamps: deque[int] = deque(maxlen=2)
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
@@ -276,7 +278,14 @@ class AtlasFilter(Filter):
             self._weigh()
             self._choose(stamp_ns)
         if not self._settled and (ended or not self._searched):
+            known = set(self._awake)
             self._search()
+            for number in set(self._awake) - known:
+                # A jump of the clock made the last sample but one wait: from it on the filter of
+                # the estimates ticks, and so do all others of its rate.
+                for back in range(-len(self._stamps), 0):
+                    for estimate in self._members[number].push(*self._recent[back]):
+                        self._note(number, estimate)
         estimates = [self._named(each) for each in found.get(self._chosen, ())]
         if estimates or self.chosen.latest is None:
             self.latest = estimates[-1] if estimates else None
@@ -296,11 +305,11 @@ class AtlasFilter(Filter):
                 self._forget(number)
             if estimates:
                 found[number] = estimates
-        if self._chosen in found or self._ticked_ns is None:
-            self._ticked_ns = stamp_ns
+        self._ticked_ns.update(dict.fromkeys(found, stamp_ns))
         # Meanwhile the vehicle may have been carried to any route; one that swings as never on
         # the route that is followed gives no ticks at all there.
-        silent = min(self._stamps) - self._ticked_ns > self._window_ns
+        ticked_ns = self._ticked_ns.setdefault(self._chosen, stamp_ns)
+        silent = min(self._stamps) - ticked_ns > self._window_ns
         if self._chosen in started or (silent and self._settled):
             self._start()
         elif silent:
@@ -393,15 +402,29 @@ class AtlasFilter(Filter):
         self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
 
     def _agree(self, numbers: Sequence[int]) -> Bools:
-        """Return whether positions on routes (n,) are the same place as on each other (n, R)."""
-        places, planes = self._coarse.positions, self._planes
-        reach_m = np.full(len(places), math.nan)
-        for number in self._awake:
-            newest = self._newest[number]
-            if newest is not None:
-                places[number], reach_m[number] = newest.positions[0], newest.ellipse_m
-        apart_m = np.linalg.norm(places[numbers][:, None] - places, axis=2)
-        agree: Bools = apart_m <= np.fmax(reach_m[numbers][:, None], reach_m)
+        """
+        Return whether positions on routes (n,) are the same place as on each other (n, R).
+
+        They are if they are not farther apart than the ellipses of both allow; a route that sleeps
+        is compared by the coarse belief, which sees no difference within a cell to either side.
+        """
+        coarse, planes = self._coarse.positions, self._planes
+        places, reach_m = coarse.copy(), np.zeros(len(coarse))
+        cell_m = np.zeros(len(coarse))
+        heard = {each: newest for each in self._awake if (newest := self._newest[each])}
+        # Ticks of filters end at different times, at which the vehicle is at different places.
+        now_ns = max((each.stamp_ns for each in heard.values()), default=0)
+        for number, newest in heard.items():
+            since_s = (now_ns - newest.stamp_ns) / 1e9
+            places[number] = newest.positions[0] + since_s * newest.velocity
+            reach_m[number] = newest.ellipse_m
+            cell_m[number] = 2.0 * self._coarse.span_s * np.linalg.norm(newest.velocity)
+        apart_m, coarse_m = (
+            np.linalg.norm(each[numbers][:, None] - each, axis=2) for each in (places, coarse)
+        )
+        agree: Bools = apart_m <= np.hypot(reach_m[numbers][:, None], reach_m)
+        sleeps = np.isin(np.arange(len(coarse)), [*heard], invert=True)
+        agree |= sleeps & (np.minimum(apart_m, coarse_m) <= cell_m[numbers][:, None])
         agree &= planes[numbers][:, None] == planes
         agree[np.arange(len(numbers)), numbers] = True
         return agree
@@ -431,10 +454,14 @@ class AtlasFilter(Filter):
         shares = self._coarse.shares
         if len(self._awake) == len(self._members):
             shares = np.ones(len(shares))
-        return max(
-            filled or heard,
-            key=lambda each: (chances[each] * math.sqrt(shares[each]), each == self._chosen),
-        )
+        odds = {each: chances[each] * math.sqrt(shares[each]) for each in filled or heard}
+        best, chosen = max(odds, key=lambda each: (odds[each], each == self._chosen)), self._chosen
+        if best == chosen or chosen not in odds:
+            return best
+        # Two at the same place would take turns, as the tick of the one or the other ends.
+        fits = self._odds[chosen] * StateMachine.leaving > 1.0
+        stays = fits or odds[best] <= TIMES * odds[chosen]
+        return chosen if stays and self._agree([chosen])[0, best] else best
 
     @property
     def _may_be_any(self) -> bool:

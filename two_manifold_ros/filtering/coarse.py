@@ -121,12 +121,15 @@ class CoarseBelief:
     ----------
     shares : (R,)
         Probability of each route if one of them is driven; all alike at the start.
+    span_s
+        Seconds of an observation, and of a cell at the usual speed.
 
     """
 
     def __init__(self, models: Sequence[RouteModel]) -> None:
         # Of slow sensors a tick.
         self._span_ns = max(round(1e9 * SPAN_S), *(each.period_ns for each in models))
+        self.span_s = 1e-9 * self._span_ns
         live = np.logical_and.reduce([each.channels.live for each in models])
         self._live = np.flatnonzero(live)
         # One density for all, so that those of routes are compared with each other.
@@ -136,7 +139,7 @@ class CoarseBelief:
         self._cells: list[Ints] = []
         before = 0
         for number, each in enumerate(models):
-            cells, own = _cut(each, 1e-9 * self._span_ns)
+            cells, own = _cut(each, self.span_s)
             self._cells.append(before + cells)
             places = np.bincount(cells)
             sums = np.zeros((len(places), len(self._live)))
