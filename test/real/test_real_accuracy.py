@@ -80,6 +80,16 @@ def test_the_rest_of_a_drive(read_real):
     check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.25, 100: 0.33}, 200)
 
 
+def test_one_road_at_different_speeds_is_of_use(read_real):
+    """Each run has a speed of its own, and parts of another speed alone are withheld."""
+    runs = [read_real(f'f1tenth_nikira/run_{i}') for i in range(1, 6)]
+    model = train_model(runs[:4], TrainingSettings(horizons=(0,)))
+    assert model.summary['refusal'] is None
+    score = evaluate(model, runs[4:]).scores[0].model
+    assert score.published_share >= 0.8
+    assert score.rmse_m <= 0.5
+
+
 def off_route_along(model: RouteModel, recording: Recording) -> np.ndarray:
     """Return the probability of being off the route at every tick with a full window."""
     estimates = estimates_along(Filter(model), recording, lambda *_: None)

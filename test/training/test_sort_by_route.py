@@ -110,9 +110,21 @@ def test_one_name_in_two_frames_is_refused(kart_drives):
         sort_by_route(bags, ['m/a', 'm/b'])
 
 
-def test_bags_of_one_name_in_two_folders_keep_both(kart_drives):
-    bags = [named(kart_drives['hall'][0], 'x/run_1'), named(kart_drives['ring'][0], 'y/run_1')]
-    assert list(sort_by_route(bags)) == ['x_run_1', 'y_run_1']
+@pytest.mark.parametrize(
+    ('paths', 'expected'),
+    [
+        (['x/run_1', 'y/run_1/'], ['x', 'y']),
+        (['/data/set/x/run_1', '/data/set/y/run_1'], ['x', 'y']),
+        (['x/in/run_1.mcap', 'y/in/run_1.mcap'], ['x', 'y']),
+        (['x/run_1', 'y/run_2'], ['run_1', 'run_2']),
+        (['run_1', 'y/run_1'], ['run_1', 'y_run_1']),
+        (['a/x/run', 'a/y/run', 'b/x/run'], ['a_x_run', 'a_y_run', 'b_x_run']),
+    ],
+)
+def test_routes_are_named_by_the_least_that_tells_bags_apart(kart_drives, paths, expected):
+    drives = [kart_drives[each][0] for each in ('hall', 'ring', 'paddock')]
+    bags = [named(each, path) for each, path in zip(drives, paths, strict=False)]
+    assert sorted(sort_by_route(bags)) == expected
 
 
 def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
@@ -158,12 +170,12 @@ def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart
 def test_no_bag_is_lost_by_its_name_and_every_name_can_be_one(kart_drives):
     hall, ring, paddock = (kart_drives[name][0] for name in ('hall', 'ring', 'paddock'))
     bags = [named(hall, 'a/run'), named(ring, 'b/run'), named(paddock, 'c/a_run')]
-    assert list(sort_by_route(bags)) == ['a_run', 'b_run', 'a_run_2']
+    assert list(sort_by_route(bags)) == ['a', 'b', 'a_run']
     deep = '/'.join(['folder'] * 20)
     bags = [named(hall, f'{deep}/run'), named(ring, 'b/run'), named(paddock, 'c/2024,none')]
     found = sort_by_route(bags)
     assert len(found) == 3
-    assert {'2024_none', 'b_run'} < found.keys()
+    assert {'2024_none', 'b'} < found.keys()
     assert not any(trouble_with(each) for each in found)
 
 

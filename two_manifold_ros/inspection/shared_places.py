@@ -148,12 +148,25 @@ def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
-    """Return names of routes, each another one, by the paths of bags."""
-    stems = [Path(each).stem for each in paths]
+    """
+    Return names of routes, each another one, by the paths of bags.
+
+    A name is that of the bag or, of bags of one name, of the innermost folder that tells them all
+    apart; if none does, of the bag behind as many folders as are needed.
+    """
+    parts = [tuple(each for each in Path(path).parts if each not in '/.') for path in paths]
+    stems = [(*each[:-1], Path(path).stem) for each, path in zip(parts, paths, strict=True)]
     names: list[str] = []
     for path, stem in zip(paths, stems, strict=True):
-        whole = stem if stems.count(stem) == 1 else path.strip('/').replace('/', '_')
-        kept = ''.join(each if each.isprintable() and each != ',' else '_' for each in whole)
+        alike = [each for each in stems if each[-1:] == stem[-1:]]
+        deepest = max(map(len, alike))
+        levels = ([each[-1 - up : len(each) - up] for each in alike] for up in range(deepest))
+        ends = ([each[-1 - up :] for each in alike] for up in range(deepest))
+        one = next((up for up, each in enumerate(levels) if _all_differ(each)), None)
+        more = next((up for up, each in enumerate(ends) if _all_differ(each)), deepest - 1)
+        told = stem[-1 - more :] if one is None else stem[len(stem) - 1 - one : len(stem) - one]
+        whole = '_'.join(told) or path
+        kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]
         number = 1
@@ -162,6 +175,10 @@ def _names_of(paths: Sequence[str]) -> list[str]:
             name = f'{kept[: LONGEST_NAME - 10]}_{number}'
         names.append(name)
     return names
+
+
+def _all_differ(names: Sequence[tuple[str, ...]]) -> bool:
+    return all(names) and len(set(names)) == len(names)
 
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:

@@ -18,6 +18,15 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.status import (
+    EllipseLimits,
+    StateMachine,
+    TickDiagnostics,
+    USABLE,
+)
+from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
+from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
     Split = tuple[list[Segment], list[Segment]]
 
@@ -229,7 +238,7 @@ def squared_distances(errors: Floats) -> Floats:
 
 
 def beside_mean_position(
-    errors: Floats, truths: Floats, middle: Floats, lost_m: float
+    errors: Floats, truths: Floats, middle: Floats, lost_m: float, published: Bools | None = None
 ) -> tuple[float, float]:
     """
     Return the mean error of the present position, and that of always answering the mean position.
@@ -238,10 +247,37 @@ def beside_mean_position(
     and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
     at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
     which most are followed well would pass for lost.
+
+    With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
+    only ticks count at which the vehicle moves: one that starts at rest cannot know where.
     """
     squares = np.square(errors[:, 0]).sum(axis=1), np.square(truths[:, 0] - middle).sum(axis=1)
+    if published is not None:
+        speeds = np.linalg.norm(truths[:, -1], axis=1)
+        squares = np.where(published, *squares), squares[1]
+        moves = speeds >= SLOW_SHARE * np.nanmean(speeds)
+        squares = squares[0][moves], squares[1][moves]
     followed_m, mean_m = (capped_mean(each, lost_m / LOST_SHARE) for each in squares)
     return followed_m, mean_m
+
+
+def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
+    """
+    Return which ticks (T,) of a stretch a filter publishes, by its `StateMachine`.
+
+    By the covariances (T, 2, 2) of the present position, whether the vehicle drives on the route,
+    and the half axis of the largest ellipse, metres.
+    """
+    machine = StateMachine(EllipseLimits(error_m, error_m), 1)
+    seen = TickDiagnostics(
+        window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
+        ellipse_m=0.0,
+    )  # fmt: skip
+    shown = [
+        seen._replace(ellipse_m=half_axis(each), off_route=float(not on))
+        for each, on in zip(covariances, driving, strict=True)
+    ]
+    return np.array([machine.step(each).status in USABLE for each in shown], dtype=np.bool_)
 
 
 def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
@@ -278,6 +314,8 @@ class Validation:
         Mean errors of the present position and of the mean position, see `beside_mean_position`.
     calibration
         Of the covariances of the c targets.
+    published_share
+        Share of the ticks that a filter publishes, 1 for methods that are not asked.
 
     """
 
@@ -288,3 +326,10 @@ class Validation:
     followed_m: float
     mean_m: float
     calibration: Calibration
+    published_share: float = 1.0
+
+    @property
+    def of_use(self) -> bool:
+        """Whether the error is far below that of the mean position, and a filter publishes."""
+        often = self.published_share >= LEAST_PUBLISHED
+        return often and self.followed_m < USEFUL * self.mean_m

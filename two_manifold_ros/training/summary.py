@@ -22,7 +22,6 @@ from two_manifold_ros.inspection.repetition import (
     likely_reason,
     measure_repetition,
     UNKNOWN,
-    USEFUL,
 )
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
@@ -123,8 +122,9 @@ def judge(
     Return why a model is of no use, or ``None`` if nothing shows that.
 
     It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where none could be and nothing repeats. Returned are a
-    ``reason`` for programs, and a ``sentence`` with the evidence and the cure.
+    error of the mean position or more, or where a filter would hardly ever publish them, or where
+    none could be and nothing repeats. Returned are a ``reason`` for programs, and a ``sentence``
+    with the evidence and the cure.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -132,9 +132,9 @@ def judge(
         mean_m = validation.mean_m
         found = (
             f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
-            f'{mean_m:.3g} m'
+            f'{mean_m:.3g} m, {validation.published_share:.0%} of the ticks published'
         )
-        if not validation.followed_m >= USEFUL * mean_m:
+        if validation.of_use:
             return None
     # Between positions that are far between the vehicle can have been anywhere.
     rare = usual_step(recordings) > RARE_STEP
