@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+import drives_of_no_use as simple
 import numpy as np
 import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
@@ -27,6 +28,11 @@ def moved_to_town(drive, metres):
     positions = drive.positions
     places = positions.positions + np.array([metres, 0.0])
     return replace(drive, positions=replace(positions, frame_id='town', positions=places))
+
+
+def moved(drive, metres):
+    positions = replace(drive.positions, positions=drive.positions.positions + metres)
+    return replace(drive, positions=positions)
 
 
 def named(recording, name):
@@ -64,6 +70,26 @@ def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, mon
     assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
     # They drive the same aisles: none is a line of its own.
     assert {each.line for each in found['day_0']} == {''}
+
+
+@pytest.mark.parametrize('seeds', [(1, 2), (3, 4), (1, 5, 6)])
+@pytest.mark.parametrize('turned', [1, -1])
+def test_closed_tracks_that_cross_are_routes_of_their_own_and_their_days_are_not(seeds, turned):
+    days = [
+        named(
+            moved(simple.drive(simple.track(seed=seed), 40.0, seed=day), 0.3 * day),
+            f'{seed}_{day}',
+        )
+        for day in range(2)
+        for seed in seeds
+    ]
+    # A lap alone is of the track that it is driven on.
+    days.append(named(simple.drive(simple.track(seed=seeds[0]), 10.0), f'{seeds[0]}_2'))
+    expected = {f'{seed}_0': [f'{seed}_0', f'{seed}_1'] for seed in seeds}
+    expected[f'{seeds[0]}_0'].append(f'{seeds[0]}_2')
+    found = sort_by_route(days[::turned])
+    assert names(found) == expected
+    assert {each.line for group in found.values() for each in group} == {''}
 
 
 def test_other_frames_are_other_routes(kart_drives):

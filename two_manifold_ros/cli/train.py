@@ -189,6 +189,33 @@ def _say_lines(
         )
 
 
+def _models_of(
+    routes: Mapping[str, Sequence[Recording]],
+    settings: TrainingSettings,
+    client: Any,  # noqa: ANN401 - of an extra
+) -> tuple[dict[str, TrainedModel], dict[str, float], dict[str, str]]:
+    """Return models and seconds of the routes, and why those that are poor, or fail, are so."""
+    models: dict[str, TrainedModel] = {}
+    took_each_s, poor = {}, {}
+    with Progress('training') as progress:
+        for number, (name, recordings) in enumerate(routes.items()):
+
+            def part(what: str, share: float, done: int = number, name: str = name) -> None:
+                progress(f'{name}: {what}', (done + share) / len(routes))
+
+            started = time.monotonic()
+            try:
+                chosen = with_readout(recordings, settings)
+                models[name] = train_model(recordings, chosen, part, client=client)
+            except InputError as error:
+                poor[name] = str(error)
+                continue
+            took_each_s[name] = time.monotonic() - started
+            if refusal := models[name].summary['refusal']:
+                poor[name] = refusal['sentence']
+    return models, took_each_s, poor
+
+
 def _train_routes(
     args: Namespace,
     settings: TrainingSettings,
@@ -210,24 +237,8 @@ def _train_routes(
             'atlas add, or see --routes'
         )
         raise InputError(msg)
-    began, models, took_each_s = time.monotonic(), {}, {}
-    poor: dict[str, str] = {}
-    with Progress('training') as progress:
-        for number, (name, recordings) in enumerate(routes.items()):
-
-            def part(what: str, share: float, done: int = number, name: str = name) -> None:
-                progress(f'{name}: {what}', (done + share) / len(routes))
-
-            started = time.monotonic()
-            try:
-                chosen = with_readout(recordings, settings)
-                models[name] = train_model(recordings, chosen, part, client=client)
-            except InputError as error:
-                poor[name] = str(error)
-                continue
-            took_each_s[name] = time.monotonic() - started
-            if refusal := models[name].summary['refusal']:
-                poor[name] = refusal['sentence']
+    began = time.monotonic()
+    models, took_each_s, poor = _models_of(routes, settings, client)
     if not models:
         raise InputError('; '.join(f'{name}: {sentence}' for name, sentence in poor.items()))
     used = {name: each for name, each in models.items() if args.force or name not in poor}
@@ -247,7 +258,6 @@ def _train_routes(
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
-        content |= {'left_out': [name for name in routes if name not in used]}
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
