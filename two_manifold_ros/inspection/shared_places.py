@@ -174,21 +174,20 @@ def _names_of(paths: Sequence[str]) -> list[str]:
     """
     Return names of routes, each another one, by the paths of bags.
 
-    A name is that of the bag or, of bags of one name, of the innermost folder that tells them all
-    apart; if none does, of the bag behind as many folders as are needed.
+    A name is the name of the bag or, if several bags have it, of the innermost folder that is
+    another one for each; if there is none, of the bag behind as many folders as are needed.
     """
     parts = [tuple(each for each in Path(path).parts if each not in '/.') for path in paths]
     stems = [(*each[:-1], Path(path).stem) for each, path in zip(parts, paths, strict=True)]
     names: list[str] = []
     for path, stem in zip(paths, stems, strict=True):
         alike = [each for each in stems if each[-1:] == stem[-1:]]
-        deepest = max(map(len, alike))
-        levels = ([each[-1 - up : len(each) - up] for each in alike] for up in range(deepest))
-        ends = ([each[-1 - up :] for each in alike] for up in range(deepest))
-        one = next((up for up, each in enumerate(levels) if _all_differ(each)), None)
-        more = next((up for up, each in enumerate(ends) if _all_differ(each)), deepest - 1)
-        told = stem[-1 - more :] if one is None else stem[len(stem) - 1 - one : len(stem) - one]
-        whole = '_'.join(told) or path
+        ups = range(max(map(len, alike)))
+        one = [up for up in ups if _all_differ([each[-1 - up : len(each) - up] for each in alike])]
+        more = [up for up in ups if _all_differ([each[-1 - up :] for each in alike])]
+        last = len(stem) - one[0] if one else len(stem)
+        first = last - 1 if one else len(stem) - 1 - [*more, *ups[-1:]][0]
+        whole = '_'.join(stem[max(first, 0) : last]) or path
         kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]

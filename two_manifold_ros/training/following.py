@@ -24,7 +24,6 @@ from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
     floors,
-    segment_targets,
     squared_mahalanobis,
 )
 from two_manifold_ros.route.belief import RouteBelief
@@ -32,16 +31,14 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.training.held_out import (
-    begins_of,
     beside_mean_position,
     capped_mean,
-    FOLDS,
     follow_held_out,
     LOST_SHARE,
+    MOST_FOLLOWED,
+    parts_to_follow,
     publishable,
     squared_distances,
-    Stretch,
-    stretches_between,
     Validation,
 )
 
@@ -108,16 +105,6 @@ the machine of results.md, as a Raspberry Pi 4 has beside it.
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
 """
 Powers of the speed with which what an IMU reads on a path grows: acceleration, rate of turning.
-"""
-
-MOST_FOLLOWED = 8_000
-"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
-
-MOST_DRIVEN = 1.5
-"""
-Times its share of the visits that a part may have.
-
-At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
 """
 
 
@@ -524,55 +511,6 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
         'log_score': followed.log_score,
         'score_m': followed.score_m,
     }
-
-
-def parts_to_follow(
-    passes: Passes,
-    observations: Sequence[Floats],
-    tracks: Sequence[Floats],
-    lead: int,
-    most: int = MOST_FOLLOWED,
-    *,
-    of_each: bool = False,
-) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
-    """
-    Return observations and truth of stretches to follow, and the visits to follow them with.
-
-    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment: where each
-    is driven at a speed of its own, none is left out as a whole.
-    """
-    places = passes.places
-    lengths = [len(each) for each in observations]
-    begins = begins_of(lengths)
-    total = begins[-1]
-    # As few as two of a drive so short that a part would not be twice a window.
-    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
-    when = np.array(begins)[places.segments] + places.times
-    if of_each:
-        when = total * places.times / np.array(lengths)[places.segments]
-    edges = np.linspace(0, total, folds + 1)
-    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
-        # It stands for most of the time: parts of equal time would leave out nearly all driving.
-        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
-    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
-    parts = []
-    for low, high in itertools.pairwise(edges.tolist()):
-        kept = (when < low) | (when >= high)
-        if not kept.any() or kept.all():
-            continue
-        left, blocks = max(most // FOLDS, 3 * lead), []
-        stretches = stretches_between(lengths, int(low), int(high), 2 * lead + 1)
-        if of_each:
-            cuts = [(int(low * each / total), int(high * each / total)) for each in lengths]
-            stretches = [Stretch(each, *cut) for each, cut in enumerate(cuts)]
-        longest = max(left // len(lengths), 2 * lead + 1) if of_each else left
-        for index, first, last in stretches:
-            chosen = slice(first, min(last, first + min(left, longest)))
-            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
-                blocks.append((observations[index][chosen], truths[index][chosen]))
-                left -= chosen.stop - first
-        parts.append((blocks, kept))
-    return [part for part in parts if part[0]]
 
 
 def follow(

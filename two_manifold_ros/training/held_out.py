@@ -25,6 +25,7 @@ from two_manifold_ros.filtering.status import (
     TickDiagnostics,
     USABLE,
 )
+from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -52,6 +54,16 @@ short for a window.
 
 LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
+
+MOST_FOLLOWED = 8_000
+"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
+
+MOST_DRIVEN = 1.5
+"""
+Times its share of the visits that a part may have.
+
+At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
+"""
 
 
 class Stretch(NamedTuple):
@@ -191,6 +203,55 @@ def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
         imu = replace(imu, stamps=shifted(imu.stamps))
         apart.append(replace(recording, imu=imu, positions=positions))
     return apart
+
+
+def parts_to_follow(
+    passes: Passes,
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    lead: int,
+    most: int = MOST_FOLLOWED,
+    *,
+    of_each: bool = False,
+) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
+    """
+    Return observations and truth of stretches to follow, and the visits to follow them with.
+
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment: where each
+    is driven at a speed of its own, none is left out as a whole.
+    """
+    places = passes.places
+    lengths = [len(each) for each in observations]
+    begins = begins_of(lengths)
+    total = begins[-1]
+    # As few as two of a drive so short that a part would not be twice a window.
+    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
+    when = np.array(begins)[places.segments] + places.times
+    if of_each:
+        when = total * places.times / np.array(lengths)[places.segments]
+    edges = np.linspace(0, total, folds + 1)
+    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
+    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
+    parts = []
+    for low, high in itertools.pairwise(edges.tolist()):
+        kept = (when < low) | (when >= high)
+        if not kept.any() or kept.all():
+            continue
+        left, blocks = max(most // FOLDS, 3 * lead), []
+        stretches = stretches_between(lengths, int(low), int(high), 2 * lead + 1)
+        if of_each:
+            cuts = [(int(low * each / total), int(high * each / total)) for each in lengths]
+            stretches = [Stretch(each, *cut) for each, cut in enumerate(cuts)]
+        longest = max(left // len(lengths), 2 * lead + 1) if of_each else left
+        for index, first, last in stretches:
+            chosen = slice(first, min(last, first + min(left, longest)))
+            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
+                blocks.append((observations[index][chosen], truths[index][chosen]))
+                left -= chosen.stop - first
+        parts.append((blocks, kept))
+    return [part for part in parts if part[0]]
 
 
 def follow_held_out(

@@ -35,11 +35,8 @@ from two_manifold_ros.training.following import (
     DOUBLINGS,
     Drives,
     follow,
-    follow_parts,
     Followed,
     lay_out_drives,
-    MOST_FOLLOWED,
-    parts_to_follow,
     trial_shares,
     usual_tuning,
 )
@@ -47,6 +44,8 @@ from two_manifold_ros.training.held_out import (
     capped_mean,
     follow_held_out,
     LOST_SHARE,
+    MOST_FOLLOWED,
+    parts_to_follow,
     squared_distances,
     Stretch,
     Validation,
@@ -58,6 +57,7 @@ from two_manifold_ros.training.summary import (
     join_tracks,
     summarise,
     TWICE,
+    validate,
 )
 
 if TYPE_CHECKING:
@@ -244,33 +244,6 @@ def train_route(
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
         network=None if roads is None else learn_network(roads.network, window),
     )
-
-
-def validate(
-    drives: Drives,
-    followed: Followed,
-    client: Any = None,  # noqa: ANN401 - of an extra
-    *,
-    again: bool = True,
-) -> Validation:
-    """
-    Return the errors of parts that were followed, and the calibration.
-
-    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
-    their errors are returned.
-    """
-    middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
-    validation = followed.validation(middle)
-    if validation.of_use or not again:
-        return validation
-    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
-    for each in follow_parts(drives, [followed.tuning], most, client=client, of_each=True):
-        other = each.validation(middle, followed.factors)
-        if other.of_use:
-            names = ('followed_m', 'mean_m', 'published_share')
-            return replace(validation, **{name: getattr(other, name) for name in names})
-    return validation
 
 
 def choose_sensors(
