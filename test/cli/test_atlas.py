@@ -14,6 +14,7 @@ import pytest
 from two_manifold_ros.errors import NO_USE
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.training.train import train_model
 
 pytest.importorskip('rosbags')
 
@@ -148,14 +149,27 @@ def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, m
         assert 'is no name of a route' in words
 
 
-def test_a_route_of_no_use_is_named_and_nothing_is_written(command, bags, tmp_path):
+@pytest.mark.parametrize('turned', [False, True])
+def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkeypatch, turned):
+    def trained(recordings, *args, **options):  # noqa: ANN002, ANN003, ANN202
+        model = train_model(recordings, *args, **options)
+        refused = [each for each in poor if recordings[0].name.endswith(each)]
+        if refused:
+            model.summary['refusal'] = {'reason': 'circle', 'sentence': 'of no use'}
+        return model
+
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', trained)
+    both = [bags['hall_0'], bags['ring_0']]
     path = tmp_path / 'karts.npz'
-    said = command(
-        'train', bags['hall_0'], bags['ring_0'], '-o', path, '--rate', 10, '--until', 60,
-        status=NO_USE,
-    )  # fmt: skip
+    arguments = ['train', *(both[::-1] if turned else both), '-o', path, '--rate', 10]
+    poor = ['ring_0']
+    said = command(*arguments)
+    assert 'two-manifold: warning: ring_0: of no use (left out; see --force)' in said.err
+    assert list(load_model(path).routes) == ['hall_0']
+    path.unlink()
+    poor = ['ring_0', 'hall_0']
+    said = command(*arguments, status=NO_USE)
     assert said.err.startswith('two-manifold: error: ')
-    assert 'ring_0' in said.err
     assert not path.exists()
 
 

@@ -3,6 +3,7 @@
 """Accuracy on recordings of real cars, also of one that is moved, elsewhere, or turned round."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import StateMachine, Status
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
@@ -78,6 +80,30 @@ def test_the_rest_of_a_drive(read_real):
     model = train_model([training], TrainingSettings())
     assert model.rate_hz == 20.0
     check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.25, 100: 0.33}, 200)
+
+
+def test_one_road_at_different_speeds_is_of_use(read_real):
+    """Each run has a speed of its own, and parts of another speed alone are withheld."""
+    runs = [read_real(f'f1tenth_nikira/run_{i}') for i in range(1, 6)]
+    model = train_model(runs[:4], TrainingSettings(horizons=(0,)))
+    assert model.summary['refusal'] is None
+    score = evaluate(model, runs[4:]).scores[0].model
+    assert score.published_share >= 0.8
+    assert score.rmse_m <= 0.5
+
+
+@pytest.mark.parametrize('turned', [1, -1])
+def test_tracks_that_cross_in_one_room_are_routes_of_their_own(read_real, turned):
+    bags = [f'f1tenth_ipz{room}/run_{run}' for room in (20, 8) for run in range(1, 7)]
+    found = sort_by_route([replace(read_real(each), name=each) for each in bags[::turned]])
+    assert [each.name for each in found['f1tenth_ipz20']] == bags[:6]
+    # A track, circles that widen about one place, and two more circles.
+    others = [
+        [int(each.name[-1]) for each in group]
+        for name, group in found.items()
+        if name[-2:] != '20'
+    ]
+    assert others == [[1], [2, 3, 4], [5], [6]]
 
 
 def off_route_along(model: RouteModel, recording: Recording) -> np.ndarray:

@@ -86,12 +86,25 @@ def track(lap_s: float = 10.0, varied: float = 0.05, seed: int = 1) -> Course:
         shape = rng.normal(size=(5, 4)) / np.arange(1, 6)[:, None] ** 1.5
         shape[0] = [1.6, 0.0, 0.0, 1.0]
         changes = gaussian_filter1d(rng.normal(size=len(times)), 2.0 * STEPS_HZ)
-        laps = np.cumsum(1.0 + varied * changes / changes.std()) / STEPS_HZ / lap_s
+        paces = 1.0 + varied * changes / changes.std()
+        laps = np.cumsum(paces * np.gradient(times)) / lap_s
         angles = 2.0 * np.pi * laps[:, None] * np.arange(1, 6)
         both = np.cos(angles) @ shape[:, ::2] + np.sin(angles) @ shape[:, 1::2]
         return 4.0 * both
 
     return course
+
+
+def with_stops(course: Course, share: float, stops: int = 5) -> Course:
+    """Stand still for a share of the time, in so many stops, the last one at the end."""
+
+    def stopping(times: np.ndarray) -> np.ndarray:
+        phases = (np.arange(len(times)) / len(times) * stops) % 1.0
+        speed = gaussian_filter1d((phases < 1.0 - share).astype(float), 0.1 * STEPS_HZ)
+        # So slow that the heading is still known.
+        return course(np.cumsum(np.maximum(speed, 1e-4)) / STEPS_HZ)
+
+    return stopping
 
 
 def _turned(angles: np.ndarray) -> np.ndarray:

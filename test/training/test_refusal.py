@@ -5,13 +5,16 @@
 from pathlib import Path
 import re
 
-from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone
+from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
+import numpy as np
 import pytest
 
+from two_manifold_ros.hse_hmm.readout import Calibration
 from two_manifold_ros.inspection.repetition import WORDS
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.training.held_out import beside_mean_position, Validation
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -91,6 +94,38 @@ def test_what_works_is_not_refused(name):
     validation = summary['validation']
     assert validation['followed_m'] < 0.1 * validation['mean_position_m']
     assert not any('of no use' in note for note in summary['notes'])
+
+
+@pytest.mark.parametrize(
+    ('course', 'share', 'stops'),
+    [(track(), 1 / 3, 5), (track(), 1 / 2, 8), (track(4.0, 0.2, 4), 1 / 3, 1)],
+)
+def test_a_car_that_stands_for_long_is_not_refused(course, share, stops):
+    assert trained(drive(with_stops(course, share, stops), 60.0)).summary['refusal'] is None
+
+
+@pytest.mark.parametrize(
+    ('off_m', 'often', 'rests', 'of_use'),
+    [
+        (0.1, 0.7, 0.0, True),
+        (0.1, 0.7, 0.5, True),
+        (0.1, 0.3, 0.0, False),
+        (0.1, 0.05, 0.9, False),
+        (0.9, 1.0, 0.0, False),
+    ],
+)
+def test_what_is_judged_is_what_would_be_published_of_what_drives(off_m, often, rests, of_use):
+    # Of those that move; none of the others is published.
+    ranks = np.linspace(0.0, 1.0, 1000)
+    moves, published = ranks >= rests, ranks > 1.0 - often * (1.0 - rests)
+    errors = np.full((1000, 2, 2), 5.0)
+    errors[published] = [off_m, 0.0]
+    truths = np.full((1000, 2, 2), 1.0)
+    truths[:, 0] = [1.0, 0.0]
+    truths[~moves, 1] = 0.0
+    beside = beside_mean_position(errors, truths, np.zeros(2), 10.0, published)
+    ends = Calibration(np.zeros(2), np.ones(2)), float(published.mean())
+    assert Validation((), 1000, off_m, 10.0, *beside, *ends).of_use == of_use
 
 
 @pytest.mark.parametrize('method', ['spectral', 'tpsr'])

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+import drives_of_no_use as simple
 import numpy as np
 import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
@@ -27,6 +28,11 @@ def moved_to_town(drive, metres):
     positions = drive.positions
     places = positions.positions + np.array([metres, 0.0])
     return replace(drive, positions=replace(positions, frame_id='town', positions=places))
+
+
+def moved(drive, metres):
+    positions = replace(drive.positions, positions=drive.positions.positions + metres)
+    return replace(drive, positions=positions)
 
 
 def named(recording, name):
@@ -64,6 +70,26 @@ def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, mon
     assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
     # They drive the same aisles: none is a line of its own.
     assert {each.line for each in found['day_0']} == {''}
+
+
+@pytest.mark.parametrize('seeds', [(1, 2), (3, 4), (1, 5, 6)])
+@pytest.mark.parametrize('turned', [1, -1])
+def test_closed_tracks_that_cross_are_routes_of_their_own_and_their_days_are_not(seeds, turned):
+    days = [
+        named(
+            moved(simple.drive(simple.track(seed=seed), 40.0, seed=day), 0.3 * day),
+            f'{seed}_{day}',
+        )
+        for day in range(2)
+        for seed in seeds
+    ]
+    # A lap alone is of the track that it is driven on.
+    days.append(named(simple.drive(simple.track(seed=seeds[0]), 10.0), f'{seeds[0]}_2'))
+    expected = {f'{seed}_0': [f'{seed}_0', f'{seed}_1'] for seed in seeds}
+    expected[f'{seeds[0]}_0'].append(f'{seeds[0]}_2')
+    found = sort_by_route(days[::turned])
+    assert names(found) == expected
+    assert {each.line for group in found.values() for each in group} == {''}
 
 
 def test_other_frames_are_other_routes(kart_drives):
@@ -110,9 +136,21 @@ def test_one_name_in_two_frames_is_refused(kart_drives):
         sort_by_route(bags, ['m/a', 'm/b'])
 
 
-def test_bags_of_one_name_in_two_folders_keep_both(kart_drives):
-    bags = [named(kart_drives['hall'][0], 'x/run_1'), named(kart_drives['ring'][0], 'y/run_1')]
-    assert list(sort_by_route(bags)) == ['x_run_1', 'y_run_1']
+@pytest.mark.parametrize(
+    ('paths', 'expected'),
+    [
+        (['x/run_1', 'y/run_1/'], ['x', 'y']),
+        (['/data/set/x/run_1', '/data/set/y/run_1'], ['x', 'y']),
+        (['x/in/run_1.mcap', 'y/in/run_1.mcap'], ['x', 'y']),
+        (['x/run_1', 'y/run_2'], ['run_1', 'run_2']),
+        (['run_1', 'y/run_1'], ['run_1', 'y_run_1']),
+        (['a/x/run', 'a/y/run', 'b/x/run'], ['a_x_run', 'a_y_run', 'b_x_run']),
+    ],
+)
+def test_routes_are_named_by_the_least_that_tells_bags_apart(kart_drives, paths, expected):
+    drives = [kart_drives[each][0] for each in ('hall', 'ring', 'paddock')]
+    bags = [named(each, path) for each, path in zip(drives, paths, strict=False)]
+    assert sorted(sort_by_route(bags)) == expected
 
 
 def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
@@ -158,12 +196,12 @@ def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart
 def test_no_bag_is_lost_by_its_name_and_every_name_can_be_one(kart_drives):
     hall, ring, paddock = (kart_drives[name][0] for name in ('hall', 'ring', 'paddock'))
     bags = [named(hall, 'a/run'), named(ring, 'b/run'), named(paddock, 'c/a_run')]
-    assert list(sort_by_route(bags)) == ['a_run', 'b_run', 'a_run_2']
+    assert list(sort_by_route(bags)) == ['a', 'b', 'a_run']
     deep = '/'.join(['folder'] * 20)
     bags = [named(hall, f'{deep}/run'), named(ring, 'b/run'), named(paddock, 'c/2024,none')]
     found = sort_by_route(bags)
     assert len(found) == 3
-    assert {'2024_none', 'b_run'} < found.keys()
+    assert {'2024_none', 'b'} < found.keys()
     assert not any(trouble_with(each) for each in found)
 
 

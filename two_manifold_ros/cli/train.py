@@ -166,6 +166,33 @@ def _say_lines(
         )
 
 
+def _models_of(
+    routes: Mapping[str, Sequence[Recording]],
+    settings: TrainingSettings,
+    client: Any,  # noqa: ANN401 - of an extra
+) -> tuple[dict[str, TrainedModel], dict[str, float], dict[str, str]]:
+    """Return models and seconds of the routes, and why those that are poor, or fail, are so."""
+    models: dict[str, TrainedModel] = {}
+    took_each_s, poor = {}, {}
+    with Progress('training') as progress:
+        for number, (name, recordings) in enumerate(routes.items()):
+
+            def part(what: str, share: float, done: int = number, name: str = name) -> None:
+                progress(f'{name}: {what}', (done + share) / len(routes))
+
+            started = time.monotonic()
+            try:
+                chosen = with_readout(recordings, settings)
+                models[name] = train_model(recordings, chosen, part, client=client)
+            except InputError as error:
+                poor[name] = str(error)
+                continue
+            took_each_s[name] = time.monotonic() - started
+            if refusal := models[name].summary['refusal']:
+                poor[name] = refusal['sentence']
+    return models, took_each_s, poor
+
+
 def _train_routes(
     args: Namespace,
     settings: TrainingSettings,
@@ -174,8 +201,9 @@ def _train_routes(
     client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
     """
-    Train a model of each route, save them as one, report, and return the exit status.
+    Train a model of each route, save those of use as one, report, and return the exit status.
 
+    A route whose model is of no use, or whose bags cannot be trained on, is named and left out.
     ``tried`` follows the bags that were not trained on, if there are such.
     """
     if args.report:
@@ -185,36 +213,33 @@ def _train_routes(
             'atlas add, or see --routes'
         )
         raise InputError(msg)
-    began, models, refused = time.monotonic(), {}, []
-    took_each_s = {}
-    with Progress('training') as progress:
-        for number, (name, recordings) in enumerate(routes.items()):
-
-            def part(what: str, share: float, done: int = number, name: str = name) -> None:
-                progress(f'{name}: {what}', (done + share) / len(routes))
-
-            started = time.monotonic()
-            chosen = with_readout(recordings, settings)
-            model = train_model(recordings, chosen, part, client=client)
-            models[name], took_each_s[name] = model, time.monotonic() - started
-            if model.summary['refusal']:
-                refused.append(f'{name}: {model.summary["refusal"]["sentence"]}')
-    status = NO_USE if refused and not args.force else 0
-    for sentence in refused:
-        kind, done = ('warning', '') if args.force else ('error', ' (not written; see --force)')
-        on_stderr(f'two-manifold: {kind}: {sentence}{done}')
-    atlas, took_s = atlas_of(models), time.monotonic() - began
-    if not status:
+    began = time.monotonic()
+    models, took_each_s, poor = _models_of(routes, settings, client)
+    if not models:
+        raise InputError('; '.join(f'{name}: {sentence}' for name, sentence in poor.items()))
+    used = {name: each for name, each in models.items() if args.force or name not in poor}
+    status = 0 if used else NO_USE
+    kind, done = ('warning', 'left out') if used else ('error', 'not written')
+    for name, sentence in poor.items():
+        cure = f'{done}; see --force' if name in models else done
+        on_stderr(
+            f'two-manifold: {kind}: {name}: {sentence}{"" if name in used else f" ({cure})"}'
+        )
+    took_s = time.monotonic() - began
+    fleet = {}
+    if used:
+        atlas = atlas_of(used)
         save_model(atlas, args.output)
         args.saved = True
-    fleet = _tried_on(atlas, None if status else tried)
+        fleet = _tried_on(atlas, tried)
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        print(f'trained {len(routes)} routes in {took_s:.1f} s, written to {args.output}')
+        plural = 's' * (len(used) > 1)
+        print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
         if fleet:
             print(fleet_sentence(fleet))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -14,15 +14,16 @@ from scipy.sparse.csgraph import connected_components
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import LONGEST_NAME, trouble_with
 from two_manifold_ros.recordings.recording import usual_gap_ns
-from two_manifold_ros.route.merging import merge_passes
+from two_manifold_ros.route.merging import FINENESS, merge_passes
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 SHARED = 0.1
 """
@@ -31,6 +32,28 @@ Share of the places of one recording on which another one drives as well, if one
 Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
 share a few places. On maps of their own the lines of ``benchmarks/worlds/network.py`` are lost
 after each change of the line until the window has filled again.
+"""
+
+SHARED_LAPS = 0.5
+"""
+The same where laps close, on average of both if they close on both.
+
+Tracks of one room that cross, or go along each other for a bend, share .45 at most of those of
+f1tenth_ipz8, 17, 19 and 20; runs of one track share .72 and more.
+"""
+
+LONG_STRETCH = 40.0
+"""
+Spreads of the laps along which lines of one map drive on one road, whatever they share in all.
+
+Lines of a fork and of trams do so for 57, tracks that cross for 32 at most.
+"""
+
+LINE_SHARE = 0.05
+"""
+Share of its extent that a lap may lie beside another one, on another day and by another receiver.
+
+From .035 to .1 the tracks in one room are sorted alike.
 """
 
 SAME_ROUTE = 0.75
@@ -148,12 +171,24 @@ def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
-    """Return names of routes, each another one, by the paths of bags."""
-    stems = [Path(each).stem for each in paths]
+    """
+    Return names of routes, each another one, by the paths of bags.
+
+    A name is the name of the bag or, if several bags have it, of the innermost folder that is
+    another one for each; if there is none, of the bag behind as many folders as are needed.
+    """
+    parts = [tuple(each for each in Path(path).parts if each not in '/.') for path in paths]
+    stems = [(*each[:-1], Path(path).stem) for each, path in zip(parts, paths, strict=True)]
     names: list[str] = []
     for path, stem in zip(paths, stems, strict=True):
-        whole = stem if stems.count(stem) == 1 else path.strip('/').replace('/', '_')
-        kept = ''.join(each if each.isprintable() and each != ',' else '_' for each in whole)
+        alike = [each for each in stems if each[-1:] == stem[-1:]]
+        ups = range(max(map(len, alike)))
+        one = [up for up in ups if _all_differ([each[-1 - up : len(each) - up] for each in alike])]
+        more = [up for up in ups if _all_differ([each[-1 - up :] for each in alike])]
+        last = len(stem) - one[0] if one else len(stem)
+        first = last - 1 if one else len(stem) - 1 - [*more, *ups[-1:]][0]
+        whole = '_'.join(stem[max(first, 0) : last]) or path
+        kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]
         number = 1
@@ -164,11 +199,13 @@ def _names_of(paths: Sequence[str]) -> list[str]:
     return names
 
 
+def _all_differ(names: Sequence[tuple[str, ...]]) -> bool:
+    return all(names) and len(set(names)) == len(names)
+
+
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
     """Return groups of recordings, of one plane, that share places."""
-    visits = _visits_of(recordings)
-    groups = _parts(1.0 - _missing(visits, visits) >= SHARED)
-    return [[recordings[each] for each in group] for group in groups]
+    return [[recordings[each] for each in group] for group in _parts(_on_one_map(recordings))]
 
 
 def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
@@ -177,16 +214,16 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
 
     Where they have no lines, those of a group that are of several routes are named.
     """
-    visits, given = _visits_of(recordings), [each.line for each in recordings]
-    shared = 1.0 - _missing(visits, visits)
-    # Whoever slides or goes around something is on a way of its own once, a line each time.
-    alike = 1.0 - _missing(np.where(visits > 1.0, visits, 0.0), visits)
+    given = [each.line for each in recordings]
     same = np.array([[bool(one) and one == other for other in given] for one in given])
     groups = []
-    for group in _parts((shared >= SHARED) | same):
+    for group in _parts(_on_one_map(recordings) | same):
         found = [recordings[each] for each in group]
+        visits = _visits([positions_apart(each, LOOK_S) for each in found], LOOK_S)
+        # Whoever slides or goes around something is on a way of its own once, a line each time.
+        alike = 1.0 - _missing(np.where(visits > 1.0, visits, 0.0), visits)
         # What drives on a part of another one alone is no line of its own.
-        lines = _parts(alike[np.ix_(group, group)] >= SAME_ROUTE)
+        lines = _parts(alike >= SAME_ROUTE)
         if not any(given) and len(lines) > 1:
             named = _names_of([found[line[0]].name for line in lines])
             for line, name in zip(lines, named, strict=True):
@@ -196,10 +233,54 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
     return groups
 
 
-def _visits_of(recordings: Sequence[Recording]) -> Floats:
+def _on_one_map(recordings: Sequence[Recording]) -> Bools:
+    """
+    Return which recordings (n, n) go onto one map, each because of the places that it shares.
+
+    Laps that close show how far apart laps lie. Whatever else is there, such a track is on one map
+    with what shares most of its places, or a stretch that is long beside the spread of its laps.
+    """
     if len(recordings) == 1:
-        return np.ones((1, 1))
-    return _visits([positions_apart(each, LOOK_S) for each in recordings], LOOK_S)
+        return np.ones((1, 1), dtype=np.bool_)
+    tracks = [positions_apart(each, LOOK_S) for each in recordings]
+    joined: Bools = shared_places(tracks, LOOK_S) >= SHARED
+    alone = [merge_passes([each], LOOK_S, network=True) for each in tracks]
+    again = [0.0 if each is None else _again(each.visited) for each in alone]
+    closes = np.array(again) >= 0.5
+    if not closes.any():
+        return joined
+    sizes = [np.linalg.norm(np.ptp(each[np.isfinite(each[:, 0])], axis=0)) for each in tracks]
+    near_m = np.array([0.0 if each is None else each.radius_m for each in alone])
+    wide_m = np.maximum(near_m, LINE_SHARE * np.array(sizes))
+    visits = _visits(tracks, LOOK_S, network=True, widest_m=float(np.median(wide_m[closes])))
+    shared = 1.0 - _missing(visits, visits)
+    shared = np.where(closes[:, None], (shared + shared.T) / 2.0, shared)
+    radius_m = float(np.median(near_m[closes]))
+    longest_m = _longest_shared(tracks, radius_m)
+    enough = (shared >= SHARED_LAPS) | (longest_m >= LONG_STRETCH * radius_m)
+    joined &= enough | ~(closes[:, None] | closes)
+    return joined
+
+
+def _again(visited: Ints) -> float:
+    """Return the share of the visits of a track (V,) at places that it visits again."""
+    return float(np.mean(np.bincount(visited)[visited] > 1))
+
+
+def _longest_shared(tracks: Sequence[Floats], radius_m: float) -> Floats:
+    """Return how long each track drives on each other one (n, n), without a break, metres."""
+    longest_m = np.zeros((len(tracks), len(tracks)))
+    places = merge_passes(tracks, LOOK_S, network=True, widest_m=radius_m)
+    if places is None:
+        return longest_m
+    step_m = places.usual_mps * LOOK_S / FINENESS
+    ways = [places.visited[places.segments == each] for each in range(len(tracks))]
+    for other, theirs in enumerate(ways):
+        there = np.bincount(theirs, minlength=len(places)) > 0
+        for each, way in enumerate(ways):
+            steps = [end - begin for begin, end in stretches_of(there[way])]
+            longest_m[each, other] = step_m * max(steps, default=0)
+    return longest_m
 
 
 def _parts(joined: Bools) -> list[list[int]]:
@@ -230,9 +311,13 @@ def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
     return 1.0 - _missing(visits, visits)
 
 
-def _visits(tracks: Sequence[Floats], period_s: float) -> Floats:
-    """Return how often each of n tracks visits each of P places (n, P); no place if none moves."""
-    places = merge_passes(tracks, period_s)
+def _visits(tracks: Sequence[Floats], period_s: float, **options: Any) -> Floats:  # noqa: ANN401
+    """
+    Return how often each of n tracks visits each of P places (n, P); no place if none moves.
+
+    The options are those of `merge_passes`.
+    """
+    places = merge_passes(tracks, period_s, **options)
     if places is None:
         # Nothing is shared then.
         return np.eye(len(tracks))

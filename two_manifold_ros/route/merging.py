@@ -11,6 +11,7 @@ that lie apart stay apart, and ten laps or a thousand give as many places as one
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +95,11 @@ class _Run:
 
 
 def merge_passes(
-    tracks: Sequence[Floats], period_s: float, *, network: bool = False
+    tracks: Sequence[Floats],
+    period_s: float,
+    *,
+    network: bool = False,
+    widest_m: float = math.inf,
 ) -> Places | None:
     """
     Merge the laps of drives into places; None where no track moves.
@@ -102,6 +107,7 @@ def merge_passes(
     ``tracks`` are the positions of each segment (T, 2), metres at each tick, NaN where unknown.
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
     slow vehicles are there depends on where they go next, and directions are distinguished sooner.
+    The radius is ``widest_m`` at most.
     """
     same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
@@ -120,7 +126,7 @@ def merge_passes(
         return None
     runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
     # Some laps are enough to compare radii.
-    radius_m = _radius(_some(runs, 12_000), step_m, same_way)
+    radius_m = min(_radius(_some(runs, 12_000), step_m, same_way), widest_m)
     positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
     spacing = _even(step_m / FINENESS)
     if not network:

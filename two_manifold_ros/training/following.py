@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import ERROR_SHARE, half_axis
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
     floors,
-    segment_targets,
     squared_mahalanobis,
 )
 from two_manifold_ros.route.belief import RouteBelief
@@ -31,14 +31,14 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.training.held_out import (
-    begins_of,
     beside_mean_position,
     capped_mean,
-    FOLDS,
     follow_held_out,
     LOST_SHARE,
+    MOST_FOLLOWED,
+    parts_to_follow,
+    publishable,
     squared_distances,
-    stretches_between,
     Validation,
 )
 
@@ -105,16 +105,6 @@ the machine of results.md, as a Raspberry Pi 4 has beside it.
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
 """
 Powers of the speed with which what an IMU reads on a path grows: acceleration, rate of turning.
-"""
-
-MOST_FOLLOWED = 8_000
-"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
-
-MOST_DRIVEN = 1.5
-"""
-Times its share of the visits that a part may have.
-
-At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
 """
 
 
@@ -283,6 +273,19 @@ class Followed:
         """Mean error of the present position, metres, each cut where the vehicle is lost."""
         return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
 
+    def published(self, factor: float) -> Bools:
+        """
+        Return which ticks (T,) of all runs a filter would publish, see `publishable`.
+
+        The largest ellipse is ``ERROR_SHARE`` of the one of a vehicle anywhere on the map, and
+        covariances of present positions grow by a ``factor``.
+        """
+        error_m = ERROR_SHARE * half_axis(min(factor, 1.0) * np.cov(self.positions.T))
+        runs = itertools.chain.from_iterable(self.parts)
+        return np.concatenate(
+            [publishable(factor * run.covariances[:, 0], run.driving, error_m) for run in runs]
+        )
+
     @property
     def work(self) -> float:
         """Places times ticks that count, with which the time grows that following takes."""
@@ -296,12 +299,19 @@ class Followed:
         """Return every other part, the first among them."""
         return replace(self, parts=self.parts[::2])
 
-    def validation(self, middle: Floats) -> Validation:
-        """Return the errors, and the calibration; ``middle`` (2,) is the mean position."""
+    def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
+        """
+        Return the errors, and the calibration; ``middle`` (2,) is the mean position.
+
+        With ``factors`` of a model it is the answer to all ticks that its filter would withhold.
+        """
         run, lost_m = self.run, self.lost_m
-        beside = beside_mean_position(run.errors, run.truths, middle, lost_m)
+        published = self.published(float((self.factors if factors is None else factors)[0]))
+        chosen = None if factors is None else published
+        beside = beside_mean_position(run.errors, run.truths, middle, lost_m, chosen)
         calibration = Calibration(np.zeros(len(self.factors)), self.factors)
-        return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration)
+        share = float(published[np.isfinite(run.errors[:, 0]).all(axis=1)].mean())
+        return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration, share)
 
 
 def follow_parts(
@@ -311,6 +321,8 @@ def follow_parts(
     every: int = 1,
     done: Callable[[float], None] = lambda _: None,
     client: Any = None,  # noqa: ANN401 - of an extra
+    *,
+    of_each: bool = False,
 ) -> list[Followed]:
     """
     Follow each part of the drives on the map of all others, once with each tuning.
@@ -319,13 +331,15 @@ def follow_parts(
     leave a part out, where hardly a place was visited twice, or no position is known. The place
     is not known yet in the first window of each stretch, which does not count. At ``most`` so
     many ticks are followed, and one of ``every`` so many parts, by the workers of a ``client`` if
-    there is one. ``done`` gets the share of them.
+    there is one. ``done`` gets the share of them. ``of_each`` see `parts_to_follow`.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
     if not np.mean(np.bincount(visited)[visited] > 1) >= 0.5:
         return []
-    parts = parts_to_follow(passes, dataset.observations, dataset.tracks, lead, most)[::every]
+    parts = parts_to_follow(
+        passes, dataset.observations, dataset.tracks, lead, most, of_each=of_each
+    )[::every]
     followed = spread(partial(_follow_part, passes, tunings, lead), parts, client, done)
     if not any(np.isfinite(run.errors[:, 0]).any() for runs, _ in followed for run in runs[0]):
         return []
@@ -497,41 +511,6 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
         'log_score': followed.log_score,
         'score_m': followed.score_m,
     }
-
-
-def parts_to_follow(
-    passes: Passes,
-    observations: Sequence[Floats],
-    tracks: Sequence[Floats],
-    lead: int,
-    most: int = MOST_FOLLOWED,
-) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
-    """Return observations and truth of stretches to follow, and the visits to follow them with."""
-    places = passes.places
-    lengths = [len(each) for each in observations]
-    begins = begins_of(lengths)
-    total = begins[-1]
-    # As few as two of a drive so short that a part would not be twice a window.
-    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
-    when = np.array(begins)[places.segments] + places.times
-    edges = np.linspace(0, total, folds + 1)
-    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
-        # It stands for most of the time: parts of equal time would leave out nearly all driving.
-        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
-    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
-    parts = []
-    for low, high in itertools.pairwise(edges.tolist()):
-        kept = (when < low) | (when >= high)
-        if not kept.any() or kept.all():
-            continue
-        left, blocks = max(most // FOLDS, 3 * lead), []
-        for index, first, last in stretches_between(lengths, int(low), int(high), 2 * lead + 1):
-            chosen = slice(first, min(last, first + left))
-            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
-                blocks.append((observations[index][chosen], truths[index][chosen]))
-                left -= chosen.stop - first
-        parts.append((blocks, kept))
-    return [part for part in parts if part[0]]
 
 
 def follow(

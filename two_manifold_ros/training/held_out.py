@@ -18,6 +18,16 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.status import (
+    EllipseLimits,
+    StateMachine,
+    TickDiagnostics,
+    USABLE,
+)
+from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
+from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:
@@ -25,8 +35,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
     Split = tuple[list[Segment], list[Segment]]
 
@@ -43,6 +54,16 @@ short for a window.
 
 LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
+
+MOST_FOLLOWED = 8_000
+"""Ticks that are followed, in all; longer drives are followed in stretches of each part."""
+
+MOST_DRIVEN = 1.5
+"""
+Times its share of the visits that a part may have.
+
+At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
+"""
 
 
 class Stretch(NamedTuple):
@@ -153,6 +174,55 @@ def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
     return apart
 
 
+def parts_to_follow(
+    passes: Passes,
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    lead: int,
+    most: int = MOST_FOLLOWED,
+    *,
+    of_each: bool = False,
+) -> list[tuple[list[tuple[Floats, Floats]], Bools]]:
+    """
+    Return observations and truth of stretches to follow, and the visits to follow them with.
+
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment: where each
+    is driven at a speed of its own, none is left out as a whole.
+    """
+    places = passes.places
+    lengths = [len(each) for each in observations]
+    begins = begins_of(lengths)
+    total = begins[-1]
+    # As few as two of a drive so short that a part would not be twice a window.
+    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
+    when = np.array(begins)[places.segments] + places.times
+    if of_each:
+        when = total * places.times / np.array(lengths)[places.segments]
+    edges = np.linspace(0, total, folds + 1)
+    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
+    truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
+    parts = []
+    for low, high in itertools.pairwise(edges.tolist()):
+        kept = (when < low) | (when >= high)
+        if not kept.any() or kept.all():
+            continue
+        left, blocks = max(most // FOLDS, 3 * lead), []
+        stretches = stretches_between(lengths, int(low), int(high), 2 * lead + 1)
+        if of_each:
+            cuts = [(int(low * each / total), int(high * each / total)) for each in lengths]
+            stretches = [Stretch(each, *cut) for each, cut in enumerate(cuts)]
+        longest = max(left // len(lengths), 2 * lead + 1) if of_each else left
+        for index, first, last in stretches:
+            chosen = slice(first, min(last, first + min(left, longest)))
+            if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
+                blocks.append((observations[index][chosen], truths[index][chosen]))
+                left -= chosen.stop - first
+        parts.append((blocks, kept))
+    return [part for part in parts if part[0]]
+
+
 def follow_held_out(
     follow: Callable[[Seen], tuple[Any, ...]], blocks: Iterable[tuple[Seen, Floats]], lead: int
 ) -> list[tuple[Any, ...]]:
@@ -198,7 +268,7 @@ def squared_distances(errors: Floats) -> Floats:
 
 
 def beside_mean_position(
-    errors: Floats, truths: Floats, middle: Floats, lost_m: float
+    errors: Floats, truths: Floats, middle: Floats, lost_m: float, published: Bools | None = None
 ) -> tuple[float, float]:
     """
     Return the mean error of the present position, and that of always answering the mean position.
@@ -207,10 +277,37 @@ def beside_mean_position(
     and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
     at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
     which most are followed well would pass for lost.
+
+    With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
+    only ticks count at which the vehicle moves: one that starts at rest cannot know where.
     """
     squares = np.square(errors[:, 0]).sum(axis=1), np.square(truths[:, 0] - middle).sum(axis=1)
+    if published is not None:
+        speeds = np.linalg.norm(truths[:, -1], axis=1)
+        squares = np.where(published, *squares), squares[1]
+        moves = speeds >= SLOW_SHARE * np.nanmean(speeds)
+        squares = squares[0][moves], squares[1][moves]
     followed_m, mean_m = (capped_mean(each, lost_m / LOST_SHARE) for each in squares)
     return followed_m, mean_m
+
+
+def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
+    """
+    Return which ticks (T,) of a stretch a filter publishes, by its `StateMachine`.
+
+    By the covariances (T, 2, 2) of the present position, whether the vehicle drives on the route,
+    and the half axis of the largest ellipse, metres.
+    """
+    machine = StateMachine(EllipseLimits(error_m, error_m), 1)
+    seen = TickDiagnostics(
+        window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
+        ellipse_m=0.0,
+    )  # fmt: skip
+    shown = [
+        seen._replace(ellipse_m=half_axis(each), off_route=float(not on))
+        for each, on in zip(covariances, driving, strict=True)
+    ]
+    return np.array([machine.step(each).status in USABLE for each in shown], dtype=np.bool_)
 
 
 def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
@@ -247,6 +344,8 @@ class Validation:
         Mean errors of the present position and of the mean position, see `beside_mean_position`.
     calibration
         Of the covariances of the c targets.
+    published_share
+        Share of the ticks that a filter publishes, 1 for methods that are not asked.
 
     """
 
@@ -257,3 +356,10 @@ class Validation:
     followed_m: float
     mean_m: float
     calibration: Calibration
+    published_share: float = 1.0
+
+    @property
+    def of_use(self) -> bool:
+        """Whether the error is far below that of the mean position, and a filter publishes."""
+        often = self.published_share >= LEAST_PUBLISHED
+        return often and self.followed_m < USEFUL * self.mean_m

@@ -26,10 +26,9 @@ from two_manifold_ros.training.following import (
     compared_row,
     Followed,
     lay_out_drives,
-    MOST_FOLLOWED,
     Run,
 )
-from two_manifold_ros.training.held_out import FOLDS, follow_held_out
+from two_manifold_ros.training.held_out import FOLDS, follow_held_out, MOST_FOLLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

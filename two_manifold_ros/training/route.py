@@ -37,8 +37,6 @@ from two_manifold_ros.training.following import (
     follow,
     Followed,
     lay_out_drives,
-    MOST_FOLLOWED,
-    parts_to_follow,
     trial_shares,
     usual_tuning,
 )
@@ -46,6 +44,8 @@ from two_manifold_ros.training.held_out import (
     capped_mean,
     follow_held_out,
     LOST_SHARE,
+    MOST_FOLLOWED,
+    parts_to_follow,
     squared_distances,
     Stretch,
     Validation,
@@ -57,6 +57,7 @@ from two_manifold_ros.training.summary import (
     join_tracks,
     summarise,
     TWICE,
+    validate,
 )
 
 if TYPE_CHECKING:
@@ -198,8 +199,8 @@ def train_route(
     )
     if followed is not None:
         route = replace(route, readout=replace(route.readout, factors=followed.factors))
-        middle = np.nanmean(np.concatenate(tracks), axis=0)
-        validation = replace(followed.validation(middle), table=tuple(compared))
+        validation = validate(drives, followed, client, again=roads is None)
+        validation = replace(validation, table=tuple(compared))
     chosen = {
         'sharpness': route.likelihood.sharpness,
         'persistence': route.likelihood.persistence,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -24,11 +25,12 @@ from two_manifold_ros.inspection.repetition import (
     likely_reason,
     measure_repetition,
     UNKNOWN,
-    USEFUL,
 )
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.training.dataset import RARE_STEP, usual_step
+from two_manifold_ros.training.dataset import RARE_STEP, USUAL_RATE_HZ, usual_step
+from two_manifold_ros.training.following import follow_parts
+from two_manifold_ros.training.held_out import MOST_FOLLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.following import Drives, Followed
     from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
@@ -127,6 +130,33 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     return [f'{there}: settings are hardly validated and the ellipses not reliable; {wanted}']
 
 
+def validate(
+    drives: Drives,
+    followed: Followed,
+    client: Any = None,  # noqa: ANN401 - of an extra
+    *,
+    again: bool = True,
+) -> Validation:
+    """
+    Return the errors of parts that were followed, and the calibration.
+
+    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
+    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
+    their errors are returned.
+    """
+    middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
+    validation = followed.validation(middle)
+    if validation.of_use or not again:
+        return validation
+    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
+    for each in follow_parts(drives, [followed.tuning], most, client=client, of_each=True):
+        other = each.validation(middle, followed.factors)
+        if other.of_use:
+            names = ('followed_m', 'mean_m', 'published_share')
+            return replace(validation, **{name: getattr(other, name) for name in names})
+    return validation
+
+
 def judge(
     recordings: Sequence[Recording],
     validation: Validation | str,
@@ -136,8 +166,9 @@ def judge(
     Return why a model is of no use, or ``None`` if nothing shows that.
 
     It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where none could be and nothing repeats. Returned are a
-    ``reason`` for programs, and a ``sentence`` with the evidence and the cure.
+    error of the mean position or more, or where a filter would hardly ever publish them, or where
+    none could be and nothing repeats. Returned are a ``reason`` for programs, and a ``sentence``
+    with the evidence and the cure.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -145,9 +176,9 @@ def judge(
         mean_m = validation.mean_m
         found = (
             f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
-            f'{mean_m:.3g} m'
+            f'{mean_m:.3g} m, {validation.published_share:.0%} of the ticks published'
         )
-        if not validation.followed_m >= USEFUL * mean_m:
+        if validation.of_use:
             return None
     # Between positions that are far between the vehicle can have been anywhere.
     rare = usual_step(recordings) > RARE_STEP
