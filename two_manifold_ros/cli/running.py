@@ -28,8 +28,9 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along, replay
+from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.laps.timing import Timed
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
@@ -264,11 +266,12 @@ def run_replay(args: Namespace) -> int:
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
-        written = replay(model, recording.with_commands_held(), bag, progress)
+        ends: list[Assessment] = []
+        written = replay(model, recording.with_commands_held(), bag, progress, ends.append)
     if Topics.POSITION.name not in written:
         on_stderr(
-            f'two-manifold: warning: no position would have been published; /diagnostics in '
-            f'{args.output} has state, cause and cure of each second'
+            f'two-manifold: warning: no position would have been published: {ends[0].why}; '
+            f'/diagnostics in {args.output} has state, cause and cure of each second'
         )
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
