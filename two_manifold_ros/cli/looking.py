@@ -38,6 +38,7 @@ from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
+from two_manifold_ros.training.following import RULE
 from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.summary import fleet_sentence
 
@@ -212,8 +213,9 @@ def print_model(model: ModelHead) -> None:
         print_table(*table)
     summary = model.summary
     validation = summary['validation']
-    if validation and summary['method'] != 'route' and len(validation['compared']) > 1:
-        print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
+    if validation and len(validation['compared']) > 1 and not summary['chosen'].get('network'):
+        narrowest = '-> the narrowest bandwidth among those within 5 % of the best'
+        print_wrapped(RULE if summary['method'] == 'route' else narrowest)
     if summary.get('tuning') is not None:
         print_tuning(summary['tuning'])
     for note in notes_of(summary):
@@ -389,7 +391,7 @@ def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
         f'{LOST_SHARE:.0%} of the spread of the track at most'
     )
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
-    return title, ['', *titles, 'mean error (m)'], rows
+    return title, ['', *titles, 'capped mean error (m)'], rows
 
 
 def _choice(name: str, value: float | bool | None) -> str:

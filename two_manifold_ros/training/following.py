@@ -9,10 +9,9 @@ standing start. So starts count for as much as they do in a drive of a few laps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 import itertools
-import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +19,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
-    Calibration,
-    calibration_factors,
-    floors,
     segment_targets,
-    squared_mahalanobis,
 )
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
@@ -32,14 +27,11 @@ from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.training.held_out import (
     begins_of,
-    beside_mean_position,
-    capped_mean,
     FOLDS,
     follow_held_out,
-    LOST_SHARE,
-    squared_distances,
+    Followed,
+    Run,
     stretches_between,
-    Validation,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +66,14 @@ rc_car and of the slot car are published on other days (89 and 93 %).
 FASTER = 0.1
 """Nats by which twice the rate has to be better: 5 % of the axes of an ellipse, for its load."""
 
+RULE = (
+    '-> a faster rate takes the place of the first row if a small computer can run it and, on '
+    f'half of the held-out parts and then on all, its log score is higher by {FASTER:g} and its '
+    'mean error is not larger; if no tick is lost, an error larger by less than its standard '
+    'error is not larger'
+)
+"""How `choose_by_parts` chooses, in a sentence for the table of the rates that it tried."""
+
 DOUBLINGS = 2
 """Times the rate may be doubled: each trial takes up to six times as long as the one before."""
 
@@ -91,15 +91,6 @@ How many times as long the trial of twice the rate takes, for the progress that 
 
 2.4 and 2.8 on 25 and 100 laps of the simulated slot car. At half of it the time left that is shown
 at first is too short, at twice too long.
-"""
-
-ANYWHERE = 0.01
-"""Share of the positions that may be anywhere on the route: one lost start does not decide."""
-
-TICK_S, PLACE_S = 1e-4, 2.5e-6
-"""
-Time of a tick, and for each place with any probability, on a small robot: five times that of
-the machine of results.md, as a Raspberry Pi 4 has beside it.
 """
 
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
@@ -175,133 +166,6 @@ class Drives(NamedTuple):
     dataset: Dataset
     passes: Passes
     notes: tuple[str, ...] = ()
-
-
-class Run(NamedTuple):
-    """
-    A stretch that was followed from a cold start.
-
-    Parameters
-    ----------
-    errors, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
-        As read, not calibrated; errors are NaN where the truth is unknown.
-    driving : (T,) bool
-        Whether the vehicle drives on the route as in training. Where it crashed its position is
-        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
-    active : (T,)
-        Places with any probability.
-    truths : (T, H + 1, 2)
-        True positions.
-
-    """
-
-    errors: Floats
-    covariances: Floats
-    driving: Bools
-    active: Floats
-    truths: Floats
-
-
-@dataclass(frozen=True)
-class Followed:
-    """
-    Parts of the drives, as they were followed with one tuning.
-
-    Parameters
-    ----------
-    parts
-        Runs of each part.
-    tuning
-        Of the likelihood.
-    positions : (P, 2)
-        Of the places of the map.
-    noise
-        Variance of the noise in an axis of the velocities that it was compared with.
-
-    """
-
-    parts: tuple[tuple[Run, ...], ...]
-    tuning: Tuning
-    positions: Floats
-    noise: float
-
-    @cached_property
-    def run(self) -> Run:
-        """All runs in one."""
-        runs = zip(*itertools.chain.from_iterable(self.parts), strict=True)
-        return Run(*map(np.concatenate, runs))
-
-    @cached_property
-    def factors(self) -> Floats:
-        """Factors (H + 1,) of the covariances."""
-        run = self.run
-        errors, covariances = run.errors[run.driving], run.covariances[run.driving]
-        # Noise of positions stays in their ellipses: on other days than those of the parts errors
-        # are larger by about as much. In velocities it is most of what is seen.
-        noise = np.zeros(errors.shape[1])
-        noise[-1] = self.noise
-        return calibration_factors(errors, covariances, noise)
-
-    @cached_property
-    def log_score(self) -> float:
-        """
-        Mean log density of the true positions, nats, relative to the centre of a unit normal one.
-
-        It is how much the filter knew, and how sure of it it was. A share ``ANYWHERE`` of the
-        positions may be anywhere on the route, so that no lost start decides alone.
-        """
-        known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
-        if not known.any():
-            return math.nan
-        covariances = self.factors[0] * self.run.covariances[known, 0]
-        logs = -0.5 * squared_mahalanobis(self.run.errors[known, 0], covariances)
-        logs -= 0.5 * np.log(np.linalg.det(covariances))
-        # A straight route is as thin as its floor.
-        spread = np.cov(self.positions.T) + floors(self.positions[:, None])[0] * np.eye(2)
-        anywhere = math.log(ANYWHERE) - 1.0 - 0.5 * np.linalg.slogdet(spread)[1]
-        return float(np.logaddexp(math.log(1.0 - ANYWHERE) + logs, anywhere).mean())
-
-    @property
-    def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:
-        """What `circuit_learning.calibrated` takes of each run, true only where it drives."""
-        found = []
-        for run in itertools.chain.from_iterable(self.parts):
-            estimated, truths = run.truths + run.errors, run.truths.copy()
-            truths[~run.driving] = np.nan
-            covariances = self.factors[0] * run.covariances[:, 0]
-            ends = estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1]
-            found.append(ends)
-        return found
-
-    @property
-    def lost_m(self) -> float:
-        """Error of a vehicle that is plainly lost, metres, as the maps know the route."""
-        return LOST_SHARE * float(np.sqrt(self.positions.var(axis=0).sum()))
-
-    @property
-    def score_m(self) -> float:
-        """Mean error of the present position, metres, each cut where the vehicle is lost."""
-        return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
-
-    @property
-    def work(self) -> float:
-        """Places times ticks that count, with which the time grows that following takes."""
-        return float(self.run.active.sum())
-
-    def load(self, rate_hz: float) -> float:
-        """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
-        return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
-
-    def every_other(self) -> Followed:
-        """Return every other part, the first among them."""
-        return replace(self, parts=self.parts[::2])
-
-    def validation(self, middle: Floats) -> Validation:
-        """Return the errors, and the calibration; ``middle`` (2,) is the mean position."""
-        run, lost_m = self.run, self.lost_m
-        beside = beside_mean_position(run.errors, run.truths, middle, lost_m)
-        calibration = Calibration(np.zeros(len(self.factors)), self.factors)
-        return Validation((), len(run.errors), self.score_m, lost_m, *beside, calibration)
 
 
 def follow_parts(
@@ -393,9 +257,9 @@ def choose_by_parts(
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
     A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER`` with no larger mean error than at the usual rate: with half of the
-    sharpness of each observation, so that the belief of a second is as sharp as it was, or all
-    of it.
+    better by ``FASTER`` and it does not err more than the usual rate, see `Followed.errs_more`:
+    with half of the sharpness of each observation, so that the belief of a second is as sharp as
+    it was, or all of it.
 
     Parameters
     ----------
@@ -428,7 +292,7 @@ def choose_by_parts(
     chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     compared = [compared_row(usual, known if most_load > 0.0 else best)]
-    least_m = known.score_m
+    first = known
     for trial in range(1, doublings + 1):
         if WORK_GROWS * known.work > MOST_WORK:
             break
@@ -448,7 +312,7 @@ def choose_by_parts(
             each
             for each in tried
             if each.log_score >= known.log_score + FASTER
-            and each.score_m <= least_m
+            and not each.errs_more(first)
             and each.load(drives.dataset.rate_hz) <= most_load
         ]
         if not fitting:
@@ -461,7 +325,7 @@ def choose_by_parts(
         (whole,) = follow_parts(
             chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
         )
-        if not (whole.log_score >= best.log_score + FASTER and whole.score_m <= best.score_m):
+        if whole.log_score < best.log_score + FASTER or whole.errs_more(best):
             return usual, best, compared
         best = whole
     return chosen, best, compared

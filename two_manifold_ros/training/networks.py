@@ -24,12 +24,10 @@ from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.following import (
     compared_row,
-    Followed,
     lay_out_drives,
     MOST_FOLLOWED,
-    Run,
 )
-from two_manifold_ros.training.held_out import FOLDS, follow_held_out
+from two_manifold_ros.training.held_out import FOLDS, follow_held_out, Followed, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,7 +35,6 @@ from two_manifold_ros.training.following import (
     DOUBLINGS,
     Drives,
     follow,
-    Followed,
     lay_out_drives,
     MOST_FOLLOWED,
     parts_to_follow,
@@ -45,6 +44,7 @@ from two_manifold_ros.training.following import (
 from two_manifold_ros.training.held_out import (
     capped_mean,
     follow_held_out,
+    Followed,
     LOST_SHARE,
     squared_distances,
     Stretch,
