@@ -334,7 +334,7 @@ def _route(model: RouteModel) -> list[list[str]]:
         *([] if model.lines is None else [['lines', ', '.join(model.lines.names)]]),
         [
             'belief',
-            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:g}',
+            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:.3g}',
         ],
         ['states', str(model.states)],
     ]
@@ -399,7 +399,7 @@ def _choice(name: str, value: float | bool | None) -> str:
         return 'raw kernel' if value is None else f'ridge {value:g}'
     if isinstance(value, bool):
         return 'yes' if value else 'no'
-    return f'{value:g}'
+    return f'{value:.3g}' if isinstance(value, float) and value < 100.0 else f'{value:g}'
 
 
 MOST_ROWS = 10

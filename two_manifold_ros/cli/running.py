@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 import json
 import math
 from pathlib import Path
@@ -38,7 +39,7 @@ from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.model.vehicle import check_vehicle
+from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -411,10 +412,15 @@ def run_vehicle(args: Namespace) -> int:
     names += [(f'scale error of {name}', 'scales', k) for k, name in enumerate(IMU_CHANNELS)]
     units = enumerate(zip(IMU_CHANNELS, IMU_UNITS, strict=True))
     names += [(f'bias of {name}, {unit}', 'biases', k) for k, (name, unit) in units]
-    rows = [
-        [words, f'{numbers[group][k]:.4f}', f'{numbers[group + "_std"][k]:.4f}']
-        for words, group, k in names
-    ]
+    before = replace(UNKNOWN, deviations=PRIOR.deviations[:-1]).to_json()
+    rows = []
+    for words, group, k in names:
+        shown = numbers[group], numbers[f'{group}_std'], before[f'{group}_std']
+        found, deviation, prior = (f'{each[k]:.4f}' for each in shown)
+        # A drive says nothing of what it leaves as unknown as before, such as dead channels.
+        rows.append(
+            [words, *(['not measured', '-'] if deviation == prior else [found, deviation])]
+        )
     print_table(
         f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks',
         ['what', 'found', 'standard deviation'],

@@ -62,6 +62,11 @@ class Prior(NamedTuple):
     turning_bias: float = 0.02
     speed: float = 0.1
 
+    @property
+    def deviations(self) -> Floats:
+        """Of all numbers (16,): those of `Vehicle.deviations`, and of the speed."""
+        return np.repeat(np.array(self), [3, 6, 3, 3, 1])
+
 
 PRIOR = Prior()
 
@@ -457,12 +462,8 @@ class VehicleLearner:
         self._scratch: Work = plain(self._work)
         self._rotation = rotation_of(start.angles)
         self._errors = np.concatenate([start.scales, start.biases, [0.0]])
-        spread = np.repeat(
-            [prior.angle, prior.scale, prior.bias, prior.turning_bias, prior.speed],
-            [3, 6, 3, 3, 1],
-        )
-        known = np.isfinite(start.deviations)
-        spread[:SPEED] = np.where(known, start.deviations, spread[:SPEED])
+        spread, known = prior.deviations, np.isfinite(start.deviations)
+        spread[:SPEED][known] = start.deviations[known]
         self._covariance = np.diag(np.square(spread))
         self.ticks = 0.0
 
