@@ -274,10 +274,10 @@ def evenly(count: int, most: int) -> Ints:
 
 
 def in_metres(value: float | None) -> str:
-    """Return a length with three digits, none below a millimetre, or all before the point."""
+    """Return a length with three digits, or with all those before the point."""
     if value is None or not np.isfinite(value):
         return '-'
-    return f'{round(value, 3):.3g}' if value < 1000.0 else f'{value:.0f}'
+    return f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
 
 
 def stretches(codes: Ints) -> list[tuple[int, int]]:
