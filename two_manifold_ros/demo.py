@@ -33,8 +33,9 @@ from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import compare, replay, run_filter
+from two_manifold_ros.evaluation.evaluate import compare, run_filter
 from two_manifold_ros.evaluation.figures import draw_evaluation
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.evaluation.evaluate import replay
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording

@@ -13,6 +13,7 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.training.following import RULE
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
         ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
-        'persistence rate (Hz) sharpness log score mean error (m)',
+        'persistence rate (Hz) sharpness log score capped mean error (m)',
         '-> 0.25 10 0.2 ',
     ):
         assert words in text
@@ -51,11 +52,20 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
     assert text.count('->') == 2
 
 
+def test_the_rule_of_the_arrow_stands_below_the_rates_that_were_tried(slot_car_model, words_of):
+    (row,) = slot_car_model.summary['validation']['compared']
+    rows = [row, row | {'rate_hz': 2.0 * row['rate_hz']}]
+    validation = slot_car_model.summary['validation'] | {'compared': rows}
+    two = replace(slot_car_model, summary=slot_car_model.summary | {'validation': validation})
+    assert RULE in words_of(two)
+    assert RULE not in words_of(slot_car_model)
+
+
 def test_what_was_chosen_of_the_spectral_filter(spectral_model, words_of):
     text, chosen = words_of(spectral_model), spectral_model.summary['chosen']
     for words in (
         'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
-        'bandwidth (medians) neighbours observation states mean error (m)',
+        'bandwidth (medians) neighbours observation states capped mean error (m)',
         f'-> {chosen["bandwidth_factor"]:g} {chosen["neighbours"]} raw kernel {chosen["states"]} ',
         '-> the narrowest bandwidth among those within 5 % of the best',
     ):

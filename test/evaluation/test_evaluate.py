@@ -20,6 +20,7 @@ from two_manifold_ros.evaluation.evaluate import (
     UNUSABLE,
 )
 from two_manifold_ros.evaluation.scores import travel_directions
+from two_manifold_ros.filtering.estimate import region_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tracker import RouteTracker
@@ -189,6 +190,41 @@ def test_what_cannot_be_compared_is_refused(seconds, late_s, words, slot_car_mod
         evaluate(slot_car_model, [late])
     assert str(caught.value).startswith(laps.name)
     assert '\n' not in str(caught.value)
+
+
+def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps):
+    models = [each_model]
+    if isinstance(each_model, Model):
+        # As the papers print it.
+        models.append(replace(each_model, guarded=False))
+    part = laps.between(0, 20)
+    for model in models:
+        held_out = model.summary['validation'] | {'followed_m': 3.0, 'mean_position_m': 2.9}
+        worse = replace(model, summary=model.summary | {'validation': held_out})
+        usual, run = (run_filter(each, part, silent) for each in (model, worse))
+        assert usual.published.any()
+        assert not run.published.any()
+        assert run.withheld['not_useful'] == usual.published.sum()
+
+
+def test_an_estimate_outside_the_region_of_the_training_is_not_published(
+    slot_car_model, laps, monkeypatch
+):
+    """However small its ellipse; a linear read-out may be a little outside of the track."""
+    low = region_of(slot_car_model, margin=0.5)[0]
+    assert (low < np.nanmin(slot_car_model.track, axis=0) - 0.49).all()
+    part, read = laps.between(0, 10), RouteTracker.read
+    monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
+
+    def thrown(tracker: RouteTracker) -> tuple[Floats, Floats]:
+        means, covariances = read(tracker)
+        return means + 100.0, covariances
+
+    assert run_filter(slot_car_model, part, silent).published.any()
+    monkeypatch.setattr(RouteTracker, 'read', thrown)
+    run = run_filter(slot_car_model, part, silent)
+    assert not run.published.any()
+    assert 'outside' in run.causes
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_and_explained(slot_car_model, laps):

@@ -11,7 +11,8 @@ from other_recordings import with_imu
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import estimates_along, replay
+from two_manifold_ros.evaluation.evaluate import estimates_along
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.status import CODES

@@ -189,6 +189,18 @@ def test_training_is_reported_of_one_lag_once():
     assert not warned(short)
 
 
+def test_a_warning_of_many_recordings_is_one_sentence():
+    whole = drive()
+    flat = replace(whole.imu, samples=whole.imu.samples - [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+    bare = [replace(whole, name=name, imu=flat) for name in 'abc']
+    (alone,), (folded,) = warned(bare[0]), warned(whole, *bare)
+    assert 'gravity' in alone
+    assert folded == alone.replace('a: ', 'a and 2 more: ', 1)
+    with StringIO() as stream:
+        print_report(inspect_recording(whole), Console(file=stream, width=200))
+        assert 'a factor of 0.5 to 2 is no fault' in stream.getvalue()
+
+
 def test_no_laps_are_counted_where_positions_are_rare():
     recording = drive(seconds=300.0)
     rare = replace(recording, positions=recording.positions.select(slice(None, None, 60)))

@@ -117,7 +117,7 @@ def test_a_run_shows_its_scores_its_causes_and_its_odd_laps(slot_car_model, laps
     run_sections(report, evaluation, [laps], slot_car_model)
     words = words_of(report)
     now = evaluation.scores[0].model.all
-    assert f'within {now.median_m:.3g} m' in words
+    assert f'within {now.median_m:.3f} m' in words
     assert re.search(r'One point for each of \d+ laps', words)
     assert f'{100 * evaluation.published / evaluation.ticks:.1f} %' in words
     for each in evaluation.scores:

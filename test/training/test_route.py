@@ -30,8 +30,10 @@ from two_manifold_ros.training.following import (
     Drives,
     follow,
     follow_parts,
+    Followed,
     MOST_FOLLOWED,
     parts_to_follow,
+    Run,
 )
 from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
@@ -249,6 +251,38 @@ def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circui
     offered = [usual]
     chosen, _, _ = choose_by_parts(twice, lambda _: offered.pop() if offered else None, most_load)
     assert chosen is twice
+
+
+@pytest.mark.parametrize(
+    ('excess_m', 'lost', 'more'),
+    [
+        (-0.1, False, False),
+        (0.001, False, False),
+        (0.3, False, True),
+        # One piece decides: chance is not known.
+        (0.001, True, True),
+        (-0.1, True, False),
+    ],
+)
+def test_an_error_is_larger_beyond_chance_and_by_any_amount_where_some_is_lost(
+    excess_m, lost, more
+):
+    rng = np.random.default_rng(0)
+    errors = 2.0 + 0.1 * rng.normal(size=80)
+    others = errors + 0.1 * rng.normal(size=80)
+    others += excess_m - (others - errors).mean()
+    errors[-1] = others[-1] = 1e3 if lost else 2.0
+    places = 50.0 * np.array([[-1.0, 0.0], [1.0, 0.0]])
+
+    def followed(distances: np.ndarray) -> Followed:
+        rows = np.zeros((len(distances), 2, 2))
+        rows[:, 0, 0] = distances
+        parts = tuple((Run(each, each, each, each, each),) for each in np.array_split(rows, 2))
+        return Followed(parts, Tuning(), places, 0.0)
+
+    usual, faster = followed(errors), followed(others)
+    assert (faster.score_m > usual.score_m) == (excess_m > 0.0)
+    assert faster.errs_more(usual) == more
 
 
 def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):

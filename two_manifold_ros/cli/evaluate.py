@@ -127,7 +127,7 @@ def run_online(args: Namespace) -> int:
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     _check(recordings)
-    seconds = sum((each.imu.last_stamp - each.imu.first_stamp) * 1e-9 for each in recordings)
+    seconds = sum(each.imu.span_ns * 1e-9 for each in recordings)
     known_s = math.inf
     if args.positions_until is not None:
         number, is_share = args.positions_until

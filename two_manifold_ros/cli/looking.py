@@ -38,6 +38,7 @@ from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
+from two_manifold_ros.training.following import RULE
 from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.summary import fleet_sentence
 
@@ -212,8 +213,9 @@ def print_model(model: ModelHead) -> None:
         print_table(*table)
     summary = model.summary
     validation = summary['validation']
-    if validation and summary['method'] != 'route' and len(validation['compared']) > 1:
-        print_wrapped('-> the narrowest bandwidth among those within 5 % of the best')
+    if validation and len(validation['compared']) > 1 and not summary['chosen'].get('network'):
+        narrowest = '-> the narrowest bandwidth among those within 5 % of the best'
+        print_wrapped(RULE if summary['method'] == 'route' else narrowest)
     for note in notes_of(summary):
         print_wrapped(f'note: {note}')
 
@@ -330,7 +332,7 @@ def _route(model: RouteModel) -> list[list[str]]:
         *([] if model.lines is None else [['lines', ', '.join(model.lines.names)]]),
         [
             'belief',
-            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:g}',
+            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:.3g}',
         ],
         ['states', str(model.states)],
     ]
@@ -388,7 +390,7 @@ def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
     )
     titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
     unit = 's' if model.frame_id == LAP_FRAME else 'm'
-    return title, ['', *titles, f'mean error ({unit})'], rows
+    return title, ['', *titles, f'capped mean error ({unit})'], rows
 
 
 def _choice(name: str, value: float | bool | None) -> str:
@@ -396,7 +398,7 @@ def _choice(name: str, value: float | bool | None) -> str:
         return 'raw kernel' if value is None else f'ridge {value:g}'
     if isinstance(value, bool):
         return 'yes' if value else 'no'
-    return f'{value:g}'
+    return f'{value:.3g}' if isinstance(value, float) and value < 100.0 else f'{value:g}'
 
 
 INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)

@@ -364,7 +364,7 @@ def part_of(recording: Recording, start_s: float | None, end_s: float | None) ->
     part = recording.between(start_s, end_s)
     imu = recording.imu
     if len(imu.stamps) and not len(part.imu.stamps):
-        lasts_s = (imu.last_stamp - imu.first_stamp) * 1e-9
+        lasts_s = imu.span_ns * 1e-9
         until = '' if end_s is None else f' --until {end_s:g}'
         msg = (
             f'{recording.name} has no IMU sample --from {start_s or 0.0:g}{until}: it lasts '

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from io import StringIO
 import json
 import math
@@ -29,8 +30,9 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along, replay
+from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
 from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
@@ -39,7 +41,7 @@ from two_manifold_ros.laps.lines import make_timer
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.model.vehicle import check_vehicle
+from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.laps.timing import Timed
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
@@ -263,11 +266,12 @@ def run_replay(args: Namespace) -> int:
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
-        written = replay(model, recording.with_commands_held(), bag, progress)
+        ends: list[Assessment] = []
+        written = replay(model, recording.with_commands_held(), bag, progress, ends.append)
     if Topics.POSITION.name not in written:
         on_stderr(
-            f'two-manifold: warning: no position would have been published; /diagnostics in '
-            f'{args.output} has state, cause and cure of each second'
+            f'two-manifold: warning: no position would have been published: {ends[0].why}; '
+            f'/diagnostics in {args.output} has state, cause and cure of each second'
         )
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
@@ -407,10 +411,15 @@ def run_vehicle(args: Namespace) -> int:
     names += [(f'scale error of {name}', 'scales', k) for k, name in enumerate(IMU_CHANNELS)]
     units = enumerate(zip(IMU_CHANNELS, IMU_UNITS, strict=True))
     names += [(f'bias of {name}, {unit}', 'biases', k) for k, (name, unit) in units]
-    rows = [
-        [words, f'{numbers[group][k]:.4f}', f'{numbers[group + "_std"][k]:.4f}']
-        for words, group, k in names
-    ]
+    before = replace(UNKNOWN, deviations=PRIOR.deviations[:-1]).to_json()
+    rows = []
+    for words, group, k in names:
+        shown = numbers[group], numbers[f'{group}_std'], before[f'{group}_std']
+        found, deviation, prior = (f'{each[k]:.4f}' for each in shown)
+        # A drive says nothing of what it leaves as unknown as before, such as dead channels.
+        rows.append(
+            [words, *(['not measured', '-'] if deviation == prior else [found, deviation])]
+        )
     print_table(
         f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks',
         ['what', 'found', 'standard deviation'],

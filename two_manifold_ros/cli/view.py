@@ -29,11 +29,13 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import as_the_node
 from two_manifold_ros.interface.messages import DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
-from two_manifold_ros.pages.vehicle import moment_of, Scene, stamp_of
+from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, stamp_of
 from two_manifold_ros.recordings.bag_topics import candidates, IMU, POSITION
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.pages.vehicle import Vehicle
     from two_manifold_ros.recordings.bag_topics import OpenBag
@@ -188,8 +191,13 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     recording = part_of(whole, args.start, args.until).with_commands_held()
     check_fit(model, recording)
     vehicle = scene.vehicle(recording.name)
-    origin_ns = recording.imu.first_stamp
     _show_recording(scene, recording, vehicle)
+    filter_into(scene, vehicle, model, recording)
+
+
+def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Recording) -> None:
+    """Filter a recording, and show its estimates and states while they come."""
+    origin_ns = recording.imu.first_stamp
     vehicle.ahead_s = [round(each / model.rate_hz, 3) for each in model.horizons]
     live = make_filter(model)
     scene.note = 'compiling the filter'
@@ -211,8 +219,14 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
         )
         waiting.clear()
 
+    def show_silence(stamp_ns: int, shown: Assessment) -> None:
+        flush()
+        status = Status.WAITING if shown.status is None else shown.status
+        vehicle.add([Moment((stamp_ns - origin_ns) * 1e-9, status.value, shown.why)])
+
     last: Estimate | None = None
-    for each in estimates_along(live, recording, progress):
+    for estimate, took in estimates_along(live, recording, progress, show_silence):
+        each = as_the_node(live, estimate), took
         if (
             last is None
             or each[0].status is not last.status

@@ -225,7 +225,7 @@ def grade(
         rate_hz=plan.train.dataset.rate_hz,
         window=plan.train.dataset.window,
         horizons=plan.train.horizons,
-        learned=tuple((name, (imu.last_stamp - imu.first_stamp) * 1e-9) for name, imu in imus),
+        learned=tuple((name, imu.span_ns * 1e-9) for name, imu in imus),
         followed=tuple(followed.items()),
         scored=tuple(wanted.sum(axis=0).tolist()),
         notes=tuple(notes),

@@ -226,7 +226,7 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
     if len(recording.imu.stamps) < 2:
         msg = f'{recording.name}: there are no two IMU samples; record longer'
         raise InputError(msg)
-    cut_s = (1.0 - share) * ((recording.imu.last_stamp - recording.imu.first_stamp) * 1e-9)
+    cut_s = (1.0 - share) * (recording.imu.span_ns * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
     return _plan('share', [first], [last], settings)
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Run the filter over recordings: score it beside two baselines, or replay it into a bag.
-
-A replay holds what the filter node would publish.
-"""
+"""Run the filter over recordings, and score it beside two baselines."""
 
 from __future__ import annotations
 
@@ -33,23 +29,14 @@ from two_manifold_ros.evaluation.scores import (
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.interface.assessment import LEVELS
-from two_manifold_ros.interface.messages import (
-    choose_scene,
-    laps_message,
-    messages_of,
-    Topics,
+from two_manifold_ros.interface.assessment import (
+    as_the_node,
+    assess_offline,
+    Assessment,
 )
-from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import (
     CODES,
-    COUNTS,
-    diagnostics_message,
-    estimate_numbers,
-    routes_message,
-    status_message,
 )
-from two_manifold_ros.laps.lines import live_timer
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
@@ -61,9 +48,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.interface.messages import Message, Topic
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -103,6 +88,8 @@ class FilterRun:
     routes, lines
         Names of the known route that each estimate is of, empty where the model knows one alone,
         and of the line on its map, empty where it has none.
+    at_end
+        State, cause and cure after the last sample.
 
     """
 
@@ -117,6 +104,7 @@ class FilterRun:
     counters: Counter[str]
     routes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    at_end: Assessment | None = None
 
     @property
     def withheld(self) -> Counter[str]:
@@ -126,11 +114,20 @@ class FilterRun:
 
 
 def estimates_along(
-    live: Filter, recording: Recording, progress: Callable[[str, float], None]
+    live: Filter,
+    recording: Recording,
+    progress: Callable[[str, float], None],
+    silent: Callable[[int, Assessment], None] = lambda *_: None,
 ) -> Iterator[tuple[Estimate, float]]:
-    """Yield every estimate of a filter fed with a recording, and the seconds it took."""
+    """
+    Yield every estimate of a filter fed with a recording, and the seconds it took.
+
+    ``silent`` is called after each second of samples without a tick, as a node reports then.
+    """
     imu = recording.imu
     stamps, samples = imu.stamps.tolist(), recording.samples_with(live.running.further_names)
+    shown, since, counts = imu.first_stamp, imu.first_stamp, live.counters.copy()
+    silence_ns = max(10**9, 2 * live.running.period_ns)
     for index, (stamp, sample) in enumerate(zip(stamps, samples, strict=True)):
         if index % 1000 == 0:
             progress(f'filtering {recording.name}', index / len(stamps))
@@ -139,6 +136,13 @@ def estimates_along(
         seconds = time.perf_counter() - began
         for estimate in estimates:
             yield estimate, seconds / len(estimates)
+        quiet = stamp - shown >= silence_ns
+        if quiet and not estimates:
+            silent(stamp, assess_offline(live, imu.topic, stamp - since, counts))
+        if quiet or estimates or stamp < shown:
+            shown = stamp
+            if live.counters['used'] > counts['used']:
+                since, counts = stamp, live.counters.copy()
 
 
 def run_filter(
@@ -156,13 +160,14 @@ def run_filter(
     head = model.routes[route]
     live = make_filter(model)
     live.warm_up()
+    imu = recording.imu
     kept: list[Estimate] = []
     seconds: list[float] = []
     for estimate, took in estimates_along(live, recording, progress):
         seconds.append(took)
         # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
-            kept.append(estimate)
+            kept.append(as_the_node(live, estimate))
     ahead = len(head.horizons)
     positions, covariances = read_on(model, route, kept)
     lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
@@ -185,6 +190,7 @@ def run_filter(
         counters=counters,
         routes=tuple(estimate.route for estimate in kept),
         lines=tuple(estimate.line for estimate in kept),
+        at_end=assess_offline(live, imu.topic, imu.span_ns),
     )
 
 
@@ -378,8 +384,14 @@ def evaluate(
     else:
         run = partial(_run_quietly, model, route)
         runs = spread(run, recordings, client, partial(progress, 'evaluating'))
+    names = ', '.join(recording.name for recording in recordings)
+    faults = [
+        each for run in runs if (each := run.at_end) and each.cause not in {'filling', 'waiting'}
+    ]
+    if faults and not any(len(run.stamps) for run in runs):
+        msg = f'{names}: no position would be published: {faults[0].why}'
+        raise InputError(msg)
     if not sum(len(run.seconds_per_tick) for run in runs):
-        names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)
     compared = compare(head, recordings, runs)
@@ -468,84 +480,3 @@ def compare(
     streams = [each.positions for each in recordings if each.positions is not None]
     left_out = sum(int(each.left_out.sum()) for each in streams)
     return Evaluation(tuple(scores), tuple(runs), tuple(truths), left_out)
-
-
-def replay(
-    model: ModelHead,
-    recording: Recording,
-    bag: BagWriter,
-    progress: Callable[[str, float], None] = lambda *_: None,
-) -> dict[str, int]:
-    """
-    Filter a recording into an open bag, each message at the stamp of its estimate.
-
-    The status comes at the default rate of the node and diagnostics once a second, by the clock
-    of the recording and without the times that the computer took, so that the same recording and
-    model give the same bytes; where nothing is published they state the cause. Returned are the
-    messages per topic.
-
-    Raises
-    ------
-    InputError
-        If the recording does not fit the model, or is shorter than a tick.
-
-    """
-    check_fit(model, recording)
-    live = make_filter(model, FilterParameters.particles_rate_hz)
-    scene = choose_scene(model)
-    written: dict[str, int] = {}
-    status_ns = round(1e9 / FilterParameters.status_rate_hz)
-    reports: list[tuple[Topic, int, Callable[[Filter, Estimate], Message]]] = [
-        (Topics.STATUS, status_ns, _status),
-        (Topics.DIAGNOSTICS, 10**9, _health),
-    ]
-    if model.route_names:
-        reports.append((Topics.ROUTES, status_ns, lambda _, estimate: routes_message(estimate)))
-    due_ns = {report: 0 for report, *_ in reports}
-
-    def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
-        bag.write(f'/{topic}', msgtype, stamp_ns, message)
-        written[topic] = written.get(topic, 0) + 1
-
-    timers = {name: live_timer(each) for name, each in model.routes.items()}
-    for estimate, _ in estimates_along(live, recording, progress):
-        stamp_ns = estimate.stamp_ns
-        for topic, msgtype, message in messages_of(estimate, scene):
-            write(topic, msgtype, stamp_ns, message)
-        timer = timers[estimate.route]
-        lap = None if timer is None else timer.push(estimate)
-        if lap is not None:
-            write(Topics.LAPS.name, Topics.LAPS.msgtype, stamp_ns, laps_message(lap))
-        for report, period_ns, build in reports:
-            # A recording may jump back, after which the next report would be far away.
-            if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:
-                due_ns[report] = stamp_ns + period_ns
-                write(report.name, report.msgtype, stamp_ns, build(live, estimate))
-    if not written:
-        msg = (
-            f'{recording.name}: no tick ends in it, so there is nothing to write; give more than '
-            f'one window of {model.window / model.rate_hz:.1f} s'
-        )
-        raise InputError(msg)
-    return written
-
-
-def _status(live: Filter, estimate: Estimate) -> dict[str, object]:
-    """Return the status of a tick; rates and times that only a node has are unknown."""
-    numbers: dict[str, float] = {
-        'status': CODES[estimate.status],
-        'level': LEVELS[estimate.status],
-        **estimate_numbers(estimate),
-        **{name: live.counters[name] for name in COUNTS if name in live.counters},
-    }
-    return status_message(estimate.stamp_ns, numbers)
-
-
-def _health(live: Filter, estimate: Estimate) -> dict[str, object]:
-    """Return the diagnostics of a tick, without the times that the computer took."""
-    values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
-    values |= dict(sorted(live.counters.items()))
-    values |= {name: getattr(estimate, name) for name in ('evidence', 'novelty', 'ellipse_m')}
-    values |= {'route': estimate.name} if estimate.name else {}
-    level = LEVELS[estimate.status]
-    return diagnostics_message(estimate.stamp_ns, 'replay', level, estimate.why, values)

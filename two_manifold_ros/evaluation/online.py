@@ -199,7 +199,7 @@ class _Stream:
     def __init__(self, recordings: Sequence[Recording]) -> None:
         look_hz = 20.0  # the tick of most models
         self.recordings = recordings
-        lengths = [each.imu.last_stamp - each.imu.first_stamp for each in recordings]
+        lengths = [each.imu.span_ns for each in recordings]
         self._begins_s = np.concatenate([[0.0], np.cumsum(lengths)]) * 1e-9
         drives, samples, seconds, truths = [], [], [], []
         for index, each in enumerate(recordings):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 import math
 import sys
-from typing import Protocol, TYPE_CHECKING
+from typing import Final, Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -266,6 +266,30 @@ def steady_ticks(model: ModelHead) -> int:
     return min(max(memory, LEAST_STEADY), MOST_STEADY)
 
 
+ANYWHERE: Final = np.array([[-math.inf] * 2, [math.inf] * 2])
+"""The region of a filter that nothing is known of."""
+
+
+def region_of(model: ModelHead, margin: float) -> Floats:
+    """
+    Return the (2, 2) least and greatest coordinates that a sound estimate of a model can have.
+
+    A mean of training positions is among them. A belief of signed weights, such as that of a
+    spectral filter without guards, is thrown far outside when its normaliser comes near zero, and
+    its ellipse need not show that. The ``margin`` is the ellipse above which none is published.
+    """
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    if not len(known) or not math.isfinite(margin):
+        return ANYWHERE
+    return np.array([known.min(axis=0) - margin, known.max(axis=0) + margin])
+
+
+def is_worse_than_mean(model: ModelHead) -> bool:
+    """Return whether a model erred no less than the mean position on what training held out."""
+    held_out = model.summary.get('validation')
+    return held_out is not None and held_out['followed_m'] >= held_out['mean_position_m']
+
+
 def _prior_ellipse_m(model: ModelHead) -> float:
     """Return half the long axis of the 95 % ellipse of a uniform prior over the route, metres."""
     known = model.track[np.isfinite(model.track).all(axis=1)]
@@ -299,6 +323,8 @@ class TickEstimator:
         Ticks after which an estimate has its ``places``; 0 for never.
     steady
         See `steady_ticks`.
+    region
+        See `region_of`.
 
     Attributes
     ----------
@@ -319,8 +345,10 @@ class TickEstimator:
         window: int,
         places_every: int,
         steady: int,
+        region: Floats,
     ) -> None:
         self._tracker = tick_filter
+        self._region = region
         self._window = window
         self._places_every = places_every
         self._tick = self._missed = 0
@@ -396,6 +424,9 @@ class TickEstimator:
         # The one check of all numbers: without an ellipse no estimate is valid.
         sound = is_valid_gaussian(state, means, covariances)
         ellipse_m = half_axis(covariances[0]) if sound else math.nan
+        low, high = self._region
+        # What is unknown is neither below nor above.
+        outside = bool(((means[:-1] < low) | (means[:-1] > high)).any())
         self._recovering = self._recovering and not self._full
         verdict = self.machine.step(
             TickDiagnostics(
@@ -411,6 +442,7 @@ class TickEstimator:
                 unlike=result.unlike,
                 standing=result.standing,
                 stays_off=result.stays_off,
+                outside=outside,
             )
         )
         self._tick += 1

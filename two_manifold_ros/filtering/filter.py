@@ -13,10 +13,13 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
+    ANYWHERE,
     half_axis,
     is_valid_gaussian,
+    is_worse_than_mean,
     limits_of,
     make_tick_filter,
+    region_of,
     steady_ticks,
     TickEstimator,
 )
@@ -95,7 +98,7 @@ class Filter:
         Limits of the ellipse, in force.
     withheld
         Whether no position may be used, whatever its status, because a comparison with the truth
-        showed that the mean position errs no more.
+        showed that the mean position errs no more: in the training, or later.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
@@ -137,10 +140,11 @@ class Filter:
             model.window,
             math.ceil(model.rate_hz / places_hz) if places_hz else 0,
             steady_ticks(model),
+            region_of(model, self.limits.error_m) if tick_filter is None else ANYWHERE,
         )
         self._watch = None if tick_filter is not None else InputWatch(model)
         self._waiting_for = 'waiting for the first IMU sample'
-        self.withheld = False
+        self.withheld = is_worse_than_mean(model)
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
         self.used = self.broke = False

@@ -59,6 +59,10 @@ CAUSES = {
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '
         'filter and report the bug'
     ),
+    'outside': (
+        'the estimate is outside the region of the training, so the belief diverged: drive on; if '
+        'it comes again, train with more laps, or with the default method'
+    ),
     'gap': (
         f'after a gap in the input, the window has {{seen}} of {{window}} ticks{LOOK_FOR_LOST}'
     ),
@@ -145,6 +149,8 @@ class TickDiagnostics(NamedTuple):
         many ticks are in it.
     accepted, restarted, novelty, off_route, unlike, standing, stays_off
         See ``UpdateResult``.
+    outside
+        Whether a position is where no training position can be, see `region_of`.
     ellipse_m
         See ``Estimate``.
     finding
@@ -164,6 +170,7 @@ class TickDiagnostics(NamedTuple):
     unlike: float = math.nan
     standing: bool = False
     stays_off: bool = False
+    outside: bool = False
 
     @property
     def novel(self) -> bool:
@@ -339,6 +346,8 @@ class StateMachine:
                 return self._say(Status.LOST, cause, shown)
         if shown.ellipse_m > self._limits.error_m:
             return self._say(self._unknown, 'converging' if self._searching else 'diverged', shown)
+        if shown.outside:
+            return self._say(self._unknown, 'outside', shown)
         return None
 
     def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:

@@ -146,7 +146,7 @@ def survey_recording(recording: Recording) -> Survey:
     imu = recording.imu
     digest = hashlib.blake2b(np.ascontiguousarray(imu.stamps).tobytes(), digest_size=16)
     digest.update(np.ascontiguousarray(imu.samples).tobytes())
-    lasts_s = (imu.last_stamp - imu.first_stamp) * 1e-9 if len(imu.stamps) else 0.0
+    lasts_s = imu.span_ns * 1e-9 if len(imu.stamps) else 0.0
     stream = recording.positions
     found = Survey(recording.name, '', digest.hexdigest(), lasts_s=lasts_s)
     if stream is None or not lasts_s:

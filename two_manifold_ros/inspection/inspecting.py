@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
 import math
@@ -125,7 +126,7 @@ def inspect_recording(recording: Recording) -> Report:
 
 def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -> Iterator[str]:
     """
-    Yield sentences to know before training on recordings of one setup.
+    Yield sentences to know before training on recordings of one setup, each kind once.
 
     Parameters
     ----------
@@ -137,10 +138,10 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
     """
     # These count for all recordings together: the lag below, laps in the model's notes.
     of_all = ('time_offset', 'no_laps', 'few_laps')
-    for report in reports:
-        for finding in report.findings:
-            if finding.severity == 'warning' and finding.code not in of_all:
-                yield f'{report.name}: {finding.sentence}'
+    for name, findings, count in folded_warnings(reports):
+        if findings[0].code not in of_all:
+            others = f' and {count - 1} more' if count > 1 else ''
+            yield from (f'{name}{others}: {finding.sentence}' for finding in findings)
     located = [(report, report.positions) for report in reports if report.positions is not None]
     slowest = min((report.imu.timing.rate_hz for report in reports), default=0.0)
     yield from late_sentences(
@@ -148,6 +149,21 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
         [positions.lag for _, positions in located],
         0.5 / rate_hz if rate_hz else _half_tick_s(slowest),
     )
+
+
+def folded_warnings(reports: Sequence[Report]) -> Iterator[tuple[str, list[Finding], int]]:
+    """Yield of each kind of warning the first report, its findings, and the count of reports."""
+    counts: Counter[str] = Counter()
+    first: dict[str, tuple[str, list[Finding]]] = {}
+    for report in reports:
+        warnings = [each for each in report.findings if each.severity == 'warning']
+        counts.update({each.code for each in warnings})
+        kinds = {
+            each.code: (report.name, [one for one in warnings if one.code == each.code])
+            for each in warnings
+        }
+        first = kinds | first
+    yield from ((*first[code], counts[code]) for code in first)
 
 
 def _half_tick_s(imu_rate_hz: float) -> float:

@@ -55,6 +55,13 @@ for `SensorLag.usable`."""
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
 
+LARGE_SCALE = 2.0
+"""
+Times the course rate, or its inverse, from which on a gyroscope is off by more than its method.
+
+The course is smoothed by the fit of positions, and bends of few positions turn less in it.
+"""
+
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
 )
@@ -344,14 +351,14 @@ def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
         )
         return
     size = abs(yaw.slope)
-    if degrees(1.0) / 2.0 < size < degrees(1.0) * 2.0:
+    if degrees(1.0) / LARGE_SCALE < size < degrees(1.0) * LARGE_SCALE:
         yield warning(
             'gyroscope_in_degrees',
             f'{yaw.channel} is {size:.0f} times the rate at which the course turns, so it is '
             f'probably in deg/s, not in rad/s: have the driver convert, or keep it the same '
             f'when the filter runs.',
         )
-    elif not 1.0 / 2.0 < size < 1.0 * 2.0:
+    elif not 1.0 / LARGE_SCALE < size < LARGE_SCALE:
         yield warning(
             'gyroscope_scale',
             f'{yaw.channel} is {size:.3g} times the rate at which the course turns: check the '

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 import itertools
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from two_manifold_ros.inspection.inspecting import folded_warnings
+from two_manifold_ros.inspection.positions import LARGE_SCALE
 from two_manifold_ros.inspection.timing import listed
 
 if TYPE_CHECKING:
@@ -44,14 +45,10 @@ def print_reports(reports: Sequence[Report], console: Console) -> None:
     table = _table('bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings')
     table.columns[0].overflow = table.columns[-1].overflow = 'fold'
     table.columns[-1].justify = 'left'
-    first: dict[str, tuple[str, str]] = {}
-    counts: Counter[str] = Counter()
     for each in reports:
         timing, positions = each.imu.timing, each.positions
         laps = None if positions is None else positions.laps
-        warnings = {one.code: one for one in each.findings if one.severity == 'warning'}
-        counts.update(warnings.keys())
-        first = {code: (each.name, one.sentence) for code, one in warnings.items()} | first
+        warnings = dict.fromkeys(one.code for one in each.findings if one.severity == 'warning')
         table.add_row(
             escape(each.name.removeprefix(folder)),
             f'{timing.duration_s / 60.0:.1f}',
@@ -64,9 +61,9 @@ def print_reports(reports: Sequence[Report], console: Console) -> None:
     if folder:
         console.print(Padding(Text(f'bags in {folder}'), (0, 0, 0, 2), expand=False))
     console.print(table)
-    for code, count in counts.most_common():
-        name, sentence = first[code]
-        words = f'{code}: {count} of {len(reports)} bags; {name.removeprefix(folder)}: {sentence}'
+    for name, (finding, *_), count in sorted(folded_warnings(reports), key=lambda each: -each[2]):
+        words = f'{finding.code}: {count} of {len(reports)} bags; '
+        words += f'{name.removeprefix(folder)}: {finding.sentence}'
         console.print(Padding(Text(words), (0, 0, 1, 2), expand=False))
     minutes = sum(each.imu.timing.duration_s for each in reports) / 60.0
     words = f'{len(reports)} bags of {minutes:.1f} min; two-manifold inspect BAG has all of one'
@@ -182,7 +179,9 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
     if positions.yaw is not None:
         yaw = positions.yaw
         lines.append(
-            f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f})'
+            f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f}'
+            f'); a factor of {1.0 / LARGE_SCALE:g} to {LARGE_SCALE:g} is no fault, since the '
+            'course is smoothed'
         )
     return lines
 

@@ -301,6 +301,40 @@ def assess(health: Health) -> Assessment:
     )
 
 
+def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
+    """Return an estimate of ``live`` with the state, cause and sentence that a node would show."""
+    if live.finding is None:
+        return estimate
+    health = Health(
+        status=estimate.status, cause=estimate.cause, why=estimate.why, finding=live.finding
+    )
+    shown = assess(health)
+    return replace(
+        estimate, status=shown.status or estimate.status, cause=shown.cause, why=shown.why
+    )
+
+
+def assess_offline(
+    live: Filter, topic: str, span_ns: int, before: Mapping[str, int] | None = None
+) -> Assessment:
+    """
+    Return how a node would be that ran a filter on a part of a recording, without a tick of late.
+
+    The part lasts ``span_ns``; ``before`` are the counters where it begins.
+    """
+    counts, seconds = live.counters - Counter(before or {}), span_ns * 1e-9
+    aside, used = rejections(counts), counts['used']
+    heard = InputHealth(
+        topic=topic,
+        unused_s=0.0 if used else seconds,
+        usable_rate_hz=used / seconds if seconds > 0.0 else math.nan,
+        rejected={} if used else aside,
+        rejected_share=sum(aside.values()) / max(counts['received'], 1),
+        rejected_most=max(aside, key=aside.__getitem__, default=''),
+    )
+    return assess(Health(input=heard).with_filter(live, live.running.rate_hz))
+
+
 def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
     found = _input_oddities(health.input, health.rate_hz) if health.input.is_live else {}

@@ -63,9 +63,9 @@ class Prior(NamedTuple):
     speed: float = 0.1
 
     @property
-    def spread(self) -> Floats:
-        """Standard deviations of a state (16,)."""
-        return np.repeat(self, [3, 6, 3, 3, 1])
+    def deviations(self) -> Floats:
+        """Of all numbers (16,): those of `Vehicle.deviations`, and of the speed."""
+        return np.repeat(np.array(self), [3, 6, 3, 3, 1])
 
 
 PRIOR = Prior()
@@ -171,7 +171,7 @@ def load_vehicle(path: str) -> Vehicle:
                 refuse(f'{name} are no numbers up to {largest:g}')
         angles, spread = (np.radians(found[name]) for name in ('angles_deg', 'angles_deg_std'))
         spread = np.concatenate([spread, found['scales_std'], found['biases_std']])
-        most = MOST_SPREAD * PRIOR.spread[:SPEED]
+        most = MOST_SPREAD * PRIOR.deviations[:SPEED]
         # NaN is of what was not measured.
         if not (np.isnan(spread) | ((spread > 0.0) & (spread <= most))).all():
             refuse(f'a number of _std is not above 0, or over {MOST_SPREAD:g} times the usual one')
@@ -459,9 +459,8 @@ class VehicleLearner:
         self._scratch: Work = plain(self._work)
         self._rotation = rotation_of(start.angles)
         self._errors = np.concatenate([start.scales, start.biases, [0.0]])
-        spread = prior.spread
-        known = np.isfinite(start.deviations)
-        spread[:SPEED] = np.where(known, start.deviations, spread[:SPEED])
+        spread, known = prior.deviations, np.isfinite(start.deviations)
+        spread[:SPEED][known] = start.deviations[known]
         self._covariance = np.diag(np.square(spread))
         self.ticks = 0.0
 

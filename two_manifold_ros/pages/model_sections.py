@@ -58,8 +58,8 @@ def model_sections(
         report.say(
             f'Parts of the drives that were left out of the training are followed with a mean '
             f'error of {in_metres(followed_m)} m; always naming the mean position would err by '
-            f'{in_metres(mean_m)} m. That is {in_metres(100 * share)} % of it, '
-            'where 50 % is of no use.'
+            f'{in_metres(mean_m)} m. The first is {100 * share:.1f} % of the second; a model with '
+            '50 % or more is of no use.'
         )
     for title, header, rows in tables:
         report.table(title.capitalize(), header, rows)

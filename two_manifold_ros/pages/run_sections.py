@@ -115,8 +115,8 @@ def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
     if now.all.median_m is not None and now.all.p95_m is not None:
         report.say(
             'Published or not, half of the positions are within '
-            f'{in_metres(now.all.median_m)} m of the truth and 95 % within '
-            f'{in_metres(now.all.p95_m)} m; {_ahead(evaluation, last, model)}'
+            f'{in_metres(round(now.all.median_m, 3))} m of the truth and 95 % within '
+            f'{in_metres(round(now.all.p95_m, 3))} m; {_ahead(evaluation, last, model)}'
         )
     if now.coverage95 is not None:
         report.say(
@@ -131,7 +131,7 @@ def _ahead(evaluation: Evaluation, last: Any, model: ModelHead) -> str:  # noqa:
     seconds = evaluation.scores[-1].horizon / model.rate_hz
     if last.all.p95_m is None:
         return f'{seconds:g} s ahead nothing can be compared.'
-    return f'{seconds:g} s ahead 95 % are within {in_metres(last.all.p95_m)} m.'
+    return f'{seconds:g} s ahead 95 % are within {in_metres(round(last.all.p95_m, 3))} m.'
 
 
 def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) -> None:

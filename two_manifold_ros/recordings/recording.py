@@ -129,6 +129,11 @@ class ImuStream:
         """Last stamp that follows the one before."""
         return _first_that_goes_on(self.stamps[::-1], usual_gap_ns(self.stamps))
 
+    @property
+    def span_ns(self) -> int:
+        """Nanoseconds from the first to the last stamp."""
+        return self.last_stamp - self.first_stamp
+
     def select(self, mask: Bools) -> ImuStream:
         """Return the samples where the (N,) mask is true."""
         return replace(
