@@ -183,6 +183,13 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path):
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
+@pytest.mark.parametrize('name', ['x' * 255, 'ä' * 127])
+def test_a_name_may_be_as_long_as_names_can_be(name, tmp_path):
+    for text in ('a', 'b'):
+        replace_text(tmp_path / name, [text], 'text')
+        assert (tmp_path / name).read_text() == text
+
+
 def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
     (tmp_path / 'usual').touch()
     replace_text(tmp_path / 'new', [], 'text')

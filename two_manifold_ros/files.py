@@ -70,7 +70,8 @@ def replace_file(
                 write(file)
             return
         target = Path(os.path.realpath(path))
-        beside = target.with_name(f'.{target.name}.{secrets.token_hex(4)}')
+        # A part of the name, which may be as long as names can be.
+        beside = target.with_name(f'.{target.name[:60]}.{secrets.token_hex(4)}')
         with beside.open('xb') as file:
             temporary = beside
             write(file)
@@ -81,9 +82,8 @@ def replace_file(
         temporary.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
-        raise of_system(
-            path, f'the {what} cannot be written', error, 'choose another folder'
-        ) from (error)
+        said = f'the {what} cannot be written'
+        raise of_system(path, said, error, 'choose another folder') from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
