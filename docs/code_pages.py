@@ -50,7 +50,8 @@ INTERFACE = {
         'filtering/status.py: Status',
     ),
     'Evaluation': (
-        'evaluation/evaluate.py: evaluate Evaluation run_filter FilterRun replay',
+        'evaluation/evaluate.py: evaluate Evaluation run_filter FilterRun',
+        'evaluation/replaying.py: replay',
         'evaluation/scores.py: HorizonScore Score',
     ),
     'Simulation': (

@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 from other_recordings import with_imu
-import pytest
 from scipy.special import stdtrit
 
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.held_out import (
     capped_mean,
     follow_held_out,
-    HeldTime,
     hold_out,
     hold_out_in_turn,
     set_apart,
@@ -86,33 +84,6 @@ def test_a_quarter_without_a_position_is_not_held_out():
     assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
     whole.positions[600:] = np.nan
     assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
-
-
-SPANS = HeldTime(((100, 200), (400, 460)), settle_ns=20, lap_ns=50, laps=3.2)
-
-
-@pytest.mark.parametrize('period_ns', [5, 10, 20, 30])
-def test_no_tick_of_the_part_to_fit_reaches_into_a_block(period_ns):
-    whole = segment(period_ns, period_ns, 600 // period_ns)
-    fit, held = SPANS.split([whole], period_ns, 0)
-    assert len(held) == 2
-    for block, (start, stop) in zip(held, SPANS.spans, strict=True):
-        assert block.stamps[0] - period_ns <= start < block.stamps[0]
-        assert block.stamps[-1] - period_ns < stop <= block.stamps[-1]
-    assert sum(map(len, fit)) + sum(map(len, held)) == len(whole)
-    for part in fit:
-        for start, stop in SPANS.spans:
-            assert ((part.stamps <= start) | (part.stamps - period_ns >= stop)).all()
-
-
-def test_what_is_too_short_to_be_scored_is_not_held():
-    fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
-    assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
-    assert [len(part) for part in fit] == [12, 20]
-    # Laps of a block are counted after it has settled.
-    laps = SPANS.laps_of(segment(110, 10, 12), 10)  # 120 ns, of which 100 count: two laps
-    assert laps.tolist() == [-1] * 2 + [0] * 4 + [1] * 6
-    assert SPANS.laps_of(segment(110, 10, 4), 10).tolist() == [-1, -1, 0, 0]
 
 
 def test_recordings_are_set_apart(drive):

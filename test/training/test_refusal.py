@@ -8,6 +8,7 @@ import re
 from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
 import numpy as np
+from other_recordings import with_imu
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import Calibration
@@ -40,6 +41,7 @@ DRIVES = {
     'drifting away': lambda: drive(eight(1.0)),
     'one lap': lambda: drive(track(30.0), 30.0),
     'noise': lambda: with_noise_alone(drive(track())),
+    'another drive': lambda: with_imu(drive(track()), samples=drive(weaving).imu.samples),
     'late by 30 s': lambda: drive(track(varied=0.2), 120.0, late_s=30.0),
     'late by 1.8 s': lambda: drive(track(4.0, 0.6), late_s=1.8),
     'at 5 Hz': lambda: drive(track(3.0, seed=2), rate_hz=5),
@@ -65,7 +67,8 @@ DRIVES = {
         ),
         ('one lap', 'nothing_repeats', 'drive at least five laps'),
         ('noise', 'no_signal', 'of what /imu measures, and there is no signal in it'),
-        ('late by 30 s', 'times_unrelated', 'times of positions and IMU are unrelated'),
+        ('another drive', 'times_unrelated', 'times of positions and IMU are unrelated'),
+        ('late by 30 s', 'positions_late', 'are 30.0'),
         ('late by 1.8 s', 'positions_late', 'are 1.8'),
         ('at 5 Hz', 'imu_slow', '/imu has 15 samples in a lap of 2.9'),
         ('few laps', 'few_laps', 'there are 2.0 laps'),

@@ -22,12 +22,8 @@ from two_manifold_ros.network.network import learn_network, shakes_of
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.following import (
-    compared_row,
-    Followed,
-    lay_out_drives,
-    Run,
-)
+from two_manifold_ros.training.followed import Followed, Run
+from two_manifold_ros.training.following import compared_row, lay_out_drives
 from two_manifold_ros.training.held_out import FOLDS, follow_held_out, MOST_FOLLOWED
 
 if TYPE_CHECKING:

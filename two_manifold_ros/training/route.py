@@ -35,7 +35,6 @@ from two_manifold_ros.training.following import (
     DOUBLINGS,
     Drives,
     follow,
-    Followed,
     lay_out_drives,
     trial_shares,
     usual_tuning,
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
     from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.training.followed import Followed
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
