@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.following import Drives, Followed
+    from two_manifold_ros.training.followed import Followed
+    from two_manifold_ros.training.following import Drives
     from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
