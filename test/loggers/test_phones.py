@@ -179,5 +179,8 @@ def test_of_several_tables_each_has_its_part_of_a_map(made, tmp_path):
         write(tmp_path / f'{name}.csv', head, rows)
     log = read_log([tmp_path], parse_columns('time=Time:s,ax=X,ay=Y,az=Z'))
     assert {f'{kind}_{axis}' for kind in ('accel', 'gyro') for axis in 'xyz'} <= set(log.channels)
+    words = [note.partition(':')[0] for note in log.notes if ' is X in' in note]
+    assert words == ['Accelerometer.csv', 'Gyroscope.csv']
+    assert sum('no date' in note for note in log.notes) == 1
     with pytest.raises(InputError, match='no table has the column'):
         read_log([tmp_path], parse_columns('ax=W'))
