@@ -141,7 +141,6 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
     'track.csv': lambda path: write_track(str(path), TRACK),
     'track.gpx': lambda path: write_track(str(path), TRACK),
-    'track.vbo': lambda path: write_track(str(path), TRACK),
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': lambda path: ItemJournal(path, resume=False),
