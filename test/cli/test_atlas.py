@@ -122,7 +122,7 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
 
 def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
     arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
-    assert 'is named at' not in command.words(*arguments, '--until', 5)
+    assert 'is named at' not in command(*arguments, '--until', 5, status=3).out
     monkeypatch.setattr('two_manifold_ros.cli.evaluate._naming', lambda _: ['9.0 %', '-'])
     assert 'windows; none of them are published' in command.words(*arguments, '--until', 40)
 

@@ -94,7 +94,7 @@ def test_a_bag_that_may_not_be_read_is_named(tmp_path, command):
         captured = command('inspect', *bags, '--json', status=2)
     finally:
         bags[1].chmod(0o755)
-    assert f'{bags[1]} cannot be read' in captured.err
+    assert f'{bags[1]}: the bag cannot be read' in captured.err
     assert len(json.loads(captured.out)['recordings']) == 1
 
 
@@ -102,7 +102,7 @@ def test_what_the_system_does_not_read_is_named(tmp_path, ellipse_bag, command):
     """A name that is too long is refused by the system for root as well."""
     bag = tmp_path / ('x' * 300)
     captured = command('inspect', ellipse_bag, bag, '--json', status=2)
-    assert f'{bag} cannot be read' in captured.err
+    assert f'{bag}: the bag cannot be read' in captured.err
     assert len(json.loads(captured.out)['recordings']) == 1
 
 

@@ -37,7 +37,7 @@ def _stand_in(name: str, runs: Calls) -> Any:  # noqa: ANN401
         runs.append((name, given))
         progress('working', 0.5)
         bad = name == 'rr-hmm' and not given['quick']
-        figure = SimpleNamespace(savefig=lambda path, **_: path.touch())
+        figure = SimpleNamespace(savefig=lambda file, **_: file.write(b'.'))
         return [at_least(f'R2 of {name}', 'Fig. 7', 0.0 if bad else 1.0, 0.5)], figure
 
     return run
