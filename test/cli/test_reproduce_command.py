@@ -148,7 +148,7 @@ def by_set(monkeypatch: pytest.MonkeyPatch, calls: Calls) -> set[int]:
         what = f'R2 of set {seed}' if seed == 50 else 'R2'
         limit = seed + 1.0 if seed in fails else seed
         claim = replace(at_least('R2', 'Fig. 7', float(seed), limit), what=what)
-        figure = SimpleNamespace(savefig=lambda path, **_: path.write_text(str(seed)))
+        figure = SimpleNamespace(savefig=lambda file, **_: file.write(str(seed).encode()))
         return [claim], figure
 
     calls.clear()  # of the stand-in that this one takes the place of
