@@ -19,7 +19,6 @@ from typing import Any, TYPE_CHECKING
 from matplotlib.figure import Figure
 import numpy as np
 import pytest
-from two_manifold_ros.training.tuning import Journal
 
 import two_manifold_ros
 from two_manifold_ros.cli import running
@@ -141,7 +140,6 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
     'track.csv': lambda path: write_track(str(path), TRACK),
     'track.gpx': lambda path: write_track(str(path), TRACK),
-    'track.vbo': lambda path: write_track(str(path), TRACK),
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': lambda path: ItemJournal(path, resume=False),
@@ -209,7 +207,6 @@ READ: dict[str, tuple[Callable[[Path], object], str]] = {
     'vehicle': (lambda path: load_vehicle(str(path)), json.dumps(SOUND)),
     'marks': (lambda path: read_marks(str(path), RECORDING), '1.0\n2.5 # by hand\n'),
     'bags': (ItemJournal, '{"format": "two_manifold bags 1"}'),
-    'tuning': (lambda path: Journal(path, 'key'), '{"format": "two_manifold tuning 1"}'),
     'model': (load_model, ''),
     'log': (lambda path: read_log([str(path)], {}), ''),
 }
@@ -317,15 +314,6 @@ def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
         (survey,) = survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
         assert survey == (found or Survey.of_json(SURVEY))
         assert survey is not None
-
-
-@pytest.mark.parametrize(
-    'rows', [7, [7], [{}], [{'settings': 'a', 'score_m': 'x', 'blocks': []}], [{'settings': []}]]
-)
-def test_a_row_that_is_no_trial_is_forgotten(rows, tmp_path):
-    path = tmp_path / 'tuning'
-    path.write_text(json.dumps({'format': 'two_manifold tuning 1', 'key': 'k', 'trials': rows}))
-    assert len(Journal(path, 'k')) == 0
 
 
 @pytest.mark.parametrize('text', ['nan', 'inf', '-1e300', '1e10', '1;2', '0x1'])

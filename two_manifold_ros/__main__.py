@@ -35,7 +35,7 @@ COMMANDS = {
     'vehicle': 'measure a vehicle that a model has not seen',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
-    'export': 'write estimates into a file for viewers: GPX, VBO, CSV',
+    'export': 'write estimates into a file for viewers: GPX, CSV',
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
     'atlas': 'put several routes into one model, take some out, list them',

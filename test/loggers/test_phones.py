@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.plain_csv import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of
 
@@ -167,3 +168,19 @@ def test_an_empty_folder_and_an_archive_are_refused(tmp_path):
     archive.write_bytes(b'PK\x03\x04rest')
     with pytest.raises(InputError, match='unpack it'):
         read_log([archive], {})
+
+
+def test_of_several_tables_each_has_its_part_of_a_map(made, tmp_path):
+    """The same letters are of another sensor in each table, as their units show."""
+    for number, (name, unit) in enumerate([('Accelerometer', 'm/s^2'), ('Gyroscope', 'rad/s')]):
+        part = made.imu[:, 3 * number : 3 * number + 3]
+        rows = np.column_stack([made.seconds, part]).tolist()
+        head = ','.join(['"Time (s)"', *(f'"{axis} ({unit})"' for axis in 'XYZ')])
+        write(tmp_path / f'{name}.csv', head, rows)
+    log = read_log([tmp_path], parse_columns('time=Time:s,ax=X,ay=Y,az=Z'))
+    assert {f'{kind}_{axis}' for kind in ('accel', 'gyro') for axis in 'xyz'} <= set(log.channels)
+    words = [note.partition(':')[0] for note in log.notes if ' is X in' in note]
+    assert words == ['Accelerometer.csv', 'Gyroscope.csv']
+    assert sum('no date' in note for note in log.notes) == 1
+    with pytest.raises(InputError, match='no table has the column'):
+        read_log([tmp_path], parse_columns('ax=W'))

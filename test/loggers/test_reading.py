@@ -195,7 +195,7 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, made, tmp_p
     ('content', 'words'),
     [
         (b'', 'is empty'),
-        (b'\x00\x01\x02', 'no text file'),
+        (b'\x00\x01\x02', 'it is no text'),
         (b'hello\n', 'no table'),
         (b'a,b\n1,2\n', "'a', 'b'"),
         (b'[header]\ntime\n[data]\n', 'no line with data'),

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north, latitude_longitude
@@ -73,22 +72,6 @@ def test_gpx_has_published_ticks_in_utc_and_parts(track, tmp_path):
     assert times[-1] == '2026-03-08T00:00:01.900Z'
 
 
-def test_vbo_is_read_as_it_was_written(track, tmp_path):
-    path = tmp_path / 'a.vbo'
-    assert write_track(str(path), track) == COUNT - 4
-    log = read_log([path], {})
-    np.testing.assert_allclose(
-        log.channels['latitude'].values, degrees_of(track)[:, 0], rtol=0, atol=1e-8
-    )
-    np.testing.assert_allclose(
-        log.channels['longitude'].values, degrees_of(track)[:, 1], atol=1e-8
-    )
-    assert log.channels['latitude'].stamps.tolist() == track.stamps[track.published].tolist()
-    row = path.read_text().splitlines()[-1].split()
-    assert (float(row[1]) > 0, float(row[2]) > 0) == (True, True)
-    assert row[3:5] == ['036.000', '090.00']
-
-
 def test_csv_has_every_tick(track, tmp_path):
     path = tmp_path / 'a.csv'
     assert write_track(str(path), track) == COUNT
@@ -111,15 +94,13 @@ def test_without_an_origin_a_table_is_in_metres_only(track, tmp_path):
     write_track(str(path), replace(track, origin=None))
     assert 'latitude' not in path.read_text()
     check_track_path('a.csv', None, 'model.npz')
-    for name in ('a.gpx', 'A.VBO'):
-        with pytest.raises(InputError, match=r'model\.npz'):
-            check_track_path(name, None, 'model.npz')
+    with pytest.raises(InputError, match=r'model\.npz'):
+        check_track_path('A.GPX', None, 'model.npz')
 
 
 def test_nothing_published_is_an_empty_track(track, tmp_path):
     nothing = replace(track, published=np.zeros(COUNT, dtype=bool))
-    for name in ('a.gpx', 'a.vbo'):
-        assert write_track(str(tmp_path / name), nothing) == 0
+    assert write_track(str(tmp_path / 'a.gpx'), nothing) == 0
     root = ET.parse(tmp_path / 'a.gpx').getroot()  # noqa: S314 - as above
     assert not list(root.iter(f'{GPX}trkpt'))
 

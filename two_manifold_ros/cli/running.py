@@ -283,7 +283,7 @@ def run_replay(args: Namespace) -> int:
 
 EXPORT_HELP = (
     'Run the filter of the node over the IMU of a bag and write its estimates into a file that '
-    'viewers of loggers and maps draw: GPX, VBO or CSV, by the end of its name.'
+    'viewers of loggers and maps draw: GPX or CSV, by the end of its name.'
 )
 
 
@@ -296,7 +296,7 @@ def add_export(parser: ArgumentParser) -> None:
         '--output',
         required=True,
         metavar='FILE',
-        help='.gpx or .vbo, published estimates of a model trained on satellite fixes; .csv, all '
+        help='.gpx, published estimates of a model trained on satellite fixes; .csv, all '
         'ticks in metres, with standard deviations and states',
     )
     add_topics(parser)

@@ -217,8 +217,16 @@ def joined(logs: Sequence[Log]) -> Log:
         kind=', '.join(dict.fromkeys(log.kind for log in logs)),
         channels=channels,
         axes=others.pop() if others else 'sensor',
-        notes=tuple(note for log in logs for note in log.notes),
+        notes=tuple(_said_of(logs)),
     )
+
+
+def _said_of(logs: Sequence[Log]) -> Iterator[str]:
+    """Yield the notes, each once, and with the names of its files if it is not of all."""
+    notes = dict.fromkeys(note for log in logs for note in log.notes)
+    for note in notes:
+        places = [log.place.rpartition('/')[2] for log in logs if note in log.notes]
+        yield note if len(places) == len(logs) else f'{", ".join(places)}: {note}'
 
 
 LONGEST_NAME = 200

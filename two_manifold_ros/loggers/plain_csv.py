@@ -245,6 +245,20 @@ def _named(table: Table, name: str) -> int:
     raise InputError(msg)
 
 
+def fitting(table: Table, columns: Mapping[str, ColumnChoice]) -> dict[str, ColumnChoice]:
+    """Return what of a map of columns by role is in a table, in a unit of the role."""
+    found = {}
+    for role, choice in columns.items():
+        try:
+            index = _named(table, choice.name)
+        except InputError:
+            continue
+        unit = choice.unit or table.units[index]
+        if role == 'time' or not unit or _fits(role, unit):
+            found[role] = choice
+    return found
+
+
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     """Return the column that has a usual name of a role."""
     axis = role[-1]

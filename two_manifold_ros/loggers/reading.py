@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
 from two_manifold_ros.loggers.log import FIX_ROLES, joined, LONGEST_NAME, plain, SI
-from two_manifold_ros.loggers.plain_csv import ColumnChoice, read_plain, table_of
+from two_manifold_ros.loggers.plain_csv import ColumnChoice, fitting, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
 if TYPE_CHECKING:
@@ -48,7 +48,26 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
     for path in map(Path, paths):
         with checked(path, 'file', 'name another one'):
             files += _files_in(path) if path.is_dir() else [path]
-    return joined([_read(path, columns) for path in files])
+    if len(files) == 1 or not columns:
+        return joined([_read(path, columns) for path in files])
+    # Of several tables each has its part of the map.
+    named, logs = set[str](), []
+    for path in files:
+        own = fitting(_table_in(path), columns)
+        named |= {*own}
+        logs.append(_read(path, own))
+    if missing := [role for role in columns if role not in named]:
+        msg = (
+            f'{files[0].parent}: no table has the column {columns[missing[0]].name!r} in a unit '
+            f'of {missing[0]}; give --columns columns that are there'
+        )
+        raise InputError(msg)
+    return joined(logs)
+
+
+def _table_in(path: Path) -> Table:
+    with checked(path, 'file', 'export it as VBO or CSV'):
+        return table_of(text_of(_content(path)), str(path))
 
 
 def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Write estimates into files that viewers of loggers draw: GPX, VBO, CSV."""
+"""Write estimates into files that viewers of loggers draw: GPX and CSV."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-SUFFIXES = ('.gpx', '.vbo', '.csv')
+SUFFIXES = ('.gpx', '.csv')
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -84,7 +84,7 @@ def write_track(path: str, track: Track) -> int:
     """
     Write a track in the format of the name, and return how many ticks are in it.
 
-    CSV has all ticks; GPX and VBO have those that are published.
+    CSV has all ticks; GPX has those that are published.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def write_track(path: str, track: Track) -> int:
         lines = _csv(track, ticks)
     else:
         ticks = np.flatnonzero(track.published)
-        lines = (_gpx if suffix == '.gpx' else _vbo)(track, ticks, track.origin)
+        lines = _gpx(track, ticks, track.origin)
     replace_text(path, lines, 'track')
     return len(ticks)
 
@@ -136,27 +136,6 @@ def _gpx(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:
             f'<time>{_utc(int(track.stamps[tick]))}</time></trkpt>\n'
         )
     yield '</trkseg></trk>\n</gpx>\n'
-
-
-def _vbo(track: Track, ticks: Ints, origin: GeodeticOrigin) -> Iterator[str]:
-    first = _EPOCH + timedelta(seconds=int(track.stamps[ticks[0]]) // 10**9 if len(ticks) else 0)
-    yield f'File created on {first:%d/%m/%Y} at {first:%H:%M:%S}\r\n\r\n'
-    names = ('time', 'latitude', 'longitude', 'velocity kmh', 'heading', 'height', 'deviation m')
-    yield ''.join(f'{line}\r\n' for line in ('[header]', *names, ''))
-    yield '[comments]\r\nEstimates of two_manifold_ros\r\n\r\n[column names]\r\n'
-    yield 'time lat long velocity heading height deviation\r\n\r\n[data]\r\n'
-    places = latitude_longitude(track.positions[ticks], origin) * 60.0
-    for tick, (north, east) in zip(ticks.tolist(), places, strict=True):
-        # Minutes, positive to the west; hundredths of seconds of the day, which may be the next.
-        hundredths = round(int(track.stamps[tick]) / 1e7) % 8_640_000
-        minutes, rest = divmod(hundredths, 6000)
-        vx, vy = track.velocities[tick]
-        yield (
-            f'{minutes // 60:02d}{minutes % 60:02d}{rest / 100:05.2f} {north:+013.6f} '
-            f'{-east:+013.6f} {3.6 * np.hypot(vx, vy):07.3f} '
-            f'{np.degrees(np.arctan2(vx, vy)) % 360:06.2f} {origin.altitude_m:+09.2f} '
-            f'{np.hypot(*track.deviations[tick]):.3f}\r\n'
-        )
 
 
 def _utc(stamp: int) -> str:

@@ -175,7 +175,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from replay' -l json -d 'pri
 complete -c two-manifold -n '__fish_seen_subcommand_from replay' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from replay' -F
 complete -c two-manifold -n '__fish_seen_subcommand_from export' -s h -l help -d 'show this help message and exit'
-complete -c two-manifold -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d '.gpx or .vbo, published estimates of a model trained on'
+complete -c two-manifold -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d '.gpx, published estimates of a model trained on satellite'
 complete -c two-manifold -n '__fish_seen_subcommand_from export' -l imu-topic -x -d 'topic of sensor_msgs/Imu'
 complete -c two-manifold -n '__fish_seen_subcommand_from export' -l imu-field -x -d 'field with a sensor_msgs/Imu in the messages of --imu-topic,'
 complete -c two-manifold -n '__fish_seen_subcommand_from export' -l position-topic -x -d 'topic with positions'
