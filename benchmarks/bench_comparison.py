@@ -3,8 +3,7 @@
 """
 This package beside every rival, on the recordings, on a kart and on the paper's protocol.
 
-Every method chooses its own time scale but in the paper's protocol. The kart is followed at one
-scale for all as well, the usual one, which shows what that is worth and what it costs.
+All methods have the time scale that a training chooses, and in the paper's protocol its own.
 
 Run `python benchmarks/bench_comparison.py`; the real recordings are looked for in
 `shared/recordings` beside the checkout and passed over where they are absent.
@@ -40,15 +39,12 @@ OURS = 'default'
 SEEING = ('previous', 'imu-only')
 
 
-def errors_of(plan: Plan, scales: dict[str, str] | None = None) -> dict[str, Floats]:
-    """Return the RMSE of each method at every horizon, NaN for one that failed; add its scale."""
+def errors_of(plan: Plan) -> dict[str, Floats]:
+    """Return the RMSE of each method at every horizon, NaN for one that failed."""
     settled = SLOT_CAR if plan.protocol == 'slot-car' else None
     result = compare(plan, methods_named(NAMES, settled))
     horizons = len(result.horizons)
     found = {}
-    for each in result.results:
-        if scales is not None and (scale := each.scale):
-            scales[each.name] = f'{scale.rate_hz:7.4g} Hz {scale.window_s:5.3g} s'
     for each in result.results:
         if each.failure:
             print(f'  {each.name} failed: {each.failure}')
@@ -59,16 +55,12 @@ def errors_of(plan: Plan, scales: dict[str, str] | None = None) -> dict[str, Flo
 
 
 def show(
-    title: str,
-    horizons: tuple[int, ...],
-    errors: dict[str, Floats],
-    shown: list[int],
-    scales: dict[str, str],
+    title: str, horizons: tuple[int, ...], errors: dict[str, Floats], shown: list[int]
 ) -> None:
     print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
     for name, values in errors.items():
         row = ''.join(f'{values[i]:8.3f}' for i in shown)
-        print(f'  {name:12s}{row}  {scales.get(name, "")}'.rstrip())
+        print(f'  {name:12s}{row}')
     rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *SEEING)], axis=0)
     ratio = errors[OURS] / rivals
     ahead = np.count_nonzero(ratio < 1.0)
@@ -76,18 +68,10 @@ def show(
     print(f'  ahead of every rival at {ahead} of {len(ratio)} horizons')
 
 
-def kart_plan(rate_hz: float | None) -> Plan:
-    """Return laps of a kart to cut, with an IMU at 10 Hz; with a rate nothing is chosen."""
+def kart_plan() -> Plan:
+    """Return laps of a kart to cut, with an IMU at 10 Hz."""
     kart = replace(world_named('kart'), rate_hz=10.0)
-    return plan_share(drive(kart, laps=22).recording, TrainingSettings(rate_hz=rate_hz))
-
-
-def scaled_plans() -> list[tuple[str, Plan]]:
-    return [
-        *real_plans(),
-        ('kart, 22 laps, IMU at 10 Hz, last 30 %', kart_plan(None)),
-        ('the same, one scale for all', kart_plan(10.0)),
-    ]
+    return plan_share(drive(kart, laps=22).recording, TrainingSettings())
 
 
 def real_plans() -> list[tuple[str, Plan]]:
@@ -112,11 +96,11 @@ def slot_car_plan(seed: int) -> Plan:
 
 def main() -> None:
     print('RMSE in metres; previous and imu-only are given true positions, no other method is')
-    for title, plan in scaled_plans():
+    kart = ('kart, 22 laps, IMU at 10 Hz, last 30 %', kart_plan())
+    for title, plan in (*real_plans(), kart):
         horizons = plan.train.horizons
-        began, scales = time.monotonic(), dict[str, str]()
-        errors = errors_of(plan, scales)
-        show(title, horizons, errors, list(range(len(horizons))), scales)
+        began = time.monotonic()
+        show(title, horizons, errors_of(plan), list(range(len(horizons))))
         print(f'  {time.monotonic() - began:.0f} s')
     plans = [slot_car_plan(seed) for seed in SEEDS]
     runs = [errors_of(plan) for plan in plans]
@@ -124,7 +108,7 @@ def main() -> None:
     means = {name: np.nanmean([run[name] for run in runs], axis=0) for name in runs[0]}
     shown = [horizons.index(horizon) for horizon in SHOWN]
     title = f'slot car, protocol of the paper, mean over seeds {SEEDS[0]} to {SEEDS[-1]}'
-    show(title, horizons, means, shown, {})
+    show(title, horizons, means, shown)
 
 
 if __name__ == '__main__':

@@ -135,6 +135,8 @@ TRACK = Track(
     GeodeticOrigin(1, 2, 3),
 )
 PICTURE = Experiment('picture', '', '', 'x:x')
+# Ends after the table.
+COMPARED: Any = SimpleNamespace(to_json=lambda: next(iter(())))
 
 WRITE: dict[str, Callable[[Path], object]] = {
     'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
@@ -143,7 +145,7 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': lambda path: ItemJournal(path, resume=False),
-    'table.txt': lambda path: write_files(path.parent, {}),
+    'table.txt': lambda path: write_files(path.parent, COMPARED),
     'figure.png': lambda path: save(Figure(), path),
     'figure.svg': lambda path: save(Figure(), path),
     'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),

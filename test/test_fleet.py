@@ -11,17 +11,11 @@ import sys
 from fleet_work import counted, dying, dying_once, refusing, squared
 import numpy as np
 import pytest
-from stub_methods import Failing, Fixed, Killed, Repeater
 
 from two_manifold_ros import fleet
-from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.own_filters import methods_named
-from two_manifold_ros.comparison.protocol import plan_share
-from two_manifold_ros.comparison.routes import compare_routes, plan_routes
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.fleet import client_of, Shared, spread
-from two_manifold_ros.training.settings import TrainingSettings
 
 distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
 
@@ -144,72 +138,6 @@ def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps)
         assert one.positions.tobytes() == other.positions.tobytes()
         assert one.causes == other.causes
     assert [each.model for each in here.scores] == [each.model for each in there.scores]
-
-
-@pytest.fixture(scope='module')
-def plans(drive):
-    """Return plans of two drives, 40 s and 30 s to learn from."""
-    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
-    return {name: plan_share(drive(seconds), settings, 0.5) for name, seconds in PLANS.items()}
-
-
-PLANS = {'long': 80.0, 'short': 60.0}
-METHODS = [
-    Fixed('far', (100.0, 0.0)),
-    Failing('broken', error=InputError('why')),
-    *methods_named(['mean', 'nearest']),
-    Fixed('near', states=True, chosen={'b': 1, 'a': 0.1}),
-    Repeater('seeing', sees_positions=True),
-]
-
-
-@pytest.mark.parametrize('routes', [['long'], ['long', 'short']])
-def test_methods_are_compared_as_here(client, plans, routes, monkeypatch):
-    chosen = {name: plans[name] for name in routes}
-    here = compare_routes(chosen, METHODS)
-    # What is done here would be refused.
-    monkeypatch.setattr(comparing, 'try_method', None)
-    stages = []
-    there = compare_routes(
-        chosen, METHODS, progress=lambda *stage: stages.append(stage), client=client
-    )
-    assert list(here) == list(there) == routes
-    for one, other in zip(here.values(), there.values(), strict=True):
-        assert one.to_json() == other.to_json()
-        for mine, its in zip(one.results, other.results, strict=True):
-            for reading, same in zip(mine.linear or (), its.linear or (), strict=True):
-                assert reading.tobytes() == same.tobytes()
-    front = 'long: ' if len(routes) > 1 else ''
-    words, shares = zip(*stages, strict=True)
-    assert f'{front}compared mean' in words
-    assert len(set(words)) == len(stages) == len(routes) * len(METHODS)
-    last = shares[-1] * (len(routes) + 1) / len(routes) if len(routes) > 1 else shares[-1]
-    assert list(shares) == sorted(shares)
-    assert last == pytest.approx(1.0)
-
-
-def test_a_method_that_workers_die_of_holds_up_no_other(plans, monkeypatch):
-    monkeypatch.setattr(fleet, 'LOST_WORKERS', 0)
-    chosen = {'long': plans['long']}
-    methods = [METHODS[0], Killed('greedy', delay_s=1.0), METHODS[2]]
-    with client_of(workers=1) as own:
-        (there,) = compare_routes(chosen, methods, client=own).values()
-    (alone,) = compare_routes(chosen, [METHODS[0], METHODS[2]]).values()
-    far, greedy, mean = there.results
-    assert 'lost again and again' in greedy.failure
-    assert [far.scores, mean.scores] == [each.scores for each in alone.results]
-
-
-@pytest.mark.long
-def test_one_model_of_all_routes_is_compared_as_here(client, kart_drives):
-    drives = [group[0].between(None, 150.0) for group in kart_drives.values()]
-    plans = plan_routes(drives, 0, (), TrainingSettings(rate_hz=10.0))
-    assert len(plans) > 1
-    methods = methods_named(['default'])
-    here, there = (compare_routes(plans, methods, client=each) for each in (None, client))
-    for name, each in here.items():
-        assert [result.name for result in each.results] == ['default', 'atlas']
-        assert each.to_json() == there[name].to_json()
 
 
 def test_ctrl_c_is_left_to_the_command(client):

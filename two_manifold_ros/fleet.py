@@ -97,7 +97,6 @@ def spread(
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
     keep: Callable[[Item, Result], None] = lambda *_: None,
-    lost: Callable[[Item], Result] | None = None,
 ) -> list[Result]:
     """
     Return what a function makes of each item, in their order.
@@ -115,8 +114,6 @@ def spread(
         Gets the share of the items that are done.
     keep
         Gets each item with its result when it comes, in any order, as `ItemJournal` wants it.
-    lost
-        Makes the result of an item that workers die of; without it that is refused.
 
     Raises
     ------
@@ -134,8 +131,7 @@ def spread(
         return results
     shared = function if isinstance(function, Shared) else Shared(function)
     workers = max(len(client.nthreads()), 1)
-    # Which item it is that workers die of has to be known where that is a result.
-    size = 1 if lost is not None else math.ceil(len(items) / (workers * BATCHES))
+    size = math.ceil(len(items) / (workers * BATCHES))
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
     parts: dict[int, _Part[Result]] = {}
 
@@ -147,19 +143,11 @@ def spread(
         done(len(parts) / len(batches))
 
     done(0.0)
-    fatal: dict[int, Callable[[Item], Result]] = {}
     with closing(_computed(shared, batches, client)) as computed:
         for number, part in computed:
-            if part is not None:
-                take(number, part)
-                continue
-            if lost is None:
+            if part is None:
                 raise LostWorkersError(_DYING)
-            fatal[number] = lost
-    for number, made in fatal.items():
-        # What else a worker had when it died is counted as lost, too: each by itself once more.
-        ((_, part),) = _computed(shared, [batches[number]], client)
-        take(number, part or ([made(each) for each in batches[number]], None))
+            take(number, part)
     return _joined([parts[number] for number in range(len(batches))])
 
 

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 import json
-import math
 import subprocess
 import sys
 
@@ -13,13 +12,12 @@ from command_runs import RUN
 from ellipse import drive, write_bag
 import pytest
 
-from two_manifold_ros.cli.compare import print_comparison, print_routes
+from two_manifold_ros.cli.compare import print_comparison
 from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.comparing import compare, Failure
 from two_manifold_ros.comparison.outcome import Comparison, Result
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_share
-from two_manifold_ros.evaluation.routes import RouteNaming
 from two_manifold_ros.evaluation.scores import ErrorSummary, Score
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -112,52 +110,14 @@ def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(ellipse_bags, 
     json.loads(one['comparison.json'])
 
 
-@pytest.fixture(scope='module')
-def kart_bags(kart_drives, write_bag, tmp_path_factory) -> list[str]:
-    """Return two bags of one track, and one of another."""
-    folder = tmp_path_factory.mktemp('karts')
+@pytest.mark.parametrize('test', [(), ('--test',)])
+def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_path, command):
     drives = [*kart_drives['hall'], kart_drives['ring'][0]]
-    # Two laps and a half are enough to follow two of them.
-    return [str(write_bag(folder / each.name, each.between(None, 120.0))) for each in drives]
-
-
-def test_bags_of_two_routes_are_compared_one_by_one(kart_bags, tmp_path, command):
-    pytest.importorskip('matplotlib')
-    pytest.importorskip('bokeh')
-    page, folder = tmp_path / 'page.html', tmp_path / 'folder'
-    said = command('compare', *kart_bags, *SIMPLE, '-o', folder, '--report', page)
-    assert 'note: the bags are of 2 routes (hall_0, ring_0)' in said.err
-    content = json.loads((folder / 'comparison.json').read_text())
-    assert list(content) == ['routes']
-    for name, protocol in (('hall_0', 'bags'), ('ring_0', 'share')):
-        each = content['routes'][name]
-        assert each['protocol'] == protocol
-        assert [method['name'] for method in each['methods']] == ['mean', 'previous']
-        assert f'\nroute {name}\n' in f'\n{said.out}'
-        assert f'Errors of all methods on {name}' in page.read_text()
-    assert said.out.startswith((folder / 'table.txt').read_text())
-    assert sorted(path.name for path in folder.iterdir()) == [
-        'comparison.json', 'errors_1_hall_0.png', 'errors_2_ring_0.png', 'table.txt',
-        'tracks_1_hall_0.png', 'tracks_2_ring_0.png',
-    ]  # fmt: skip
-
-
-def test_routes_may_have_names_that_no_file_can_have(kart_bags, tmp_path, command):
-    pytest.importorskip('matplotlib')
-    options = ['--test', kart_bags[1], kart_bags[2], '--routes', 'a/b, a b, a/b, a b']
-    folder = tmp_path / 'folder'
-    # The ring is followed where it was learned from, by another name of the file.
-    link = tmp_path / 'again'
-    link.symlink_to(kart_bags[2])
-    said = command('compare', kart_bags[0], link, *options, *SIMPLE, '-o', folder, '--json')
-    assert list(json.loads(said.out)['routes']) == ['a b', 'a/b']
-    assert {'errors_1_a_b.png', 'errors_2_a_b.png'} < {each.name for each in folder.iterdir()}
-
-
-def test_bags_of_one_name_are_one_route(kart_bags, command):
-    pytest.importorskip('rosbags')
-    named = command('compare', *kart_bags[:2], *QUICK, '--routes', 'hall,hall')
-    assert named == command('compare', *kart_bags[:2], *QUICK)
+    bags = [str(write_bag(tmp_path / each.name, each.between(None, 120.0))) for each in drives]
+    line = command.refused('compare', *bags[:2], *test, bags[2], *SIMPLE)
+    assert line.endswith(
+        f'the bags are of 2 routes ({bags[0]}, {bags[1]}; {bags[2]}): compare each route by itself'
+    )
 
 
 def test_help_names_the_methods(command):
@@ -186,11 +146,6 @@ def test_help_names_the_methods(command):
         ('A --test no_such_bag', 'no_such_bag does not exist'),
         ('A --position-topic /imu', '--position-topic'),
         ('A B --share 0.5', '--share cuts a single bag'),
-        ('A B --routes hall', 'there are 1 names of routes for 2 bags'),
-        ('A --routes none', 'is no name of a route'),
-        ('A B --routes hall,ring --test C', '3 bags'),
-        ('A --routes hall/1,ring/1 --test B', 'no bag of this route is followed'),
-        ('A --protocol slot-car --routes hall', 'leave out --routes'),
         ('A B --protocol slot-car', 'leave out more than one bag'),
         ('A --test A', 'learned from and followed'),
     ],
@@ -307,6 +262,7 @@ def test_the_least_error_of_those_not_reported_has_a_star(lines):
     assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
     for line in (
         'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
+        'every method at 20 Hz, windows of 3 s',
         'every method is scored on the same 100, 50 predictions, published or not',
         '* least RMSE of those not given positions',
         'given true positions on the way: the cheat',
@@ -380,26 +336,3 @@ def test_large_errors_do_not_break_lines(lines):
     found = lines(comparison((0, 10, 50, 80), *methods))
     wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'
     assert ' '.join(row('the good', found)) == wanted
-
-
-def test_one_model_of_all_routes_is_beside_the_model_of_each(capsys):
-    def of(naming: RouteNaming | None, *errors: float) -> Comparison:
-        ours, atlas = (
-            result(name, each) for name, each in zip(('default', 'atlas'), errors, strict=True)
-        )
-        return comparison((0,), ours, replace(atlas, naming=naming))
-
-    print_routes(
-        {
-            'hall': of(RouteNaming(90, 0.985, 0.0, 0.0), 1.5, 1.75),
-            'ring': of(RouteNaming(9, 0.0, math.nan, math.nan), 2.5, 9.5),
-        }
-    )
-    found = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert found[0] == 'route hall'
-    assert 'route ring' in found
-    last = found[found.index('one model of all routes, not given the route') :]
-    assert row('hall', last) == ['98.5', '%', '0', '%', '1.750', '1.500']
-    assert row('ring', last) == ['0', '%', '-', '9.500', '2.500']
-    print_routes({'hall': of(None, 1.5, 1.75)})
-    assert 'one model of all' not in capsys.readouterr().out

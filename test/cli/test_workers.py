@@ -47,35 +47,11 @@ def test_experiments_are_reproduced_by_workers_as_here(command, tmp_path):
     assert pictures[0] == pictures[1] == ['mkdr-torus.png']
 
 
-def test_methods_are_compared_by_workers_as_here(command, slot_car_bag, tmp_path):
-    pytest.importorskip('matplotlib')
-    given = [
-        'compare',
-        slot_car_bag,
-        '--methods',
-        'mean,hmm',
-        '--rate',
-        '10',
-        '--window',
-        '20',
-        '-o',
-    ]
-    printed = [command(*given, tmp_path / '1', '--jobs', 1).out]
-    printed.append(command(*given, tmp_path / '2', '--workers', 2).out)
-    assert printed[0] == printed[1]
-    one, two = (
-        {path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in '12'
-    )
-    assert one == two
-
-
 def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
     one = ('--workers', 1)
     assert 'does not exist' in command('inspect', tmp_path / 'none', *one, status=2).err
     report = ('--report', tmp_path / 'page.html')
     assert '--report' in command('inspect', slot_car_bag, *report, *one, status=2).err
-    jobs = ('--methods', 'mean', '--jobs', 2)
-    assert '--jobs 2' in command('compare', slot_car_bag, *jobs, *one, status=2).err
     assert '--online' in command('evaluate', '--online', slot_car_bag, *one, status=2).err
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 import os
-import time
 from typing import Any
 
 import numpy as np
@@ -62,9 +61,5 @@ class Failing(Fixed):
 class Killed(Fixed):
     """Takes its process with it, as the kernel does when memory runs out."""
 
-    delay_s: float = 0.0
-
     def fit(self, train: TrainSplit) -> Fixed:  # noqa: ARG002 - as every method
-        # One that is killed as it starts is not started again by Dask.
-        time.sleep(self.delay_s)
         os._exit(9)

@@ -27,6 +27,7 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import with_time_scales
 from two_manifold_ros.typing import Bools, Floats
 
 Drive: TypeAlias = Callable[..., Recording]
@@ -175,6 +176,19 @@ def test_bags_are_followed_one_by_one(drive):
     assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)
+
+
+@pytest.mark.parametrize('given', [{}, {'rate_hz': 10.0}, {'window': 40}])
+def test_all_methods_have_the_scale_of_a_training(given, drive):
+    """Of a vehicle so slow that neither is the usual one."""
+    settings = TrainingSettings(horizons=(0, 5), **given)
+    train = plan_share(drive(290.0, 24.0), settings).train
+    wanted = with_time_scales(train.recordings, settings)
+    assert (train.dataset.rate_hz, train.dataset.window) == (wanted.rate_hz, wanted.window)
+    assert wanted.rate_hz < 20.0
+    assert (train.dataset.rate_hz, train.dataset.window) == (
+        train.settings.rate_hz, train.settings.window
+    )  # fmt: skip
 
 
 def test_the_slot_car_is_cut_as_in_the_paper(slot_car):

@@ -7,7 +7,6 @@ from warnings import catch_warnings, simplefilter
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
-from other_recordings import with_imu
 from scipy.special import stdtrit
 
 from two_manifold_ros.ticks.segments import Segment
@@ -16,7 +15,6 @@ from two_manifold_ros.training.held_out import (
     follow_held_out,
     hold_out,
     hold_out_in_turn,
-    set_apart,
     surely_lower,
 )
 
@@ -84,17 +82,6 @@ def test_a_quarter_without_a_position_is_not_held_out():
     assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
     whole.positions[600:] = np.nan
     assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
-
-
-def test_recordings_are_set_apart(drive):
-    whole = drive(8.0)
-    stamps = whole.imu.stamps.copy()
-    stamps[[5, 7]] = 0, -1
-    first, second = set_apart([with_imu(whole, stamps=stamps), whole])
-    assert np.flatnonzero(first.imu.stamps == 0).tolist() == [5, 7]
-    assert first.imu.stamps.max() < second.imu.stamps.min()
-    for each in (first, second):
-        assert each.positions.stamps[0] - each.imu.stamps[0] == 0
 
 
 def test_errors_are_those_after_the_lead():

@@ -8,15 +8,12 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-import math
-import re
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.cli.options import (
     add_bags,
-    add_fleet,
     add_json,
     add_position_lag,
     add_report,
@@ -24,7 +21,6 @@ from two_manifold_ros.cli.options import (
     Bags,
     check_report,
     console,
-    fleet_of,
     in_step,
     make_folder,
     metres,
@@ -40,27 +36,31 @@ from two_manifold_ros.cli.training_options import (
     add_operator,
     given_settings,
     parse_horizons,
-    route_names,
 )
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
-from two_manifold_ros.comparison.protocol import plan_slot_car, SHARE, SLOT_CAR
-from two_manifold_ros.comparison.routes import ATLAS, compare_routes, plan_routes
+from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
+from two_manifold_ros.comparison.protocol import (
+    plan_bags,
+    plan_share,
+    plan_slot_car,
+    SHARE,
+    SLOT_CAR,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
-
-    Comparisons: TypeAlias = Mapping[str, Comparison]
-    """By the names of routes."""
+    from two_manifold_ros.recordings.recording import Recording
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -75,72 +75,22 @@ FEWEST_STARRED = 20
 """Predictions; the least of errors on fewer is chance."""
 
 
-def write_files(folder: Path, found: Comparisons) -> None:
+def write_files(folder: Path, found: Comparison) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
 
     replace_text(folder / 'table.txt', [_printed(found)], 'table')
-    content = json.dumps(_to_json(found), indent=2, allow_nan=False)
+    content = json.dumps(found.to_json(), indent=2, allow_nan=False)
     replace_text(folder / 'comparison.json', [content, '\n'], 'comparison')
-    for number, (name, comparison) in enumerate(found.items(), start=1):
-        # A name may hold what no file name does, and two may be alike without that.
-        kept = re.sub(r'[^\w.-]', '_', name)
-        end = f'_{number}_{kept}' if len(found) > 1 else ''
-        draw_errors(comparison, folder / f'errors{end}.png')
-        draw_tracks(comparison, folder / f'tracks{end}.png')
+    draw_errors(found, folder / 'errors.png')
+    draw_tracks(found, folder / 'tracks.png')
 
 
-def _to_json(found: Comparisons) -> dict[str, Any]:
-    contents = {name: each.to_json() for name, each in found.items()}
-    return {'routes': contents} if len(contents) > 1 else next(iter(contents.values()))
-
-
-def _printed(found: Comparisons) -> str:
+def _printed(found: Comparison) -> str:
     text = StringIO()
     with redirect_stdout(text):
-        print_routes(found)
+        print_comparison(found)
     return text.getvalue()
-
-
-def print_routes(found: Comparisons) -> None:
-    """Print the tables of each route and, of several, how one model of all compares."""
-    for name, comparison in found.items():
-        if len(found) > 1:
-            print(f'route {name}\n')
-        print_comparison(comparison)
-        if len(found) > 1:
-            print()
-    _print_atlas(found)
-
-
-def _print_atlas(found: Comparisons) -> None:
-    """Print how one model of all routes names them, and its errors beside those of its parts."""
-    rows = []
-    for name, comparison in found.items():
-        results = {each.name: each for each in comparison.results}
-        atlas = results.get(ATLAS)
-        if atlas is None or atlas.naming is None:
-            continue
-        shares = (atlas.naming.right, atlas.naming.wrong_published)
-        rows.append(
-            [
-                name,
-                *('-' if math.isnan(each) else percent(each) for each in shares),
-                *(_now(results[each]) for each in (ATLAS, OURS)),
-            ]
-        )
-    if not rows:
-        return
-    header = ['route', 'named\nright', 'wrong,\npublished', 'RMSE, m', 'own model:\nRMSE']
-    print_table('one model of all routes, not given the route', header, rows)
-    print_wrapped(
-        'named right: after one and a half windows; wrong, published: of the positions that are '
-        'published, those of another route; RMSE: now, at all ticks'
-    )
-
-
-def _now(result: Result) -> str:
-    return metres(result.scores[0].all.rmse_m) if result.scores else 'failed'
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -248,6 +198,8 @@ def _least(comparison: Comparison, column: int) -> float | None:
 
 def _legend(comparison: Comparison) -> Iterator[str]:
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
+    window_s = comparison.window / comparison.rate_hz
+    yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
     shown = _shown(len(comparison.scored))
     counts = [comparison.scored[column] for column in shown]
     yield (
@@ -285,12 +237,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
             yield f'  {result.name}: {result.title}, failed: {result.failure}'
         else:
             named = f'  {result.name}: {result.title}'
-            yield '; '.join([named, *_scale(result), *_main_settings(result)])
-
-
-def _scale(result: Result) -> Iterator[str]:
-    if (scale := result.scale) is not None:
-        yield f'at {scale.rate_hz:.3g} Hz, windows of {scale.window_s:.3g} s'
+            yield '; '.join([named, *_main_settings(result)])
 
 
 def _main_settings(result: Result) -> Iterator[str]:
@@ -319,7 +266,7 @@ HELP = (
     'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
     'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
     'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
-    'Bags of several routes are compared route by route, as if those of each were given alone.'
+    'All bags are of one route.'
 )
 _DEFAULTS = TrainingSettings()
 _JOBS = 2
@@ -327,7 +274,7 @@ _PROTOCOLS = ('slot-car',)
 _CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
 _TAKEN = ('bandwidth', 'ridge', *_CHOICES)
 """Options of the spectral filters."""
-_FIXED = ('test', 'share', 'rate', 'window', 'horizons', 'routes')
+_FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 """Options that a protocol settles."""
 
 
@@ -354,10 +301,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs',
         type=int,
+        default=_JOBS,
         metavar='N',
-        help=f'methods run at a time without --workers (default: {_JOBS})',
+        help=f'methods run at a time (default: {_JOBS})',
     )
-    add_fleet(parser)
     add_report(parser, 'errors and readings of all methods, which a click shows or hides')
     add_json(parser)
 
@@ -372,12 +319,6 @@ def _add_protocol(parser: ArgumentParser) -> None:
         help='bags to follow, of the same route and frame',
     )
     group.add_argument(
-        '--routes',
-        metavar='NAME,...',
-        help='name of the route of each bag, those of --test after the others, as in train '
-        '(default: bags that share places are of one route, named after the first of them)',
-    )
-    group.add_argument(
         '--share',
         type=float,
         metavar='X',
@@ -387,15 +328,13 @@ def _add_protocol(parser: ArgumentParser) -> None:
         '--rate',
         type=float,
         metavar='HZ',
-        help='ticks per second of all methods; with it or --window nothing is chosen (default: '
-        'each method chooses both; 20 or the IMU rate for horizons and scored ticks)',
+        help='ticks per second of all methods (default: as train chooses)',
     )
     group.add_argument(
         '--window',
         type=int,
         metavar='TICKS',
-        help='ticks in a window of all methods (default: each method chooses; with --rate three '
-        'seconds)',
+        help='ticks in a window of all methods (default: as train chooses)',
     )
     group.add_argument(
         '--horizons',
@@ -425,7 +364,9 @@ def run(args: Namespace) -> int:
     protocol = SLOT_CAR if args.protocol else None
     methods = methods_named(args.methods.split(','), protocol, given_settings(args))
     _check_choices(args, [each for each in methods if isinstance(each, ManifoldHmm)])
-    _check_jobs(args)
+    if args.jobs < 1:
+        msg = f'--jobs {args.jobs} must be at least 1'
+        raise InputError(msg)
     check_report(args)
     folder = None
     if args.output is not None:
@@ -433,34 +374,13 @@ def run(args: Namespace) -> int:
         import two_manifold_ros.comparison.figures  # noqa: F401, PLC0415 - needs matplotlib
 
         folder = make_folder(args.output)
-    plans = _plans(args)
-    if len(plans) > 1:
-        on_stderr(
-            f'two-manifold: note: the bags are of {len(plans)} routes ({", ".join(plans)}), which '
-            'are compared one by one; --routes names them otherwise'
-        )
-    for plan in plans.values():
-        _warn(plan)
-    with fleet_of(args) as client, Progress('comparing') as progress:
-        jobs = _JOBS if args.jobs is None else args.jobs
-        found = compare_routes(plans, methods, jobs, progress, client)
-    for comparison in found.values():
-        _check_any(comparison)
+    plan = _plan(args)
+    _warn(plan)
+    with Progress('comparing') as progress:
+        found = compare(plan, methods, args.jobs, progress)
+    _check_any(found)
     _report(args, found, folder)
     return 0
-
-
-def _check_jobs(args: Namespace) -> None:
-    if args.jobs is None:
-        return
-    if args.jobs < 1:
-        msg = f'--jobs {args.jobs} must be at least 1'
-        raise InputError(msg)
-    if any(each is not None for each in (args.workers, args.scheduler, args.scheduler_file)):
-        msg = (
-            f'--jobs {args.jobs} is about processes without Dask: leave it out, or leave Dask out'
-        )
-        raise InputError(msg)
 
 
 def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
@@ -486,23 +406,36 @@ def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
     )
 
 
-def _plans(args: Namespace) -> dict[str, Plan]:
-    """Return the plan of each route that the bags are of."""
+def _plan(args: Namespace) -> Plan:
     if args.protocol:
         _check_alone(args)
-        return {'': plan_slot_car(in_step(recordings_of(args), args)[0])}
+        return plan_slot_car(in_step(recordings_of(args), args)[0])
     settings = TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
         horizons=_DEFAULTS.horizons if args.horizons is None else parse_horizons(args.horizons),
     )
     followed = args.test or []
-    # Before the bags are read, which takes long.
-    names = route_names(args, len(args.bags) + len(followed))
+    alone = len(args.bags) == 1 and not followed
+    if args.share is not None and not alone:
+        msg = '--share cuts a single bag in two; leave it out, or leave out the other bags'
+        raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
     recordings = in_step(recordings_of(every), args)
-    return plan_routes(recordings, len(followed), names, settings, args.share)
+    _check_one_route(recordings)
+    if alone:
+        return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
+    cut = len(recordings) - max(len(followed), 1)
+    return plan_bags(recordings[:cut], recordings[cut:], settings)
+
+
+def _check_one_route(recordings: Sequence[Recording]) -> None:
+    routes = sort_by_route(recordings)
+    if len(routes) > 1:
+        listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())
+        msg = f'the bags are of {len(routes)} routes ({listed}): compare each route by itself'
+        raise InputError(msg)
 
 
 def _check_alone(args: Namespace) -> None:
@@ -533,7 +466,7 @@ def _check_any(comparison: Comparison) -> None:
     raise InputError(msg)
 
 
-def _report(args: Namespace, found: Comparisons, folder: Path | None) -> None:
+def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
     if folder is not None:
         write_files(folder, found)
     if args.report:
@@ -543,13 +476,12 @@ def _report(args: Namespace, found: Comparisons, folder: Path | None) -> None:
         from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
 
         page = Report('Methods side by side', ', '.join(args.bags))
-        for name, comparison in found.items():
-            comparison_sections(page, comparison, name if len(found) > 1 else '')
+        comparison_sections(page, found)
         page.section('As printed')
         page.preformatted(_printed(found))
         page.write(args.report)
     if args.json:
-        print(json.dumps(_to_json(found), indent=2, allow_nan=False))
+        print(json.dumps(found.to_json(), indent=2, allow_nan=False))
     else:
-        print_routes(found)
+        print_comparison(found)
         print_written(args)

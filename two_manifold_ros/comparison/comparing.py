@@ -8,125 +8,62 @@ from concurrent.futures import as_completed, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 import json
-import math
 import multiprocessing
 from pathlib import Path
 import pickle
 import signal
 from tempfile import TemporaryDirectory
 import traceback
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros.comparison.method import fit_linear_track
 from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Trial
-from two_manifold_ros.comparison.protocol import cut_tests
-from two_manifold_ros.comparison.scales import at_scale, finer, on_stamps
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.fleet import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.comparison.method import FittedMethod, Method, Predictions, TrainSplit
     from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.comparison.scales import Scale
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
 
-def try_method(method: Method, plan: Plan, scale: Scale | None = None) -> Trial | Failure:
+def try_method(method: Method, plan: Plan) -> Trial | Failure:
     """
-    Choose the time scale of a method unless it is given, fit it, and let it filter the tests.
+    Fit a method and let it filter the tests.
 
     Positions of what it filters are hidden unless it sees them. Overflows and divisions by zero
     are left to the method: what is not finite is not scored. No exception holds up the other
     methods, but an interrupt ends all.
     """
     try:
-        return _follow(method, plan, scale or choose_scale(method, plan), reading=True)
+        return _follow(method, plan)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_explain(error))
 
 
-def choose_scale(method: Method, plan: Plan) -> Scale:
-    """
-    Return the scale with which a method errs least where part of the training part is held out.
-
-    All candidates of the plan are tried, then the best one with more ticks in its window. The
-    score is the one of the comparison, the RMSE averaged over the horizons; one that fails is
-    passed over.
-    """
-    own, held_out = plan.own_scale, plan.held_out
-    if not plan.scales or held_out is None:
-        return own
-    errors = {each: _error_at(method, held_out, each) for each in (own, *plan.scales)}
-    best = min(errors, key=errors.__getitem__)
-    more = finer(best, own.rate_hz)
-    if more not in errors and _error_at(method, held_out, more) < errors[best]:
-        return more
-    return best
-
-
-def _error_at(method: Method, plan: Plan, scale: Scale) -> float:
-    """Return the error on a plan, metres; infinite for a method that fails."""
-    trial: Trial | Failure
-    try:
-        trial = _follow(method, plan, scale, reading=False)
-    except Exception as error:  # noqa: BLE001 - another scale may do
-        trial = Failure(_explain(error))
-    (result,) = grade(plan, [method], {method.name: trial}).results
-    errors = [each.all.rmse_m for each in result.scores or ()]
-    known = [error for error in errors if error is not None]
-    return float(np.mean(known)) if known else math.inf
-
-
-def _follow(method: Method, plan: Plan, scale: Scale, *, reading: bool) -> Trial:
-    """Fit at a scale and filter the tests; the linear reading is made if it is wanted."""
-    train, settled = plan.train, scale == plan.own_scale
-    own = train if settled else at_scale(train, scale)
-    fitted = method.fit(own)
-    if settled:
-        predicted = [_predict(method, fitted, test.segment) for test in plan.tests]
-    else:
-        predicted = list(_predict_at(method, fitted, own, plan))
+def _follow(method: Method, plan: Plan) -> Trial:
+    fitted = method.fit(plan.train)
+    predicted = [_predict(method, fitted, test.segment) for test in plan.tests]
     linear, learned_m = None, None
-    if reading and all(each.states is not None for each in predicted):
-        linear, learned_m = _read_linearly(method, fitted, own, predicted)
+    if all(each.states is not None for each in predicted):
+        linear, learned_m = _read_linearly(method, fitted, plan.train, predicted)
     chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
     valid = tuple(each.valid for each in predicted if each.valid is not None)
     positions = tuple(each.positions for each in predicted)
     valid_all = valid if len(valid) == len(predicted) else None
-    return Trial(positions, linear, chosen, valid_all, learned_m, scale)
+    return Trial(positions, linear, chosen, valid_all, learned_m)
 
 
 def _predict(method: Method, fitted: FittedMethod, segment: Segment) -> Predictions:
     if not method.sees_positions:
         segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
     return fitted.predict(segment)
-
-
-def _predict_at(
-    method: Method, fitted: FittedMethod, own: TrainSplit, plan: Plan
-) -> Iterator[Predictions]:
-    """Yield what a method that was fitted at another scale predicts at the ticks of each test."""
-    for recording in plan.followed:
-        tests = [test for test in plan.tests if test.segment.imu is recording.imu]
-        segments = [each.segment for each in cut_tests(recording, own)]
-        found = [_predict(method, fitted, each) for each in segments]
-        for test in tests:
-            wanted = test.segment.stamps
-            # Of the segments that it may be cut into the one that holds most of it.
-            shared = [
-                np.count_nonzero((wanted >= each.stamps[0]) & (wanted <= each.stamps[-1]))
-                for each in segments
-            ]
-            at = int(np.argmax(shared))
-            yield on_stamps(found[at], segments[at].stamps, own, wanted, plan.train)
 
 
 def _read_linearly(
@@ -210,45 +147,6 @@ def compare(
         if progress is not None:
             progress(f'compared {name}', len(trials) / len(methods))
     return grade(plan, methods, trials)
-
-
-def compare_on_workers(
-    plans: Mapping[str, Plan],
-    methods: Sequence[Method],
-    client: Any,  # noqa: ANN401 - of an extra
-    progress: Callable[[str, float], None],
-) -> dict[str, Comparison]:
-    """
-    Run methods by each of some plans, see `compare`, on the workers of a client.
-
-    Each worker gets the plans once, and one method at a time.
-    """
-    pairs = [(name, index) for name in plans for index in range(len(methods))]
-    trials: dict[str, dict[str, Trial | Failure]] = {name: {} for name in plans}
-
-    def take(pair: tuple[str, int], trial: Trial | Failure) -> None:
-        name, method = pair[0], methods[pair[1]].name
-        trials[name][method] = trial
-        route = f'{name}: ' if len(plans) > 1 else ''
-        share = sum(map(len, trials.values())) / len(pairs)
-        progress(f'{route}compared {method}', share)
-
-    spread(partial(_try_pair, plans, methods), pairs, client, keep=take, lost=_lose)
-    return {name: grade(plan, methods, trials[name]) for name, plan in plans.items()}
-
-
-def _try_pair(
-    plans: Mapping[str, Plan], methods: Sequence[Method], pair: tuple[str, int]
-) -> Trial | Failure:
-    name, index = pair
-    return try_method(methods[index], plans[name])
-
-
-def _lose(_: tuple[str, int]) -> Failure:
-    return Failure(
-        'its workers were lost again and again, probably out of memory; take fewer of them, or '
-        'fewer --methods'
-    )
 
 
 def _run(

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.comparison.scales import Scale
-    from two_manifold_ros.evaluation.routes import RouteNaming
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.typing import Bools, Floats
 
@@ -47,8 +45,6 @@ class Trial:
         For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
     learned_m
         RMSE of the linear regression on the training part itself, metres; ``None`` without one.
-    scale
-        At which it was learned and followed; ``None`` for that of the plan.
 
     """
 
@@ -57,7 +53,6 @@ class Trial:
     chosen: dict[str, Any]
     valid: tuple[Bools, ...] | None = None
     learned_m: float | None = None
-    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -72,9 +67,8 @@ class Result:
     """
     One method of a comparison.
 
-    Name, title and sees_positions are those of ``Method``, chosen, linear, learned_m and scale of
+    Name, title and sees_positions are those of ``Method``, chosen, linear and learned_m of
     ``Trial``; scores are one for each horizon, and ``None`` where there is a failure instead.
-    Of a method that knows several routes ``naming`` is how well it named the one that is driven.
     """
 
     name: str
@@ -85,19 +79,12 @@ class Result:
     scores: tuple[Score, ...] | None = None
     linear: tuple[Floats, ...] | None = None
     learned_m: float | None = None
-    scale: Scale | None = None
-    naming: RouteNaming | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
         names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
         scores = None if self.scores is None else [_errors(each) for each in self.scores]
-        scale = {
-            'rate_hz': self.scale and self.scale.rate_hz,
-            'window': self.scale and self.scale.window,
-        }
-        content = {**{name: getattr(self, name) for name in names}, **scale, 'scores': scores}
-        return content if self.naming is None else {**content, 'naming': self.naming.to_json()}
+        return {**{name: getattr(self, name) for name in names}, 'scores': scores}
 
 
 def _errors(score: Score) -> dict[str, float | None]:
@@ -212,8 +199,7 @@ def grade(
             score(errors[:, column], no_ellipse, valid, directions[:, column])
             for column in range(errors.shape[1])
         )
-        scale = trial.scale or plan.own_scale
-        result = Result(*about, chosen=trial.chosen, scores=scores, scale=scale)
+        result = Result(*about, chosen=trial.chosen, scores=scores)
         results.append(replace(result, linear=trial.linear, learned_m=trial.learned_m))
     followed: dict[str, float] = {}
     for test in plan.tests:

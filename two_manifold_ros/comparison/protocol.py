@@ -12,7 +12,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
-from two_manifold_ros.comparison.scales import candidates, hold_recordings_out, Scale
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
@@ -23,6 +22,7 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import follow_held_out, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import count_all_laps, measure_drives
+from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,13 +134,10 @@ class ScoredSegment:
         return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
 
 
-def cut_tests(
-    recording: Recording, train: TrainSplit, lead_s: float = 0.0
-) -> Iterator[ScoredSegment]:
+def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
     """
     Cut a recording at its gaps; every tick counts once the window has filled.
 
-    And so many seconds after the start, if that is later: the longest window of any method.
     Raise ``InputError`` if the recording is not of the kind that the training part is of.
     """
     dataset = train.dataset
@@ -150,7 +147,6 @@ def cut_tests(
     samples = channels.without_dead(recording.imu.samples)
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
     segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, channels.largest)
-    lead = max(dataset.window, math.ceil(lead_s * dataset.rate_hz))
     for segment in segments:
         truth = [
             # Beyond the last tick of a segment positions may still be known.
@@ -164,7 +160,7 @@ def cut_tests(
             directions_ahead(
                 recording.positions, segment.stamps, train.horizons, dataset.period_ns
             ),
-            np.asarray(np.arange(len(segment)) >= lead - 1),
+            np.asarray(np.arange(len(segment)) >= dataset.window - 1),
         )
 
 
@@ -181,13 +177,6 @@ class Plan:
         At least one, with a tick that counts.
     notes
         Sentences to know before believing the numbers.
-    followed
-        What the tests were cut from.
-    scales
-        Beside the scale of the training part those that each method tries; none where it is
-        settled.
-    held_out
-        Plan on the training part alone on which they are tried.
 
     """
 
@@ -195,14 +184,6 @@ class Plan:
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
     notes: tuple[str, ...] = ()
-    followed: tuple[Recording, ...] = ()
-    scales: tuple[Scale, ...] = ()
-    held_out: Plan | None = None
-
-    @property
-    def own_scale(self) -> Scale:
-        """Scale of the training part, whose ticks are scored."""
-        return Scale(self.train.dataset.rate_hz, self.train.dataset.window)
 
 
 SHARE = 0.3
@@ -258,13 +239,10 @@ def _plan(
     followed: Sequence[Recording],
     settings: TrainingSettings,
 ) -> Plan:
+    settings = with_time_scales(learned, settings)
     train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
-    scales: tuple[Scale, ...] = ()
-    tests = _cut(followed, train)
-    # As a training of the spectral filter, which leaves both alone where one is given.
-    if tests and not (settings.rate_hz or settings.window):
-        scales = candidates(train.dataset, [len(test.segment) for test in tests])
-        tests = _cut(followed, train, max((each.window_s for each in scales), default=0.0))
+    cut = [test for each in followed for test in cut_tests(each, train)]
+    tests = tuple(test for test in cut if test.has_truth)
     if not tests:
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
         msg = (
@@ -273,27 +251,7 @@ def _plan(
             'longer part, or shorten --window'
         )
         raise InputError(msg)
-    notes = tuple(check_sanity(train, tests))
-    held_out = _hold_out(train, scales) if scales else None
-    return Plan(protocol, train, tuple(tests), notes, tuple(followed), scales, held_out)
-
-
-def _cut(
-    recordings: Sequence[Recording], train: TrainSplit, lead_s: float = 0.0
-) -> list[ScoredSegment]:
-    cut = [test for each in recordings for test in cut_tests(each, train, lead_s)]
-    return [test for test in cut if test.has_truth]
-
-
-def _hold_out(train: TrainSplit, scales: Sequence[Scale]) -> Plan | None:
-    """Return the plan on which scales are tried: part of the training part follows the rest."""
-    longest_s = max(each.window_s for each in scales)
-    learned, followed = hold_recordings_out(train, longest_s)
-    part = replace(
-        train, recordings=tuple(learned), dataset=build_dataset(learned, train.settings)
-    )
-    tests = _cut(followed, part, longest_s)
-    return Plan('held out', part, tuple(tests), followed=tuple(followed)) if tests else None
+    return Plan(protocol, train, tests, tuple(check_sanity(train, tests)))
 
 
 @dataclass(frozen=True)

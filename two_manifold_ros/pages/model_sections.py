@@ -100,10 +100,9 @@ def _map(report: Report, model: TrainedModel) -> None:
     )
 
 
-def comparison_sections(report: Report, comparison: Comparison, route: str = '') -> None:
-    """Add how methods compare; where there are several routes, the name of this one."""
-    of_route = f' on {route}' if route else ''
-    report.section(f'Errors of all methods{of_route}')
+def comparison_sections(report: Report, comparison: Comparison) -> None:
+    """Add how methods compare."""
+    report.section('Errors of all methods')
     seconds = np.array(comparison.horizons) / comparison.rate_hz
     drawn = plot(
         'how far ahead (s)', 'RMSE of the position (m)', 420, y_axis_type='log', name='errors',
@@ -134,7 +133,7 @@ def comparison_sections(report: Report, comparison: Comparison, route: str = '')
             for result in comparison.results
         ],
     )
-    report.section(f'What the states hold{of_route}')
+    report.section('What the states hold')
     _readings(report, comparison)
 
 

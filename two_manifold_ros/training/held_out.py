@@ -10,7 +10,7 @@ learned from the rest follows each block from a cold start, see `follow_held_out
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import itertools
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeVar
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from two_manifold_ros.hse_hmm.readout import Calibration
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
     Split = tuple[list[Segment], list[Segment]]
 
@@ -153,25 +152,6 @@ def take_out(
             position = end
         fit.append(segment.part(position, len(segment)))
     return [part for part in fit if len(part) > 2 * window], held
-
-
-def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return recordings with stamps of which no two overlap, as those of simulated drives may."""
-    apart = []
-    for index, recording in enumerate(recordings):
-        imu, positions = recording.imu, recording.positions
-        # Days more than a recording can be long.
-        shift = 10**15 * (1 + index) - imu.first_stamp
-
-        def shifted(stamps: Ints, shift: int = shift) -> Ints:
-            # A stamp that is zero or negative has no time.
-            return np.where(stamps <= 0, 0, stamps + shift)
-
-        if positions is not None:
-            positions = replace(positions, stamps=shifted(positions.stamps))
-        imu = replace(imu, stamps=shifted(imu.stamps))
-        apart.append(replace(recording, imu=imu, positions=positions))
-    return apart
 
 
 def parts_to_follow(
