@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 import math
 import re
 from typing import Literal, NamedTuple, TYPE_CHECKING
@@ -177,56 +176,6 @@ class Log:
     channels: Mapping[str, Channel]
     axes: Axes = 'sensor'
     notes: tuple[str, ...] = ()
-
-
-def joined(logs: Sequence[Log]) -> Log:
-    """
-    Return several logs of one drive, or of one vehicle on one route, as one.
-
-    Raises
-    ------
-    InputError
-        If two of them have the same channel at the same time.
-
-    """
-    channels: dict[str, Channel] = {}
-    for role in dict.fromkeys(role for log in logs for role in log.channels):
-        parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
-        parts.sort(key=lambda part: int(part[0].stamps.min()))
-        for (before, _), (after, place) in pairwise(parts):
-            if before.stamps.max() >= after.stamps.min():
-                msg = (
-                    f'{place}: {role} is at the same time in another of the files; import each '
-                    'into a bag of its own'
-                )
-                raise InputError(msg)
-        channels[role] = Channel(
-            np.concatenate([each.stamps for each, _ in parts]),
-            np.concatenate([each.values for each, _ in parts]),
-        )
-    others = {log.axes for log in logs if set(log.channels) & set(ACCELERATIONS)}
-    if len(others) > 1:
-        msg = (
-            f'{", ".join(log.place for log in logs)}: the axes of the accelerations differ '
-            f'({", ".join(sorted(others))}); import each into a bag of its own'
-        )
-        raise InputError(msg)
-    return replace(
-        logs[0],
-        place=', '.join(log.place for log in logs),
-        kind=', '.join(dict.fromkeys(log.kind for log in logs)),
-        channels=channels,
-        axes=others.pop() if others else 'sensor',
-        notes=tuple(_said_of(logs)),
-    )
-
-
-def _said_of(logs: Sequence[Log]) -> Iterator[str]:
-    """Yield the notes, each once, and with the names of its files if it is not of all."""
-    notes = dict.fromkeys(note for log in logs for note in log.notes)
-    for note in notes:
-        places = [log.place.rpartition('/')[2] for log in logs if note in log.notes]
-        yield note if len(places) == len(logs) else f'{", ".join(places)}: {note}'
 
 
 LONGEST_NAME = 200

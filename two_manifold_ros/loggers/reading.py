@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 import re
 from typing import TYPE_CHECKING
@@ -13,12 +14,12 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.log import FIX_ROLES, joined, LONGEST_NAME, plain, SI
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, LONGEST_NAME, plain, SI
 from two_manifold_ros.loggers.plain_csv import ColumnChoice, fitting, read_plain, table_of
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.loggers.log import Log, Table
     from two_manifold_ros.typing import Floats, Ints
@@ -63,6 +64,56 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, ColumnChoice]) -
         )
         raise InputError(msg)
     return joined(logs)
+
+
+def joined(logs: Sequence[Log]) -> Log:
+    """
+    Return several logs of one drive, or of one vehicle on one route, as one.
+
+    Raises
+    ------
+    InputError
+        If two of them have the same channel at the same time.
+
+    """
+    channels: dict[str, Channel] = {}
+    for role in dict.fromkeys(role for log in logs for role in log.channels):
+        parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
+        parts.sort(key=lambda part: int(part[0].stamps.min()))
+        for (before, _), (after, place) in pairwise(parts):
+            if before.stamps.max() >= after.stamps.min():
+                msg = (
+                    f'{place}: {role} is at the same time in another of the files; import each '
+                    'into a bag of its own'
+                )
+                raise InputError(msg)
+        channels[role] = Channel(
+            np.concatenate([each.stamps for each, _ in parts]),
+            np.concatenate([each.values for each, _ in parts]),
+        )
+    others = {log.axes for log in logs if set(log.channels) & set(ACCELERATIONS)}
+    if len(others) > 1:
+        msg = (
+            f'{", ".join(log.place for log in logs)}: the axes of the accelerations differ '
+            f'({", ".join(sorted(others))}); import each into a bag of its own'
+        )
+        raise InputError(msg)
+    return replace(
+        logs[0],
+        place=', '.join(log.place for log in logs),
+        kind=', '.join(dict.fromkeys(log.kind for log in logs)),
+        channels=channels,
+        axes=others.pop() if others else 'sensor',
+        notes=tuple(_said_of(logs)),
+    )
+
+
+def _said_of(logs: Sequence[Log]) -> Iterator[str]:
+    """Yield the notes, each once, and with the names of its files if it is not of all."""
+    notes = dict.fromkeys(note for log in logs for note in log.notes)
+    for note in notes:
+        places = [log.place.rpartition('/')[2] for log in logs if note in log.notes]
+        yield note if len(places) == len(logs) else f'{", ".join(places)}: {note}'
 
 
 def _table_in(path: Path) -> Table:
