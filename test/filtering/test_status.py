@@ -176,6 +176,7 @@ CASES = {
     'wide': ([GOOD, GOOD._replace(ellipse_m=0.6)], Status.UNSURE, '0.60 m, above 0.50 m'),
     'novelty_warn': ([GOOD._replace(novelty=1.5)], Status.UNSURE, 'novelty 1.5'),
     'innovation_warn': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
+    'unlikely': ([GOOD, GOOD._replace(unlikely=True)], Status.UNSURE, 'was moved'),
     'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'diverged'),
     'diverged': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
     'novelty': ([GOOD._replace(novelty=1.7)], Status.LOST, 'novelty 1.7'),

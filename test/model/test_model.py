@@ -137,6 +137,7 @@ def test_a_ridge_kernel_of_other_windows(spectral_model):
         ('likelihood.slow.tail', ..., 0.0, 'slow.tail holds 0'),
         ('motion.trust', ..., 1.5, 'trust holds 1.5'),
         ('most_still', ..., -1, 'most_still holds -1'),
+        ('least_evidence', ..., 1.5, 'least_evidence holds 1.5'),
         ('still', 2, -1, 'still holds -1'),
         ('still', 2, 2**40, 'still holds'),
         ('lowest', 0, 1e6, 'means whose least is above the largest'),

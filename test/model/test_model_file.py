@@ -233,7 +233,8 @@ def test_a_route_of_version_17_has_no_circuit_and_loads(contents):
     kept = {name: array for name, array in arrays.items() if not name.startswith('circuit.')}
     assert len(kept) < len(arrays)
     model = model_from('m.npz', older | {'version': 17}, kept)
-    assert model.circuit is None
+    assert (model.circuit, model.least_evidence) == (None, 0.0)
+    assert header['least_evidence'] > 0.0
     assert model.route.places == model_from('m.npz', header, arrays).route.places
 
 

@@ -169,10 +169,10 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     """An error while the vehicle is believed elsewhere does not count."""
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, driving, active = follow(route, observations)
+        means, covariances, driving, *others = follow(route, observations)
         driving[-100:] = False
         means[-100:] += 5.0
-        return means, covariances, driving, active
+        return means, covariances, driving, *others
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
@@ -276,7 +276,7 @@ def test_an_error_is_larger_beyond_chance_and_by_any_amount_where_some_is_lost(
     def followed(distances: np.ndarray) -> Followed:
         rows = np.zeros((len(distances), 2, 2))
         rows[:, 0, 0] = distances
-        parts = tuple((Run(each, each, each, each, each),) for each in np.array_split(rows, 2))
+        parts = tuple((Run(*[each] * 6),) for each in np.array_split(rows, 2))
         return Followed(parts, Tuning(), places, 0.0)
 
     usual, faster = followed(errors), followed(others)

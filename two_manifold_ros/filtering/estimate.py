@@ -442,6 +442,7 @@ class TickEstimator:
                 unlike=result.unlike,
                 standing=result.standing,
                 stays_off=result.stays_off,
+                unlikely=result.unlikely,
                 outside=outside,
             )
         )

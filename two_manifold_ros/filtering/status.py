@@ -78,6 +78,10 @@ CAUSES = {
         'the last {contradictions} observations contradict the model: check that the vehicle '
         'drives as in training'
     ),
+    'unlikely': (
+        'the newest observation is less likely at the believed position than any of the training '
+        'that was left out: if the vehicle was moved, drive on along the trained route'
+    ),
     'restarted': 'the belief diverged and was restarted; unsure until it is confirmed; drive on',
     'diverged': (
         'the 95 % ellipse reaches {ellipse} m, above {error} m (ellipse_error_m): if the '
@@ -147,7 +151,7 @@ class TickDiagnostics(NamedTuple):
     window_full, recovering, seen
         Whether a whole window was seen, whether the window is filling again after a gap, and how
         many ticks are in it.
-    accepted, restarted, novelty, off_route, unlike, standing, stays_off
+    accepted, restarted, novelty, off_route, unlike, standing, stays_off, unlikely
         See ``UpdateResult``.
     outside
         Whether a position is where no training position can be, see `region_of`.
@@ -170,6 +174,7 @@ class TickDiagnostics(NamedTuple):
     unlike: float = math.nan
     standing: bool = False
     stays_off: bool = False
+    unlikely: bool = False
     outside: bool = False
 
     @property
@@ -358,6 +363,7 @@ class StateMachine:
             'gap': not shown.window_full,
             'restarted': shown.restarted,
             'innovation_warn': self._contradictions >= self.doubts,
+            'unlikely': shown.unlikely,
             'off_route_warn': shown.off_route > self.leaving,
             'unmodelled_motion': shown.unlike > self.likely,
             'wide': shown.ellipse_m > self._limits.warn_m,

@@ -69,6 +69,9 @@ class UpdateResult:
     stays_off
         Whether a vehicle that is off the route is off it until the filter starts again, as on a
         network.
+    unlikely
+        Whether the observation, of a vehicle that drives as in training, is less likely where it
+        is believed to be than any was on parts left out of the training.
 
     """
 
@@ -80,6 +83,7 @@ class UpdateResult:
     unlike: float = math.nan
     standing: bool = False
     stays_off: bool = False
+    unlikely: bool = False
 
 
 class WindowTracker(ABC):
@@ -344,6 +348,7 @@ class RouteTracker:
         self._now = np.zeros((2, len(self._live)))
         self._recent = np.zeros((model.window, len(self._live)))
         self._most_still = model.most_still + model.window
+        self._least_evidence = model.least_evidence
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self._columns: list[slice] = []
         self._network: NetworkBelief | None = None
@@ -453,6 +458,7 @@ class RouteTracker:
             off_route=max(1.0 - self.belief.on_route, 0.0),
             unlike=self.belief.unlike,
             stays_off=self._network is not None,
+            unlikely=evidence < self._least_evidence and self.belief.driving > 0.5,
         )
 
     def read(self) -> tuple[Floats, Floats]:

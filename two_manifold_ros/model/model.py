@@ -283,6 +283,9 @@ class RouteModel(TrainedModel):
     network
         Headings of the roads, where these are followed by turns; ``None`` else, and in files
         before version 22.
+    least_evidence
+        Least evidence of a tick on parts left out of the training, while the vehicle drove as in
+        the rest of it; 0 where unknown, and in files before version 23.
 
     """
 
@@ -294,6 +297,7 @@ class RouteModel(TrainedModel):
     circuit: Circuit | None = None
     lines: NetworkLines | None = None
     network: Network | None = None
+    least_evidence: float = 0.0
 
     @property
     def states(self) -> int:
@@ -309,6 +313,7 @@ class RouteModel(TrainedModel):
         """Check also shapes, ranges, indices and chances of the route."""
         super().validate()
         check_range('most_still', self.most_still, 0, BOUNDS.count)
+        check_range('least_evidence', self.least_evidence, 0.0, 1.0)
         check_shapes(self, dict.fromkeys(('lowest', 'highest', 'still'), (self.live,)))
         check_range('still', self.still, 0, BOUNDS.count)
         if not (self.lowest <= self.highest).all():

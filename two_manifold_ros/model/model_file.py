@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 22
+OLDEST, VERSION = 13, 23
 """Of the file; one outside of these is refused."""
 
 OLDEST_ROUTE = 17
@@ -222,6 +222,8 @@ def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> Mod
         numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
         if numbers['version'] in (20, 21) and numbers['network'] is not None:
             refuse(f'its network of version {numbers["version"]} was learned in another way')
+        if numbers['version'] < 23:
+            numbers['least_evidence'] = 0.0
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.

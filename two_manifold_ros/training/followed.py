@@ -63,6 +63,8 @@ class Run(NamedTuple):
         wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
     active : (T,)
         Places with any probability.
+    evidences : (T,)
+        See `RouteBelief.update`.
     truths : (T, H + 1, 2)
         True positions.
 
@@ -72,6 +74,7 @@ class Run(NamedTuple):
     covariances: Floats
     driving: Bools
     active: Floats
+    evidences: Floats
     truths: Floats
 
 
@@ -133,6 +136,12 @@ class Followed:
         spread = np.cov(self.positions.T) + floors(self.positions[:, None])[0] * np.eye(2)
         anywhere = math.log(ANYWHERE) - 1.0 - 0.5 * np.linalg.slogdet(spread)[1]
         return float(np.logaddexp(math.log(1.0 - ANYWHERE) + logs, anywhere).mean())
+
+    @property
+    def least_evidence(self) -> float:
+        """Least evidence of a tick at which the vehicle drives as in training; 0 if none does."""
+        driving = self.run.driving & np.isfinite(self.run.errors[:, 0]).all(axis=1)
+        return float(self.run.evidences[driving].min()) if driving.any() else 0.0
 
     @property
     def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:

@@ -354,7 +354,7 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
 
 def follow(
     route: Route, observations: Floats, sensors: Sequence[Sensor] = (), period_s: float = 1.0
-) -> tuple[Floats, Floats, Bools, Floats]:
+) -> tuple[Floats, Floats, Bools, Floats, Floats]:
     """
     Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`.
 
@@ -367,9 +367,9 @@ def follow(
     columns = list(itertools.pairwise(ends))
     read = []
     for row in observations:
-        belief.update(row[:own])
+        evidence = belief.update(row[:own])
         if sensors:
             sensed.sense([row[begin:end] for begin, end in columns])
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
-    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
-    return means, covariances, driving, active
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
+    means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
+    return means, covariances, driving, active, evidences

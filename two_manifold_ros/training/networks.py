@@ -177,7 +177,7 @@ def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[s
 
 def follow_roads(
     route: Route, network: Network, period_s: float, seen: Floats
-) -> tuple[Floats, Floats, Bools, Floats]:
+) -> tuple[Floats, Floats, Bools, Floats, Floats]:
     """
     Follow a stretch (T, 2 d) on a network; return what `following.follow` does.
 
@@ -188,10 +188,10 @@ def follow_roads(
     read = []
     for row in seen:
         belief.take(row[own:])
-        belief.update(row[:own])
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active)))
-    means, covariances, driving, active = (np.array(each) for each in zip(*read, strict=True))
-    return means, covariances, driving, active
+        evidence = belief.update(row[:own])
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
+    means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
+    return means, covariances, driving, active, evidences
 
 
 def _lay_out(

@@ -243,6 +243,8 @@ def train_route(
         else learn_circuit(places, tracks, dataset.period_s, timed, at_mark=recordings[0].marked),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
         network=None if roads is None else learn_network(roads.network, window),
+        # On a network a vehicle that was moved is found after a reset alone.
+        least_evidence=0.0 if followed is None or roads is not None else followed.least_evidence,
     )
 
 
