@@ -52,11 +52,10 @@ LIMITS = {
         model/model_file.py (OLDEST,VERSION) OLDEST_ROUTE
         names.py HORIZONS
         nodes/running.py network_trouble.(get_flags,up)
-        recordings/reading.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
+        recordings/ros_messages.py _ENCAPSULATION _ANGULAR_VELOCITY _LINEAR_ACCELERATION
         """,
     'sizes of tables and pictures, and counts of what is named in a sentence': """
         cli/compare.py MOST_COLUMNS MOST_NAMED
-        cli/looking.py MOST_ROWS
         cli/options.py _PIPED_WIDTH _SHORTEST_WORDS
         inspection/timing.py listed.most
         interface/messages.py DrawnTrack.__init__.most_points

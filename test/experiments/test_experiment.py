@@ -126,7 +126,7 @@ def test_by_name_and_all():
     assert all(len(each.shows) < 90 and each.shows.endswith('.') for each in EXPERIMENTS)
     assert experiments_named(ALL) == EXPERIMENTS
     assert [each.name for each in experiments_named('video')] == ['video']
-    words = f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
+    words = rf'no experiment vidoe .*video.*; choose from {EXPERIMENTS[0].name}, '
     with pytest.raises(InputError, match=words):
         experiments_named('vidoe')
 

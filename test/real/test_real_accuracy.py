@@ -78,8 +78,8 @@ def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
 def test_the_rest_of_a_drive(read_real):
     training, test = first_and_rest(read_real('f1tenth_ipz10'), 0.7)
     model = train_model([training], TrainingSettings())
-    assert model.rate_hz == 20.0
-    check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.25, 100: 0.33}, 200)
+    assert model.rate_hz == 80.0
+    check(evaluate(model, [test]), {0: 0.12, 40: 0.15, 200: 0.25, 400: 0.33}, 800)
 
 
 def test_one_road_at_different_speeds_is_of_use(read_real):
