@@ -189,8 +189,9 @@ STAMPS = (
     ),
     StreamFault(
         name='clock set ahead by 0.1 s', seen='sick_scan_xd#487',
-        rule='below the gap limit: what was measured last holds on', says=(TRACKING, ''),
-        within_s=0.0, recovers=20, blind=3, seconds=0.0, after=later(0.1),
+        rule='below the gap limit: what was measured last holds on, and doubted if unlikely',
+        says=(UNSURE, 'unlikely'),
+        within_s=1.0, recovers=20, blind=3, seconds=0.0, after=later(0.1),
     ),
     StreamFault(
         name='clock set ahead by 30 s (NTP)', seen='sick_scan_xd#487',
