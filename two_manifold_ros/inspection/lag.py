@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import (
-    count_laps,
-    measure_motion,
-    on_grid,
-    put_together,
-    usable_positions,
-)
-from two_manifold_ros.inspection.timing import advancing, info, measure_timing, warning
+from two_manifold_ros.inspection.motion import count_laps, on_grid, put_together, sound_samples
+from two_manifold_ros.inspection.timing import info, warning
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.inspection.motion import Together
+    from two_manifold_ros.inspection.motion import Motion, Together
     from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -188,15 +181,16 @@ LEAST_UNEXPLAINED = 0.1
 """Share of a motion that slip, slopes and noise leave unexplained even at the right lag. Of lags
 that leave less, as of whole laps driven alike, none is surely better than another."""
 
-MOST_POINTS = 1 << 20
-"""Points of a grid on which lags of any length are searched, 14 hours of usual steps: they bound
-memory, and what lasts longer with its holes is searched for lags up to ``FURTHEST_S`` alone."""
+MOST_POINTS = 1 << 16
+"""Points of a stream that lags of any length are searched with, 1.8 hours of usual steps: they
+bound memory to some 150 MB. Longer streams have longer steps, up to half of the smoothing; those
+longer than 5 hours are searched for lags up to ``FURTHEST_S`` alone."""
 
 MOST_PEAKS = 100
 """Lags by laps that are compared; more of them are as ambiguous."""
 
 
-def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats] | None:
+def _all_lags(motion: Motion, imu: ImuStream) -> tuple[Floats, Floats] | None:
     """
     Return every lag at which half of the drive overlaps, seconds (n,), and how much it explains.
 
@@ -205,68 +199,61 @@ def _all_lags(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats
     stops, bends and differences of speed between laps count over the whole recording. Where less
     of the drive overlaps, it counts as much less.
     """
-    seconds, points = usable_positions(positions, imu)
-    gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
-    motion = measure_motion(seconds, points, gap_s)
-    usable, samples = usable_samples(imu.samples)
-    usable &= ~absurd_values(samples, usable).any(axis=1)
-    good = advancing(imu.stamps) & usable
-    if motion is None or good.sum() < 2:
-        return None
     laps = count_laps(motion)
-    if laps is not None and not laps.resolved:
+    measured, samples = sound_samples(imu)
+    if len(measured) < 2 or (laps is not None and not laps.resolved):
         return None
-    measured = (imu.stamps[good] - imu.first_stamp) / 1e9
     lasts_s = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
-    if not motion.window < lasts_s / motion.step_s <= MOST_POINTS:
+    stride = max(motion.window // 6, math.ceil(lasts_s / motion.step_s / MOST_POINTS))
+    if stride > motion.window // 2:
         return None
     grid = np.arange(measured[0], measured[-1], motion.step_s)
     if len(grid) <= motion.window:
         return None
-    stride = max(1, motion.window // 6)
     step = motion.step_s * stride
-    seen = on_grid(replace(motion, seconds=grid), measured, samples[good])[::stride]
-    speed = np.linalg.norm(motion.velocities, axis=1)
-    rate = np.where(motion.moving, np.nan_to_num(motion.course_rate), 0.0)
+    seen = on_grid(replace(motion, seconds=grid), measured, samples)[::stride]
+    turning = [motion.course_rate, motion.lateral]
+    turning = [np.where(motion.moving, np.nan_to_num(each), 0.0) for each in turning]
     first = motion.seconds[0]
     at = np.rint((motion.seconds - first) / step).astype(np.int64)[motion.known]
     shown = np.full((round((motion.seconds[-1] - first) / step) + 1, 3), np.nan)
-    targets = np.stack([rate, speed * rate, np.gradient(speed, motion.step_s)], axis=1)
-    shown[at] = targets[motion.known]
-    size = 1 << (len(seen) + len(shown)).bit_length()
+    faster = np.gradient(motion.speed, motion.step_s)
+    shown[at] = np.stack([*turning, faster], axis=1)[motion.known]
+    size = 1 << (len(seen) + len(shown) - 1).bit_length()
     score = np.zeros(size)
-    for column, sensor in enumerate((slice(3, 6), slice(0, 3), slice(0, 3))):
-        moments = _moments(seen[:, sensor], shown[:, column], size)
-        counts = moments[:, 0, 0]
-        most = max(1.0, float(counts.max()))
-        shares = _share(moments, math.ceil(0.5 * most))
-        score -= counts / most * np.log(np.maximum(1.0 - shares, LEAST_UNEXPLAINED))
+    for sensor, wanted in ((slice(3, 6), slice(0, 1)), (slice(0, 3), slice(1, 3))):
+        for moments in _moments(seen[:, sensor], shown[:, wanted], size):
+            counts = moments[:, 0, 0]
+            most = max(1.0, float(counts.max()))
+            shares = _share(moments, math.ceil(0.5 * most))
+            score -= counts / most * np.log(np.maximum(1.0 - shares, LEAST_UNEXPLAINED))
     shift = np.roll(np.arange(size), len(shown))
     lags = np.where(shift >= len(shown), shift - size, shift)
     return lags * step + first - grid[0], score[shift]
 
 
-def _moments(early: Floats, late: Floats, size: int) -> Floats:
-    """Return (size, k + 2, k + 2) sums of products at every cyclic lag, as of `_explained`."""
-    early, late = _standardised(early), _standardised(late[:, None])[:, 0]
+def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:
+    """Yield sums of products (size, k + 2, k + 2), as of `_explained`, of each late signal."""
+    early, late = _standardised(early), _standardised(late)
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
-    known_late = np.isfinite(late)
     columns = np.column_stack([known_early, np.where(known_early[:, None], early, 0.0)])
     count = columns.shape[1]
     pairs = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
-    value = np.where(known_late, late, 0.0)
     first = np.conj(np.fft.rfft(pairs, size, axis=0))
-    second = np.fft.rfft(np.stack([known_late, value, value**2], axis=1), size, axis=0)
-    moments = np.zeros((size, count + 1, count + 1))
-    both = np.fft.irfft(first * second[:, :1], size, axis=0)
-    moments[:, :count, :count] = both.reshape(size, count, count)
-    across = np.fft.irfft(first[:, :count] * second[:, 1:2], size, axis=0)
-    moments[:, :count, count] = moments[:, count, :count] = across
-    moments[:, count, count] = np.fft.irfft(first[:, 0] * second[:, 2], size, axis=0)
-    return moments
+    for column in late.T:
+        known = np.isfinite(column)
+        value = np.where(known, column, 0.0)
+        second = np.fft.rfft(np.stack([known, value, value**2], axis=1), size, axis=0)
+        moments = np.zeros((size, count + 1, count + 1))
+        both = np.fft.irfft(first * second[:, :1], size, axis=0)
+        moments[:, :count, :count] = both.reshape(size, count, count)
+        across = np.fft.irfft(first[:, :count] * second[:, 1:2], size, axis=0)
+        moments[:, :count, count] = moments[:, count, :count] = across
+        moments[:, count, count] = np.fft.irfft(first[:, 0] * second[:, 2], size, axis=0)
+        yield moments
 
 
-def _far_lags(positions: PositionStream, imu: ImuStream) -> tuple[float, ...]:
+def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tuple[float, ...]:
     """
     Return lags of more than ``FURTHEST_S`` of which the clock has one, the likely first.
 
@@ -274,7 +261,7 @@ def _far_lags(positions: PositionStream, imu: ImuStream) -> tuple[float, ...]:
     several that explain as much the clock has the one that makes them so; else one within
     ``FURTHEST_S``, and none is returned; else they are ambiguous.
     """
-    found = _all_lags(positions, imu)
+    found = _all_lags(motion, imu)
     if found is None:
         return ()
     lags, score = found
@@ -309,10 +296,11 @@ def lag_between(
     """
     if not imu.of_imu:
         return _combine([])
-    far = _far_lags(positions, imu)
+    usual = usual or put_together(positions, imu)
+    far = _far_lags(positions, imu, usual.motion) if usual else ()
     if far:
         nearer = replace(positions, stamps=positions.stamps - round(1e9 * far[0]))
-        rest = _near_lag(nearer, imu)
+        rest = _near_lag(nearer, imu, put_together(nearer, imu))
         if rest.seconds is not None and len(far) == 1:
             return replace(rest, seconds=far[0] + rest.seconds)
         if rest.seconds is not None:
@@ -323,13 +311,12 @@ def lag_between(
 def _near_lag(
     positions: PositionStream,
     imu: ImuStream,
-    usual: Together | None = None,
+    usual: Together | None,
     gyroscope: SensorLag | None = None,
 ) -> Lag:
     # The usual smoothing first. Positions of little noise show most when smoothed little.
-    scenes = [usual or put_together(positions, imu)]
-    scenes += [put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8)]
-    seen = [both for both in scenes if both is not None]
+    others = (put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8))
+    seen = [both for both in (usual, *others) if both is not None]
     if not seen:
         return _combine([])
     turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
@@ -374,8 +361,8 @@ def accelerometer_lag(both: Together) -> SensorLag:
     the ground rises or the vehicle pitches.
     """
     motion = both.motion
-    aside = np.linalg.norm(motion.velocities, axis=1) * motion.course_rate
-    return find_lag('linear_acceleration', both.imu[:, :3], aside, motion.step_s, motion.window)
+    imu = both.imu[:, :3]
+    return find_lag('linear_acceleration', imu, motion.lateral, motion.step_s, motion.window)
 
 
 def _clearest(found: list[SensorLag]) -> SensorLag:

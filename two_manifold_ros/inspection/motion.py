@@ -86,6 +86,16 @@ class Motion:
     known: Bools
     moving: Bools
 
+    @property
+    def speed(self) -> Floats:
+        """Speed (G,), m/s."""
+        return np.asarray(np.linalg.norm(self.velocities, axis=1))
+
+    @property
+    def lateral(self) -> Floats:
+        """Acceleration to the left (G,), m/s^2; NaN where the course is unknown."""
+        return self.speed * self.course_rate
+
 
 def measure_motion(
     seconds: Floats, positions: Floats, gap_s: float, smoothing_s: float = SMOOTHING_S
@@ -316,13 +326,15 @@ def put_together(
     seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
     motion = measure_motion(seconds, points, gap_s, smoothing_s)
-    if motion is None:
-        return None
+    return None if motion is None else Together(motion, on_grid(motion, *sound_samples(imu)))
+
+
+def sound_samples(imu: ImuStream) -> tuple[Floats, Floats]:
+    """Return increasing seconds (N,) from the first IMU stamp on, and usable samples (N, 6)."""
     usable, samples = usable_samples(imu.samples)
     usable &= ~absurd_values(samples, usable).any(axis=1)
     good = advancing(imu.stamps) & usable
-    imu_seconds = (imu.stamps[good] - imu.first_stamp) / 1e9
-    return Together(motion, on_grid(motion, imu_seconds, samples[good]))
+    return (imu.stamps[good] - imu.first_stamp) / 1e9, samples[good]
 
 
 def usable_positions(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats]:

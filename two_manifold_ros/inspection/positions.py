@@ -108,7 +108,7 @@ def unit_of(both: Together, samples: Floats) -> float | None:
     a unit that gravity shows.
     """
     motion = both.motion
-    aside = np.linalg.norm(motion.velocities, axis=1) * motion.course_rate
+    aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(both.imu[:, :3]).all(axis=1)
     finite = samples[np.isfinite(samples).all(axis=1)]
     if known.sum() < motion.window or not len(finite):
