@@ -177,17 +177,12 @@ def _names_of(paths: Sequence[str]) -> list[str]:
     A name is the name of the bag or, if several bags have it, of the innermost folder that is
     another one for each; if there is none, of the bag behind as many folders as are needed.
     """
-    parts = [tuple(each for each in Path(path).parts if each not in '/.') for path in paths]
-    stems = [(*each[:-1], Path(path).stem) for each, path in zip(parts, paths, strict=True)]
+    places = [(*Path(each).parent.parts, Path(each).stem) for each in paths]
+    places = [tuple(part for part in place if part not in '/.') for place in places]
     names: list[str] = []
-    for path, stem in zip(paths, stems, strict=True):
-        alike = [each for each in stems if each[-1:] == stem[-1:]]
-        ups = range(max(map(len, alike)))
-        one = [up for up in ups if _all_differ([each[-1 - up : len(each) - up] for each in alike])]
-        more = [up for up in ups if _all_differ([each[-1 - up :] for each in alike])]
-        last = len(stem) - one[0] if one else len(stem)
-        first = last - 1 if one else len(stem) - 1 - [*more, *ups[-1:]][0]
-        whole = '_'.join(stem[max(first, 0) : last]) or path
+    for path, place in zip(paths, places, strict=True):
+        alike = [each for each in places if each[-1:] == place[-1:]]
+        whole = '_'.join(place[_difference(alike)]) or path
         kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]
@@ -199,8 +194,15 @@ def _names_of(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _all_differ(names: Sequence[tuple[str, ...]]) -> bool:
-    return all(names) and len(set(names)) == len(names)
+def _difference(places: Sequence[tuple[str, ...]]) -> slice:
+    """Return which parts of paths are other ones for each, the last one or as few as can be."""
+    ups = range(max(map(len, places)))
+    one, more = [slice(-1 - up, -up or None) for up in ups], [slice(-1 - up, None) for up in ups]
+    for span in (*one, *more):
+        found = {each[span] for each in places}
+        if len(found) == len(places) and () not in found:
+            return span
+    return slice(None)
 
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
