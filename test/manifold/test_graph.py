@@ -31,7 +31,7 @@ def scattered(centres: list[float], each: int = 12) -> WindowSet:
 def test_affinities_and_a_connected_graph_is_left_alone():
     windows = noisy_lap(count=50)
     rows = windows.rows(np.arange(50))
-    graph = affinity_graph(*windows.neighbours(6)[:2], 1.7)
+    graph = affinity_graph(*windows.neighbours(6), 1.7)
     expected = naive.affinities(naive.squared_distances(rows, rows), 6, 1.7)
     np.testing.assert_allclose(graph.toarray(), expected, atol=1e-13)
     joined, notes = connect(graph, windows, 1.7, 6)
@@ -42,7 +42,7 @@ def test_affinities_and_a_connected_graph_is_left_alone():
 @pytest.mark.parametrize('probes', [200, 5])
 def test_pieces_are_joined(probes):
     windows = scattered([0.0, 10.0, 25.0, 60.0])
-    graph = affinity_graph(*windows.neighbours(4)[:2], 2.0)
+    graph = affinity_graph(*windows.neighbours(4), 2.0)
     joined, (note,) = connect(graph, windows, 2.0, 4, probes)
     assert 'fell into 4 pieces' in note
     assert connected_components(joined, directed=False)[0] == 1
@@ -57,7 +57,7 @@ def test_window_far_from_all_others_is_joined():
     # Its affinities underflow to zero, which would leave a row without any weight.
     values = np.append(np.random.default_rng(0).uniform(size=20), 1e6)
     windows = WindowSet(values[None], np.arange(21), 1)
-    graph = affinity_graph(*windows.neighbours(4)[:2], 0.5)
+    graph = affinity_graph(*windows.neighbours(4), 0.5)
     joined, (note,) = connect(graph, windows, 0.5, 4)
     assert 'fell into 2 pieces' in note
     assert joined.sum(axis=1).min() > 0.0

@@ -63,7 +63,7 @@ CORNERS = PointSet(np.array([[0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [1, 2], [0,
 
 
 def lengths_to(points: PointSet, neighbours: int, *landmarks: int) -> np.ndarray:
-    indices, squared, _ = points.neighbours(neighbours)
+    indices, squared = points.neighbours(neighbours)
     bridges = find_bridges(points, indices)
     return geodesic_lengths(indices, squared, bridges, np.array(landmarks))
 

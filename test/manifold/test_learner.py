@@ -21,7 +21,7 @@ def test_neighbours_of_every_point(n, width, count, seed):
     # Small whole numbers make many ties and duplicates.
     points = np.random.default_rng(seed).integers(-1, 2, size=(n, width)).astype(float)
     expected = naive.squared_distances(points, points)
-    indices, squared, _ = PointSet(points).neighbours(count)
+    indices, squared = PointSet(points).neighbours(count)
     assert indices.shape == squared.shape == (n, min(count, n - 1))
     for i in range(n):
         np.testing.assert_array_equal(squared[i], np.sort(np.delete(expected[i], i))[:count])

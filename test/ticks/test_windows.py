@@ -93,7 +93,7 @@ def test_neighbours_of_every_window(n, width, count, seed):
     windows = WindowSet(series, np.arange(n), width)
     rows = windows.rows(np.arange(n))
     expected = naive.squared_distances(rows, rows)
-    indices, squared, _ = windows.neighbours(count)
+    indices, squared = windows.neighbours(count)
     assert indices.shape == squared.shape == (n, min(count, n - 1))
     for i in range(n):
         others = np.delete(expected[i], i)

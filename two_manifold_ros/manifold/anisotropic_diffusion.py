@@ -275,7 +275,6 @@ class Steps(NamedTuple):
     places: Floats  # (e, r), their coordinates in the frame of the point
     squared: Floats  # (e,), the mean of the squared distances that the two see
     radii: Floats  # (n,), squared distances of the points to the last of their neighbours
-    notes: tuple[str, ...]  # of candidates that are missing
 
 
 def anisotropic_graph(
@@ -289,7 +288,7 @@ def anisotropic_graph(
     """
     from scipy.sparse import csr_matrix
 
-    begins, targets, notes = _candidates(samples, neighbours)
+    begins, targets = _candidates(samples, neighbours)
     places = _places(samples, metric, begins, targets)
     away = np.square(places).sum(axis=1)
     count = len(samples)
@@ -304,7 +303,7 @@ def anisotropic_graph(
     kept = squared <= np.maximum(radii[rows], radii[targets])
     begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
     begins = begins.astype(np.int64)
-    return Steps(begins, targets[kept], places[kept], squared[kept], radii, notes)
+    return Steps(begins, targets[kept], places[kept], squared[kept], radii)
 
 
 def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
@@ -321,8 +320,8 @@ def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) 
     return result
 
 
-def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints, tuple[str, ...]]:
-    """Return ``begins`` and ``targets`` of pairs that may be near under a metric, and notes."""
+def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints]:
+    """Return ``begins`` and ``targets`` of pairs that may be near under a metric."""
     from scipy.sparse import csr_matrix, identity
 
     count = len(samples)
@@ -330,14 +329,14 @@ def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints, tuple[st
     wanted = 8 * neighbours
     if wanted >= count - 1:
         every = np.arange(count)
-        return np.arange(count + 1) * count, np.tile(every, count), ()
-    indices, _, notes = samples.neighbours(wanted)
+        return np.arange(count + 1) * count, np.tile(every, count)
+    indices, _ = samples.neighbours(wanted)
     begins = np.arange(count + 1) * wanted
     ones = np.ones(indices.size)
     graph = csr_matrix((ones, indices.ravel(), begins), shape=(count, count))
     graph = (graph + graph.T + identity(count)).tocsr()
     graph.sort_indices()
-    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64), notes
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
 
 
 CUT = 0.01
@@ -428,7 +427,7 @@ class AnisotropicDiffusion:
             places=steps.places,
             reach=typical,
         )
-        notes = steps.notes + notes + self._cut(steps, bandwidth, metric)
+        notes += self._cut(steps, bandwidth, metric)
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)
 
     def _cut(self, steps: Steps, bandwidth: float, metric: LocalMetric) -> tuple[str, ...]:

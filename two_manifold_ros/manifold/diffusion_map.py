@@ -118,7 +118,7 @@ class DiffusionMap:
         from scipy.sparse import identity
 
         require_scale(samples, self.dimension, self.neighbours)
-        indices, squared, missing = samples.neighbours(self.neighbours)
+        indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()
         bandwidth = local_bandwidth(radii)
         graph = affinity_graph(indices, squared, bandwidth)
@@ -129,7 +129,7 @@ class DiffusionMap:
             self.density,
             partial(Transition, bandwidth, self.neighbours, radii),
             bandwidth,
-            missing + notes,
+            notes,
         )
 
 

@@ -116,7 +116,7 @@ class Isomap:
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points; the model keeps their (n, l) geodesics."""
         typical = require_scale(samples, self.dimension, self.neighbours)
-        indices, squared, missing = samples.neighbours(self.neighbours)
+        indices, squared = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
         members = spread_landmarks(len(samples), self.landmarks)
         lengths = geodesic_lengths(indices, squared, bridges, members)
@@ -130,5 +130,4 @@ class Isomap:
         coordinates = np.square(lengths) @ table
         mean = coordinates.mean(axis=0)
         extension = Extension(Geodesic(self.neighbours, lengths), table, -mean)
-        notes = missing + bridges.notes
-        return Embedding(coordinates - mean, extension, eigenvalues, notes=notes)
+        return Embedding(coordinates - mean, extension, eigenvalues, notes=bridges.notes)

@@ -166,7 +166,7 @@ class LaplacianEigenmap:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
         distance = require_scale(samples, self.dimension, self.neighbours)
         bandwidth = distance if self.weights == 'heat' else 0.0
-        indices, squared, missing = samples.neighbours(self.neighbours)
+        indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
         graph, notes = connect(near, samples, bandwidth, self.neighbours)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
@@ -202,5 +202,5 @@ class LaplacianEigenmap:
             Extension(response, np.diag(scale), -mean),
             eigenvalues,
             bandwidth,
-            missing + notes,
+            notes,
         )

@@ -12,7 +12,6 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from two_manifold_ros.ticks.neighbours import Neighbours
     from two_manifold_ros.ticks.windows import WindowSet
     from two_manifold_ros.typing import Floats, Ints
 
@@ -79,16 +78,13 @@ class PointSet:
         second = (first + rng.integers(1, len(self), pairs)) % len(self)
         return self._between(first, second)
 
-    def neighbours(self, count: int) -> Neighbours:
+    def neighbours(self, count: int) -> tuple[Ints, Floats]:
         """
         Return (n, count) indices and squared distances of the nearest other points, exactly.
 
-        Smallest distance first; n - 1 columns if there are no more others. Of very many windows
-        a few are missing, which a note says.
+        Smallest distance first; n - 1 columns if there are no more others.
         """
         from scipy.spatial import cKDTree
-
-        from two_manifold_ros.ticks.neighbours import Neighbours
 
         count = min(count, len(self) - 1)
         _, found = cKDTree(self.points).query(self.points, range(1, count + 2))
@@ -98,7 +94,7 @@ class PointSet:
         indices = found[~own].reshape(len(self), count).astype(np.int64)
         every = np.arange(len(self))
         squared = np.stack([self._between(every, column) for column in indices.T], axis=1)
-        return Neighbours(indices, squared)
+        return indices, squared
 
     def _between(self, first: Ints, second: Ints) -> Floats:
         result = np.empty(len(first))

@@ -196,7 +196,7 @@ class LocallyLinear:
         from scipy.sparse import identity
 
         require_scale(samples, self.dimension, self.neighbours)
-        indices, _, missing = samples.neighbours(self.neighbours)
+        indices, _ = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
         count = len(samples)
         error = identity(count) - _mixtures(samples, indices, bridges)
@@ -211,8 +211,7 @@ class LocallyLinear:
             between.append(np.einsum('ij,ij->i', away, away))
         response = Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))
         extension = Extension(response, coordinates, np.zeros(self.dimension))
-        notes = missing + bridges.notes
-        return Embedding(coordinates, extension, eigenvalues, notes=notes)
+        return Embedding(coordinates, extension, eigenvalues, notes=bridges.notes)
 
 
 def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> csr_matrix:

@@ -36,24 +36,6 @@ little.
 """
 
 
-class Neighbours(NamedTuple):
-    """
-    Nearest others of each of n points or windows.
-
-    Parameters
-    ----------
-    indices, squared : (n, k)
-        Which they are and their squared distances, smallest first.
-    notes
-        Sentences that must be logged, as of neighbours that are missing.
-
-    """
-
-    indices: Ints
-    squared: Floats
-    notes: tuple[str, ...] = ()
-
-
 class Found(NamedTuple):
     """
     Nearest windows found so far of each tick at which a window begins.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from two_manifold_ros.ticks.neighbours import Neighbours, window_neighbours
+from two_manifold_ros.ticks.neighbours import window_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +82,9 @@ class WindowSet:
             result[part] = np.square(apart, out=apart).sum(axis=1)
         return result
 
-    def neighbours(self, count: int) -> Neighbours:
+    def neighbours(self, count: int) -> tuple[Ints, Floats]:
         """Return the nearest others, see Samples."""
-        count = min(count, len(self) - 1)
-        return Neighbours(*window_neighbours(self.series, self.starts, self.width, count))
+        return window_neighbours(self.series, self.starts, self.width, min(count, len(self) - 1))
 
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
