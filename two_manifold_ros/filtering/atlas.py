@@ -171,6 +171,9 @@ class AtlasFilter(Filter):
         self._coarse = CoarseBelief(model.members)
         self._chosen = 0
         self.latest: Estimate | None = None
+        # Samples of the last window, and the stamps of the last two.
+        self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
+        self._stamps: deque[int] = deque(maxlen=2)
         self._start(fresh=True)
 
     def _start(self, *, fresh: bool = False) -> None:
@@ -193,9 +196,8 @@ class AtlasFilter(Filter):
         self._behind: dict[int, deque[Stamped]] = {}
         self._ticked_ns: dict[int, int] = {}
         if fresh:
-            # Of the last window, and the stamps of the last two.
-            self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
-            self._stamps: deque[int] = deque(maxlen=2)
+            self._recent.clear()
+            self._stamps.clear()
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
