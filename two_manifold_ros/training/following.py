@@ -22,12 +22,9 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
+from two_manifold_ros.training.dataset import USUAL_RATE_HZ
 from two_manifold_ros.training.followed import Followed, Run
-from two_manifold_ros.training.held_out import (
-    follow_held_out,
-    MOST_FOLLOWED,
-    parts_to_follow,
-)
+from two_manifold_ros.training.held_out import follow_held_out, MOST_FOLLOWED, parts_to_follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -373,3 +371,30 @@ def follow(
         read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
     means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
     return means, covariances, driving, active, evidences
+
+
+def validate(
+    drives: Drives,
+    followed: Followed,
+    client: Any = None,  # noqa: ANN401 - of an extra
+    *,
+    again: bool = True,
+) -> Validation:
+    """
+    Return the errors of parts that were followed, and the calibration.
+
+    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
+    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
+    their errors are returned.
+    """
+    middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
+    validation = followed.validation(middle)
+    if validation.of_use or not again:
+        return validation
+    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
+    for each in follow_parts(drives, [followed.tuning], most, client=client, of_each=True):
+        other = each.validation(middle, followed.factors)
+        if other.of_use:
+            names = ('followed_m', 'mean_m', 'published_share')
+            return replace(validation, **{name: getattr(other, name) for name in names})
+    return validation

@@ -4,8 +4,8 @@
 Hold parts of the drives out, follow them, and summarise the errors.
 
 Blocks of ticks are held out of segments by `take_out`: a quarter at once by `hold_out`, or each
-quarter in turn by `hold_out_in_turn`. What was
-learned from the rest follows each block from a cold start, see `follow_held_out`.
+quarter in turn by `hold_out_in_turn`. What was learned from the rest follows each block from a
+cold start, see `follow_held_out`.
 """
 
 from __future__ import annotations

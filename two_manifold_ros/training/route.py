@@ -38,6 +38,7 @@ from two_manifold_ros.training.following import (
     lay_out_drives,
     trial_shares,
     usual_tuning,
+    validate,
 )
 from two_manifold_ros.training.held_out import (
     capped_mean,
@@ -56,7 +57,6 @@ from two_manifold_ros.training.summary import (
     join_tracks,
     summarise,
     TWICE,
-    validate,
 )
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -28,9 +27,7 @@ from two_manifold_ros.inspection.repetition import (
 )
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.training.dataset import RARE_STEP, USUAL_RATE_HZ, usual_step
-from two_manifold_ros.training.following import follow_parts
-from two_manifold_ros.training.held_out import MOST_FOLLOWED
+from two_manifold_ros.training.dataset import RARE_STEP, usual_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +35,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.followed import Followed
-    from two_manifold_ros.training.following import Drives
     from two_manifold_ros.training.held_out import Validation
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
@@ -129,33 +124,6 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
         # That nothing was validated is said already, with the reason.
         return [f'{there}: {wanted}']
     return [f'{there}: settings are hardly validated and the ellipses not reliable; {wanted}']
-
-
-def validate(
-    drives: Drives,
-    followed: Followed,
-    client: Any = None,  # noqa: ANN401 - of an extra
-    *,
-    again: bool = True,
-) -> Validation:
-    """
-    Return the errors of parts that were followed, and the calibration.
-
-    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
-    their errors are returned.
-    """
-    middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
-    validation = followed.validation(middle)
-    if validation.of_use or not again:
-        return validation
-    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
-    for each in follow_parts(drives, [followed.tuning], most, client=client, of_each=True):
-        other = each.validation(middle, followed.factors)
-        if other.of_use:
-            names = ('followed_m', 'mean_m', 'published_share')
-            return replace(validation, **{name: getattr(other, name) for name in names})
-    return validation
 
 
 def judge(
