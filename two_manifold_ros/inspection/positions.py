@@ -45,8 +45,9 @@ WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
 
 UNITS_M = {0.001: 'millimetres', 0.01: 'centimetres'}
-"""Units of cameras and plans beside metres. Slopes, slip and noise move what is measured of them
-by less than the factor 2.5 within which one is known; .4 times that of another."""
+"""Units of cameras and plans beside metres. A unit is known within a factor of 2.5, which is more
+than slopes, slip and noise change the measured acceleration by, and less than half way to another
+unit."""
 
 SHOWN = 0.36
 """Share of the acceleration to the side that the accelerometer has to explain to show a unit, as

@@ -313,10 +313,9 @@ STILL_NS = 1_000_000_000
 
 DRIVES = 0.3
 """
-Spread of the IMU, as a share of that of the drive, from which the vehicle drives.
-
-It is that of means of half a second, in which vibration and noise hardly show. Standing it is .05
-and less of a drive, in bends and at changes of speed about 1.
+Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the vehicle
+drives. Both are of means over half a second, which average vibration and noise: while the vehicle
+stands the share is .05 or less, in bends and at changes of speed about 1.
 """
 
 
