@@ -73,7 +73,6 @@ LIMITS = {
         interface/session.py Durations.__init__.kept Session.__init__.kept
             Session.__init__.most_waiting
         interface/status.py ThrottledLog.__init__.repeat_s
-        manifold/locally_linear.py pairs_within.block
         nodes/bag_session.py DISCOVERY_S BagSession.wait_for_filter.timeout_s
             BagSession._wait_until_taken.stall_s
         nodes/lifecycle.py LOOK_S

@@ -25,7 +25,7 @@ from worlds.vehicles import DIFFERENCES, FLEET, vehicle
 
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.vehicle import VehicleCorrection, VehicleLearner
+from two_manifold_ros.model.vehicle import VehicleCorrection
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -80,13 +80,13 @@ def score(model: ModelHead, run: WorldDrive, correction: VehicleCorrection | Non
 
 
 HEADING = (
-    '              own model      as it is           offline            live         turned,\n'
-    'car  times      m   publ.     m   publ. ratio     m   publ. ratio     m   publ. ratio  deg'
+    '              own model      as it is           offline        turned,\n'
+    'car  times      m   publ.     m   publ. ratio     m   publ. ratio  deg'
 )
 
 
 def show(model: ModelHead, car: int, times: float, differences: Differences) -> list[float]:
-    """Print one row; return the ratios and the shares published of the three ways."""
+    """Print one row; return the ratios and the shares published of the two ways."""
     larger = replace(
         differences,
         angle_deg=times * differences.angle_deg,
@@ -97,12 +97,7 @@ def show(model: ModelHead, car: int, times: float, differences: Differences) -> 
         run := driven(car, SCORED_DAY, larger, LAPS + 1),
     )
     measured = measure_vehicle(model, [driven(car, MEASURED_DAY, larger, LAPS + 1).recording])
-    learner = VehicleLearner(model)
-    ways = [
-        score(model, run),
-        score(model, run, VehicleCorrection(model, measured.vehicle)),
-        score(model, run, VehicleCorrection(model, learner=learner, applies=True)),
-    ]
+    ways = [score(model, run), score(model, run, VehicleCorrection(model, measured.vehicle))]
     ratios = [each.error_m / own.error_m for each in ways]
     shown = '  '.join(f'{each}{ratio:6.2f}' for each, ratio in zip(ways, ratios, strict=True))
     angle = np.degrees(np.linalg.norm(measured.vehicle.angles))
@@ -112,7 +107,7 @@ def show(model: ModelHead, car: int, times: float, differences: Differences) -> 
 
 def summarise(rows: Sequence[Sequence[float]], what: str) -> None:
     ratios, shares = np.split(np.array(rows), 2, axis=1)
-    ways = zip(('as it is', 'offline', 'live'), ratios.T, shares.T, strict=True)
+    ways = zip(('as it is', 'offline'), ratios.T, shares.T, strict=True)
     print(
         f'{what}, ratio mean and largest, published mean and least: '
         + '; '.join(

@@ -256,11 +256,11 @@ def test_what_is_no_such_file_is_refused_in_a_sentence(reader, kind, tmp_path):
         *[(name, math.inf, False) for name in SOUND],
         *[(name, value, False) for name in SOUND if '_std' in name for value in (0.0, -1e-9)],
         *[(name, 1e-9, True) for name in SOUND],
-        ('angles_deg_std', 499.0, True),
-        ('angles_deg_std', 501.0, False),
+        ('angles_deg_std', 179.0, True),
+        ('angles_deg_std', 181.0, False),
         ('scales', -0.95, False),
-        ('scales_std', 5.1, False),
-        ('biases_std', 31.0, False),
+        ('scales_std', 0.95, False),
+        ('biases_std', 1001.0, False),
     ],
 )
 def test_numbers_of_a_vehicle_have_ranges(name, value, sound, tmp_path):

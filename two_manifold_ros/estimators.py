@@ -23,7 +23,7 @@ from two_manifold_ros.learned_rows import (
     OneView,
 )
 from two_manifold_ros.manifold.affinity import RIDGE
-from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ class ManifoldEmbedding(OneView):
     ----------
     learner
         Any learner of ``two_manifold_ros.manifold``, such as
-        ``LaplacianEigenmap(dimension=2, neighbours=10)``.
+        ``LaplacianEigenmap(dimension=2, neighbours=10)``, or any object with ``fit_transform``,
+        such as ``sklearn.manifold.Isomap()``, see ``FitTransform``; so for all estimators.
 
     Attributes
     ----------
@@ -322,10 +323,8 @@ class TwoSubspaceKernelPCA(TwoViews):
     n_components
         Directions, k.
     kernel
-        ``gaussian``, with the median distance of either view for its bandwidth, ``polynomial``
-        or ``linear``, as in ``two_manifold_ros.manifold``.
-    degree
-        Of the polynomial kernel.
+        ``gaussian``, with the median distance of either view for its bandwidth, or ``linear``, as
+        in ``two_manifold_ros.manifold``.
     rank
         Features of either kernel, the leading ones; at most n - 1 are taken.
     coupling
@@ -338,13 +337,11 @@ class TwoSubspaceKernelPCA(TwoViews):
         n_components: int = 2,
         *,
         kernel: str = 'gaussian',
-        degree: int = 3,
         rank: int = 100,
         coupling: str = 'cross-covariance',
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
-        self.degree = degree
         self.rank = rank
         self.coupling = coupling
 
@@ -352,7 +349,6 @@ class TwoSubspaceKernelPCA(TwoViews):
         rank = min(self.rank, max(len(first) - 1, 1))
         learners: dict[str, ManifoldLearner] = {
             'gaussian': GaussianKernel(rank),
-            'polynomial': PolynomialKernel(rank, self.degree),
             'linear': LinearKernel(rank),
         }
         if self.kernel not in learners:

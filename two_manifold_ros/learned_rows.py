@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.selection import FitTransform
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,10 +81,14 @@ class LearnedRows:
     """Rows (n, D) as a manifold learner embedded them; its notes become warnings."""
 
     def __init__(self, name: str, rows: Floats, learner: ManifoldLearner) -> None:
-        if isinstance(learner, type) or not hasattr(learner, 'fit'):
+        known = not isinstance(learner, type)
+        if known and hasattr(learner, 'fit_transform'):
+            learner = FitTransform(learner)
+        elif not (known and hasattr(learner, 'fit')):
             msg = (
                 f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20)'
+                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20), '
+                'or an embedding of scikit-learn'
             )
             raise InputError(msg)
         self.name = name

@@ -116,7 +116,7 @@ def test_wrong_arguments_point_to_the_help(arguments, command):
     [
         ('trian bag', 'train'),
         ('train bag -o m.npz --untill 300', '--until'),
-        ('train bag -o m.npz --kernel isomp', 'isomap'),
+        ('train bag -o m.npz --kernel guassian', 'gaussian'),
         ('evaluate m.npz bag --form 3', '--from'),
         ('reproduce swiss-roll', 'swiss-rolls'),
         ('zzz', ''),

@@ -13,7 +13,6 @@ from two_manifold_ros.manifold import graph as module
 from two_manifold_ros.manifold.graph import (
     affinity_graph,
     connect,
-    find_bridges,
     smallest_modes,
     walk_modes,
 )
@@ -65,11 +64,12 @@ def test_window_far_from_all_others_is_joined():
 
 def test_pieces_are_joined_where_they_are_nearest():
     points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
-    bridges = find_bridges(points, points.neighbours(2)[0])
-    edges = set(zip(bridges.first.tolist(), bridges.second.tolist(), strict=True))
+    graph = affinity_graph(*points.neighbours(2), 5.0)
+    joined, (note,) = connect(graph, points, 5.0, 2)
+    bridges = (joined - graph).tocoo()
+    edges = set(zip(bridges.row.tolist(), bridges.col.tolist(), strict=True))
     assert edges == {(2, 3), (3, 2)}
-    np.testing.assert_array_equal(bridges.squared, 49.0)
-    (note,) = bridges.notes
+    np.testing.assert_allclose(bridges.data, np.exp(-49.0 / 50.0))
     assert 'fell into 2 pieces' in note
     assert 'more than 2 neighbours' in note
 

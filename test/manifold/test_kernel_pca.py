@@ -12,7 +12,6 @@ from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
     InnerProduct,
     LinearKernel,
-    PolynomialKernel,
     spreads_of,
 )
 from two_manifold_ros.manifold.learner import PointSet
@@ -38,7 +37,7 @@ def test_leading_components_are_the_best_of_their_rank():
     np.testing.assert_allclose(found, best, atol=1e-10)
 
 
-@pytest.mark.parametrize('learner', [GaussianKernel, PolynomialKernel, LinearKernel])
+@pytest.mark.parametrize('learner', [GaussianKernel, LinearKernel])
 def test_all_components_are_the_centred_kernel(learner):
     """Those of small eigenvalues too, which rounding mixes with the constant."""
     points = np.random.default_rng(3).normal(size=(160, 2))
@@ -109,11 +108,8 @@ FLAT = np.random.default_rng(0).normal(size=(70, 2)) * [3.0, 2.0] + 40.0
 NEW = np.array([[41.0, 38.0], [37.5, 40.0]])
 
 
-FLAT_SCALE = np.square(FLAT - FLAT.mean(axis=0)).sum(axis=1).mean()
 FLAT_BANDWIDTH = np.median(np.sqrt(naive.squared_distances(FLAT, FLAT)[np.triu_indices(70, 1)]))
 KERNEL_PCA = [
-    (PolynomialKernel(4, 2), {'kernel': 'poly', 'degree': 2, 'gamma': 1 / FLAT_SCALE}),
-    (PolynomialKernel(4, 3), {'kernel': 'poly', 'degree': 3, 'gamma': 1 / FLAT_SCALE}),
     (LinearKernel(2), {'kernel': 'linear'}),
     *(
         (GaussianKernel(dimension), {'kernel': 'rbf', 'gamma': 0.5 / FLAT_BANDWIDTH**2})
@@ -138,17 +134,6 @@ def test_same_as_scikit_learn(learner, options):
     found = [embedding.extension.transform(row) for row in squared]
     wanted = other.transform(NEW - FLAT.mean(axis=0)) * signs
     np.testing.assert_allclose(found, wanted, atol=1e-8)
-
-
-def test_landmarks_that_span_all_products_lose_nothing():
-    # The products of two numbers are x, y, x^2, xy and y^2.
-    embedding = PolynomialKernel(20, 2, landmarks=11).fit(PointSet(FLAT))
-    assert embedding.coordinates.shape == (70, 5)
-    members = embedding.extension.response.members
-    away = FLAT - FLAT[members].mean(axis=0)
-    kernel = (away @ away.T / np.square(away[members]).sum(axis=1).mean() + 1.0) ** 2
-    found = embedding.coordinates @ embedding.coordinates.T
-    np.testing.assert_allclose(found, centred(kernel), atol=1e-9)
 
 
 def test_equal_blocks_keep_all_their_eigenvalues():

@@ -10,24 +10,21 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
-from two_manifold_ros.manifold.isomap import Isomap
-from two_manifold_ros.manifold.kernel_pca import PolynomialKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.learner import Extension, PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
-    gains_by_neighbours,
+    FitTransform,
     has_neighbours,
     make_learner,
 )
+from two_manifold_ros.model.model_file import decode, encode
 from two_manifold_ros.names import KERNELS
 
 
 def test_which_have_a_graph():
     without = [name for name in KERNELS if not has_neighbours(name)]
-    assert without == ['gaussian', 'polynomial', 'linear']
-    unmoved = [name for name in KERNELS if not gains_by_neighbours(name)]
-    assert unmoved == [*without, 'locally-linear']
+    assert without == ['gaussian', 'linear']
 
 
 COPIES = PointSet(np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], 10, axis=0))
@@ -49,9 +46,6 @@ def anisotropic(points: PointSet, **changes: float) -> object:
         (lambda: anisotropic(COPIES, power=-1.0), r'power is -1\.0'),
         (lambda: anisotropic(COPIES, epsilon=0.0), r'epsilon is 0\.0'),
         (lambda: anisotropic(COPIES), 'identical'),
-        (lambda: Isomap(1, 5, landmarks=1), 'landmarks is 1, but must be at least 2'),
-        (lambda: PolynomialKernel(4, 2.5), r'degree is 2\.5, but must be a whole number'),
-        (lambda: PolynomialKernel(3, 0), 'degree is 0'),
     ],
 )
 def test_what_makes_no_learner_is_refused(make, words):
@@ -69,11 +63,8 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
         ('gaussian', 'bandwidth', lambda _: 0.0, 'bandwidth is 0.0, not a positive number'),
         ('gaussian', 'members', lambda old: old[:0], 'members has the shape'),
         ('gaussian', 'members', lambda old: old - 1, 'members lie outside'),
-        ('polynomial', 'scale', lambda _: 0.0, 'scale is 0.0'),
-        ('polynomial', 'degree', lambda _: 0, 'degree is 0'),
-        ('isomap', 'neighbours', lambda _: 0, 'neighbours is 0'),
-        ('isomap', 'lengths', lambda old: old[:, :0], 'at least 1'),
-        ('isomap', 'lengths', lambda old: old - 1.0, 'negative'),
+        ('linear', 'scale', lambda _: 0.0, 'scale is 0.0'),
+        ('linear', 'degree', lambda _: 0, 'degree is 0'),
         ('diffusion-map', 'neighbours', lambda _: 40, 'neighbours is 40'),
         ('diffusion-map', 'neighbours', lambda _: 2**40, 'not a whole number below'),
         ('diffusion-map', 'radii', lambda old: -old, 'radii are not 40'),
@@ -84,12 +75,6 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
         ('laplacian-eigenmap', 'bridges', lambda old: old + 40, 'bridges lie outside'),
         ('anisotropic-diffusion', 'begins', lambda old: 0 * old, 'begins do not divide'),
         ('anisotropic-diffusion', 'power', lambda _: 1.5, 'power is 1.5'),
-        ('locally-linear', 'neighbourhoods', lambda old: old[:, :1], r'shape \(40, 1\)'),
-        ('locally-linear', 'neighbourhoods', lambda old: np.tile(old, 9), r'shape \(40, 54\)'),
-        ('locally-linear', 'neighbourhoods', lambda old: 0 * old, 'hold a training point twice'),
-        ('locally-linear', 'neighbourhoods', lambda old: old[::-1] * 3 % 40, 'miss some'),
-        ('locally-linear', 'pairs', lambda old: old[::-1], 'do not increase'),
-        ('locally-linear', 'between', lambda old: old - 50.0, 'between holds negative numbers'),
     ],
 )
 def test_responses_that_do_not_fit(name, field, spoil, words):
@@ -115,3 +100,48 @@ def test_extensions_that_do_not_fit(changed, words):
     extension = make_learner('diffusion-map', 3, 5).fit(POINTS).extension
     with pytest.raises(ValueError, match=words):
         check_extension(replace(extension, **changed), 40)
+
+
+class Halves:
+    """An embedding that scikit-learn would take: the first columns, halved, off the centre."""
+
+    def __init__(self, columns: int = 2) -> None:
+        self.columns = columns
+
+    def fit_transform(self, X: np.ndarray) -> list[list[float]]:  # noqa: N803
+        self.fitted = True
+        return (X[:, : self.columns] / 2.0 + 7.0).tolist()
+
+
+def test_whatever_has_fit_transform_is_a_learner():
+    rows = np.random.default_rng(0).uniform(size=(2000, 2)) * [4.0, 1.0]
+    halves = Halves()
+    embedding = FitTransform(halves).fit(PointSet(rows))
+    assert not hasattr(halves, 'fitted'), 'the object of the caller was fitted'
+    wanted = rows / 2.0 - rows.mean(axis=0) / 2.0
+    np.testing.assert_allclose(embedding.coordinates, wanted, atol=1e-12)
+    np.testing.assert_allclose(embedding.eigenvalues, np.square(wanted).sum(axis=0))
+    # New points too, by what a model file holds.
+    check_extension(embedding.extension, 2000)
+    extension = decode(Extension, *encode(embedding.extension))
+    for new in ([1.0, 0.5], [3.0, 0.2]):
+        found = extension.transform(PointSet(rows).distances_from(np.array([new]))[:, 0])
+        expected = np.array(new) / 2.0 - rows.mean(axis=0) / 2.0
+        np.testing.assert_allclose(found, expected, atol=0.01 * rows.std())
+    assert extension.transform(np.full(2000, 1e4)) is None
+
+
+@pytest.mark.parametrize(
+    ('result', 'words'),
+    [
+        (lambda x: x[1:], r'Made made the shape \(39, 3\) of 40 points'),
+        (lambda x: x[:, 0], r'shape \(40,\)'),
+        (lambda x: x[:, :0], r'shape \(40, 0\)'),
+        (lambda x: x * np.inf, 'not finite'),
+        (lambda _: [['a']] * 40, 'Made cannot embed the points: could not convert'),
+    ],
+)
+def test_what_makes_no_coordinates_is_refused(result, words):
+    made = type('Made', (), {'fit_transform': lambda _, x: result(x)})()
+    with pytest.raises(InputError, match=words):
+        FitTransform(made).fit(POINTS)

@@ -35,7 +35,7 @@ def drawn(seed: int) -> Vehicle:
         PRIOR.angle * random.standard_normal(3),
         PRIOR.scale * random.standard_normal(6),
         np.repeat([PRIOR.bias, PRIOR.turning_bias], 3) * random.standard_normal(6),
-        random.uniform(0.1, 1.0, 15),
+        random.uniform(0.1, 0.9, 15),
     )
 
 
@@ -214,15 +214,6 @@ def test_a_belief_that_is_elsewhere_teaches_nothing(slot_car_model: RouteModel) 
     assert not learner.ticks
     assert not np.concatenate([after.angles, after.scales, after.biases]).any()
     np.testing.assert_array_equal(after.deviations, before.deviations)
-
-
-def test_what_corrects_follows_what_was_measured_if_it_applies(slot_car_model: RouteModel) -> None:
-    model = slot_car_model
-    belief = belief_at(model.route.places, 0)
-    for applies in (False, True):
-        correction = VehicleCorrection(model, learner=VehicleLearner(model), applies=applies)
-        correction.follow(model.channels.mean + 1.0, belief)  # type: ignore[arg-type]
-        assert (correction.vehicle is UNKNOWN) is not applies
 
 
 def test_what_is_learned_does_not_depend_on_what_corrects(slot_car_model: RouteModel) -> None:

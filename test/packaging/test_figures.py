@@ -117,7 +117,7 @@ def test_most_changes_of_a_figure_are_noticed():
         ('linear   0.209   0.502   3.1', True),
         ('linear   0.210   0.502   1.9', True),
         ('linear   0.212   0.502   1.9', False),
-        ('isomap   0.209   0.502   1.9', False),
+        ('others   0.209   0.502   1.9', False),
     ],
 )
 def test_outputs_are_compared_but_for_seconds(now, same):

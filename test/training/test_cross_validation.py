@@ -79,8 +79,7 @@ def test_the_best_is_chosen_and_among_alike_the_narrowest(choose):
         ({}, 1000, 100),
         ({}, 999, 30),
         ({'kernel': 'gaussian'}, 5000, 30),
-        ({'kernel': 'isomap'}, 1000, 100),
-        ({'kernel': 'locally-linear'}, 5000, 30),
+        ({'kernel': 'diffusion-map'}, 1000, 100),
         ({'neighbours': 12}, 5000, 12),
     ],
 )

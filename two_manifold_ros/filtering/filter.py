@@ -239,9 +239,7 @@ class Filter:
         # Unlike enough to the training to be looked at more closely than usual input.
         swing = np.zeros(len(sample))
         swing[: len(own)] = 2.0 * np.where(model.channels.live, model.channels.scale, 0.0)
-        spare = Filter(
-            model, correction=None if self.correction is None else self.correction.fresh()
-        )
+        spare = Filter(model)
         last = 2 * model.window + math.ceil(model.rate_hz)
         for tick in range(1, last):
             spare.push(tick * model.period_ns, sample + (-1) ** tick * swing)

@@ -13,12 +13,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.model.vehicle import (
-    load_vehicle,
-    UNKNOWN,
-    VehicleCorrection,
-    VehicleLearner,
-)
+from two_manifold_ros.model.vehicle import load_vehicle, VehicleCorrection
 from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
 from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
@@ -154,7 +149,8 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
         ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
         reorder_ns = round(1e9 * chosen.reorder_s)
         live = make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
-        live.correction = correction_of(model, chosen.vehicle, adapts=chosen.adapt_imu)
+        if chosen.vehicle:
+            live.correction = VehicleCorrection(model, load_vehicle(chosen.vehicle))
         return live
 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
@@ -341,23 +337,3 @@ class ModelSwap:
         self.session.successor = None
         self.trouble = why
         return f'{why}\n{new.details}' if new.details else why
-
-
-def correction_of(model: ModelHead, path: str, *, adapts: bool) -> VehicleCorrection | None:
-    """
-    Return what corrects a vehicle while it drives, if anything does.
-
-    ``path`` is a file of `Vehicle.save`, or empty; ``adapts`` says whether the vehicle is measured
-    while it drives, from there on.
-
-    Raises
-    ------
-    InputError
-        If it is no such file, or the model is none of a route and an IMU.
-
-    """
-    if not path and not adapts:
-        return None
-    vehicle = load_vehicle(path) if path else UNKNOWN
-    learner = VehicleLearner(model, start=vehicle) if adapts else None
-    return VehicleCorrection(model, vehicle, learner, applies=adapts)

@@ -207,10 +207,6 @@ class FilterParameters(FilteringParameters):
         'means an IMU as that of the training.',
         '',
     )
-    adapt_imu: bool = parameter(
-        'Measure while driving how the IMU differs from that of the training, and correct it.',
-        False,
-    )
     command_topic: str = parameter(
         'Topic of the commands of the vehicle, for a model that takes some, with or without their '
         'fields, such as /cmd_vel; empty means that of the training.',

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -78,25 +78,6 @@ def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, flo
     distances[members] = np.inf
     outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
     return int(some[probe]), int(outside), float(distances[outside, probe])
-
-
-class Bridges(NamedTuple):
-    """Edges between pieces in both directions: (b,) ends, (b,) squared lengths, and sentences."""
-
-    first: Ints
-    second: Ints
-    squared: Floats
-    notes: tuple[str, ...]
-
-
-def find_bridges(samples: Samples, indices: Ints) -> Bridges:
-    """Return the edges by which ``connect`` joins the graph of (n, kappa) neighbours."""
-    ones = affinity_graph(indices, np.zeros(indices.shape), np.inf)
-    joined, notes = connect(ones, samples, np.inf, indices.shape[1])
-    added = (joined - ones).tocoo()
-    first, second = added.row.astype(np.int64), added.col.astype(np.int64)
-    squared = np.square(samples.rows(first) - samples.rows(second)).sum(axis=1)
-    return Bridges(first, second, squared, notes)
 
 
 def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:

@@ -1,16 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel principal components: linear, polynomial and Gaussian, mathematics (2.1)."""
+"""Kernel principal components, linear and Gaussian, mathematics (2.1)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
     check_indices,
@@ -74,7 +72,7 @@ class InnerProduct:
     spreads : (l,)
         :math:`h`: mean squared distance of each member to all of them, less the mean over all.
     scale, constant, degree
-        s, c and p.
+        s, c and p; 1, 0 and 1, but in files of versions that trained polynomial kernels.
 
     """
 
@@ -138,54 +136,20 @@ def kernel_pca(
 
 
 @dataclass(frozen=True)
-class PolynomialKernel:
-    r"""
-    Principal components of all products of up to p numbers of a point.
-
-    .. math:: k(x, y) = \Big(\frac{(x - \bar x)^\top (y - \bar x)}{s} + 1\Big)^p
-
-    with the mean squared length s of the centred points, so that neither where the points lie nor
-    in what unit they are matters. The eigenvalues of the embedding are those of the kernel matrix
-    centred in feature space. Memory is n times the number of landmarks.
-
-    Parameters
-    ----------
-    dimension
-        Coordinates kept, m; fewer where there are fewer such products.
-    degree
-        p, a whole number of at least 1.
-    landmarks
-        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-
-    """
-
-    dimension: int
-    degree: int = 3
-    landmarks: int = LANDMARKS
-
-    def __post_init__(self) -> None:
-        """Check the degree."""
-        if not isinstance(self.degree, Integral) or self.degree < 1:
-            msg = f'degree is {self.degree!r}, but must be a whole number and at least 1'
-            raise InputError(msg)
-
-    def fit(self, samples: Samples) -> Embedding:
-        """Embed the points, see ``ManifoldLearner``."""
-        squared, members, _ = _distances(samples, self.dimension, self.landmarks)
-        between = squared[members]
-        # The squared distance of two points is on average twice their squared length.
-        scale = 0.5 * float(between.mean())
-        response = InnerProduct(members, spreads_of(between), scale, 1.0, self.degree)
-        return kernel_pca(squared, response, self.dimension)
-
-
-@dataclass(frozen=True)
 class LinearKernel:
     """
     Principal components of the points, fewer than asked for where these span fewer dimensions.
 
-    The eigenvalues of the embedding are those of the inner products of the centred points.
-    ``landmarks`` as for ``PolynomialKernel``.
+    The eigenvalues of the embedding are those of the inner products of the centred points. Memory
+    is n times the number of landmarks.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    landmarks
+        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
+
     """
 
     dimension: int
@@ -206,7 +170,7 @@ class GaussianKernel:
     .. math:: k(x, y) = \exp(-\lVert x - y \rVert^2 / 2\sigma^2)
 
     The eigenvalues of the embedding are those of the kernel matrix centred in feature space.
-    ``landmarks`` as for ``PolynomialKernel``.
+    ``landmarks`` as for ``LinearKernel``.
     """
 
     dimension: int

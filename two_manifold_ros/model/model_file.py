@@ -308,8 +308,7 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
             continue
         if annotation in _PARTS and value is not None:
             inner = dict(value)
-            kinds = _PARTS[annotation]
-            chosen = kinds[inner.pop('kind') if len(kinds) > 1 else '']
+            chosen = _class_of(path, inner, _PARTS[annotation])
             value = decode(chosen, inner, arrays, f'{path}.')
         elif annotation not in _PARTS:
             value = _checked_value(path, value, annotation)
@@ -317,6 +316,14 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     if numbers:
         refuse(f'it holds {ascii(where + min(numbers))[:40]}, which is no part of such a model')
     return kind(**values)
+
+
+def _class_of(path: str, numbers: dict[str, Any], kinds: dict[str, type[Any]]) -> type[Any]:
+    """Return the class of a part, whose ``kind`` is taken out of its numbers."""
+    kind = numbers.pop('kind', '') if len(kinds) > 1 else ''
+    if not isinstance(kind, str) or kind not in kinds:
+        refuse(f'{path} is of the kind {ascii(kind)[:40]}, unknown to this program')
+    return kinds[kind]
 
 
 def _checked_array(path: str, array: NDArray[Any], annotation: str) -> NDArray[Any]:

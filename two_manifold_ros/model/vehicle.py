@@ -140,13 +140,6 @@ UNKNOWN = Vehicle(np.zeros(3), np.zeros(6), np.zeros(6), np.full(15, math.nan))
 LARGEST = {'angles_deg': 180.0, 'scales': 0.9, 'biases': 1e3}
 """Numbers in a file that no correction has are refused: scales near -1 are divided by."""
 
-MOST_SPREAD = 100.0
-"""
-Largest standard deviation in a file, over that of the `Prior`, with which measuring begins.
-
-With a hundredfold the filter still keeps six digits of what it divides by.
-"""
-
 
 def load_vehicle(path: str) -> Vehicle:
     """
@@ -169,12 +162,12 @@ def load_vehicle(path: str) -> Vehicle:
         for name, largest in LARGEST.items():
             if not (np.abs(found[name]) <= largest).all():
                 refuse(f'{name} are no numbers up to {largest:g}')
+            spread = found[f'{name}_std']
+            # NaN is of what was not measured.
+            if not (np.isnan(spread) | ((spread > 0.0) & (spread <= largest))).all():
+                refuse(f'{name}_std are no numbers above 0 and up to {largest:g}')
         angles, spread = (np.radians(found[name]) for name in ('angles_deg', 'angles_deg_std'))
         spread = np.concatenate([spread, found['scales_std'], found['biases_std']])
-        most = MOST_SPREAD * PRIOR.deviations[:SPEED]
-        # NaN is of what was not measured.
-        if not (np.isnan(spread) | ((spread > 0.0) & (spread <= most))).all():
-            refuse(f'a number of _std is not above 0, or over {MOST_SPREAD:g} times the usual one')
     return Vehicle(angles, found['scales'], found['biases'], spread)
 
 
@@ -422,7 +415,7 @@ class VehicleLearner:
 
     """
 
-    def __init__(self, model: ModelHead, prior: Prior = PRIOR, start: Vehicle = UNKNOWN) -> None:
+    def __init__(self, model: ModelHead) -> None:
         model = check_vehicle(model)
         likelihood, channels = model.route.likelihood, model.channels
         live = np.flatnonzero(channels.live)
@@ -457,11 +450,8 @@ class VehicleLearner:
             change=np.zeros(STATE),
         )
         self._scratch: Work = plain(self._work)
-        self._rotation = rotation_of(start.angles)
-        self._errors = np.concatenate([start.scales, start.biases, [0.0]])
-        spread, known = prior.deviations, np.isfinite(start.deviations)
-        spread[:SPEED][known] = start.deviations[known]
-        self._covariance = np.diag(np.square(spread))
+        self._rotation, self._errors = np.eye(3), np.zeros(STATE - 3)
+        self._covariance = np.diag(np.square(PRIOR.deviations))
         self.ticks = 0.0
 
     @property
@@ -470,7 +460,7 @@ class VehicleLearner:
         # Nothing is known exactly, though rounding may leave less than nothing.
         spread = np.sqrt(np.maximum(np.diag(self._covariance)[:SPEED], 1e-24))
         scales, biases = self._errors[:6].copy(), self._errors[6:12].copy()
-        # Some 40 MB, which nodes that measure no vehicle do without.
+        # Some 40 MB, which nodes do without: they correct a vehicle and measure none.
         from scipy.spatial.transform import Rotation  # noqa: PLC0415
 
         angles = Rotation.from_matrix(self._rotation).as_rotvec()
@@ -488,24 +478,16 @@ class VehicleLearner:
 
 class VehicleCorrection:
     """
-    Correct the samples of a vehicle, and measure it meanwhile.
+    Correct the samples of a vehicle, and let a learner, if there is one, measure it meanwhile.
 
     Parameters
     ----------
     model
         Of one route, learned with an IMU.
     vehicle
-        What is known of it.
-    learner
-        What measures it, if anything does.
-    applies
-        Whether what is measured corrects the samples from the next tick on, in place of
-        ``vehicle``.
-
-    Attributes
-    ----------
-    vehicle
         What corrects the samples.
+    learner
+        What measures the vehicle; what it finds corrects nothing here.
 
     """
 
@@ -514,16 +496,9 @@ class VehicleCorrection:
         model: ModelHead,
         vehicle: Vehicle = UNKNOWN,
         learner: VehicleLearner | None = None,
-        *,
-        applies: bool = False,
     ) -> None:
-        self._model = check_vehicle(model)
-        self.learner = learner
-        self._applies = applies
-        self._use(vehicle)
-
-    def _use(self, vehicle: Vehicle) -> None:
-        self.vehicle = vehicle
+        check_vehicle(model)
+        self.learner, self.vehicle = learner, vehicle
         self._matrix = np.ascontiguousarray(vehicle.matrix.T)
         self._inverse = np.linalg.inv(self._matrix)
 
@@ -539,11 +514,6 @@ class VehicleCorrection:
             'imu_scale_std': float(vehicle.deviations[SCALES][worst]),
         }
 
-    def fresh(self) -> VehicleCorrection:
-        """Return one that has learned nothing, and learns if this one does."""
-        learner = None if self.learner is None else VehicleLearner(self._model)
-        return VehicleCorrection(self._model, learner=learner)
-
     def correct(self, sample: Floats) -> Floats:
         """Return a sample (6,) as an IMU of the training has it."""
         corrected: Floats = (sample - self.vehicle.biases) @ self._matrix
@@ -551,8 +521,5 @@ class VehicleCorrection:
 
     def follow(self, corrected: Floats, belief: RouteBelief) -> None:
         """Take the corrected sample (6,), averaged over a tick, and the belief after it."""
-        if self.learner is None:
-            return
-        self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)
-        if self._applies:
-            self._use(self.learner.vehicle)
+        if self.learner is not None:
+            self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)

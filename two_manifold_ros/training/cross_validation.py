@@ -28,7 +28,7 @@ from two_manifold_ros.hse_hmm.tables import (
     RawKernel,
 )
 from two_manifold_ros.manifold.kernel_pca import LANDMARKS
-from two_manifold_ros.manifold.selection import gains_by_neighbours
+from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
@@ -358,11 +358,7 @@ def _choose(
     usual = usual_candidate(settings)
     tried = _operators(usual, settings)
     many = NEIGHBOURS[1]
-    if (
-        settings.neighbours is None
-        and gains_by_neighbours(settings.kernel)
-        and windows >= 10 * many
-    ):
+    if settings.neighbours is None and has_neighbours(settings.kernel) and windows >= 10 * many:
         tried += _operators(replace(usual, neighbours=many), settings)
     best = _best(tried, score)
     if settings.states is None:

@@ -78,7 +78,7 @@ complete -c two-manifold -n '__fish_seen_subcommand_from train' -l horizons -x -
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l sharpness -x -d 'exponent of the likelihood of an observation, for method'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l persistence -x -d 'weight of what lasts in that likelihood, for method route'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l method -x -a 'route spectral tpsr paper' -d 'route'
-complete -c two-manifold -n '__fish_seen_subcommand_from train' -l kernel -x -a 'laplacian-eigenmap laplacian-eigenmap-binary laplacian-eigenmap-unscaled laplacian-eigenmap-plain gaussian polynomial linear locally-linear isomap diffusion-map diffusion-map-fokker-planck diffusion-map-beltrami anisotropic-diffusion' -d 'learner that makes coordinates of windows'
+complete -c two-manifold -n '__fish_seen_subcommand_from train' -l kernel -x -a 'laplacian-eigenmap laplacian-eigenmap-binary laplacian-eigenmap-unscaled laplacian-eigenmap-plain gaussian linear diffusion-map diffusion-map-fokker-planck diffusion-map-beltrami anisotropic-diffusion' -d 'learner that makes coordinates of windows'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l coupling -x -a 'cross-covariance gram-product canonical reduced-rank' -d 'coupling'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l observation -x -a 'raw ridge' -d 'observation of the spectral filter'
 complete -c two-manifold -n '__fish_seen_subcommand_from train' -l readout -x -a 'sharpened ridge mkdr' -d 'readout of the spectral filter'
