@@ -60,6 +60,17 @@ def has_learned(values: Mapping[str, str]) -> bool:
     return error < 0.2 * mean
 
 
+def drive_until_heard(
+    drive: Feed, published: list[PoseWithCovarianceStamped], count: int, most_s: float
+) -> None:
+    """Drive without positions, so that nothing is learned, until so many are published."""
+    most = drive.sent + most_s * RATE_HZ
+    while len(published) < count:
+        assert drive.sent < most, f'{len(published)} positions within {most_s} s'
+        # Five times as fast as driven: at 25 times a busy machine loses samples, each a gap.
+        drive.send(2, 0.01, positions=False)
+
+
 def says_each_training_once(log: str) -> bool:
     """Return whether there is a line for each, however often a TPSR goes on learning between."""
     found = [int(each) for each in re.findall(r'Training (\d+), after .* with positions: ', log)]
@@ -95,11 +106,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert int(health.values['models_learned']) > 0
     assert health.values['learner'] == learner
     positions.clear()
-    # Five times as fast as driven: at 25 times a busy machine loses samples, each a gap.
-    most = drive.sent + 30 * RATE_HZ
-    while len(positions) <= 120:
-        assert drive.sent < most, health.values
-        drive.send(2, 0.01, positions=False)
+    drive_until_heard(drive, positions, 121, 30)
     assert median_error(run, positions) < USUAL_M[learner]
     assert positions[-1].header.frame_id == 'map'
     published = numbers_of(learning[-1])
@@ -124,11 +131,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     health.until_value('received', '0')
     positions.clear()
     talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
-    # Without positions, so that it can have learned nothing since.
-    most = drive.sent + 60 * RATE_HZ
-    while len(positions) <= 100:
-        assert drive.sent < most, 'sent in vain'
-        drive.send(2, 0.01, positions=False)
+    drive_until_heard(drive, positions, 101, 60)
     assert median_error(run, positions) < USUAL_M[learner]
     assert talk.call(Trigger, 'updater_node/forget').success
     talk.until(lambda: health.values['models_learned'] == '0', 'what was learned to be forgotten')
