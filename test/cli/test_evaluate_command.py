@@ -166,6 +166,15 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     assert figure.read_text().startswith('<?xml')
 
 
+def test_a_fleet_of_which_nothing_would_be_published_has_its_own_status(
+    slot_car_laps, model_file, tmp_path, command
+):
+    test = slot_car_laps[1]
+    turned = replace(test.imu, samples=test.imu.samples * [1, -1, -1, 1, -1, -1])
+    bag = write_bag(tmp_path / 'turned', replace(test, imu=turned))
+    command('evaluate', model_file, bag, '--fleet', status=3)
+
+
 def test_estimates_without_a_position_are_counted(scores, monkeypatch):
     monkeypatch.setattr(
         'two_manifold_ros.evaluation.evaluate.usable_places',

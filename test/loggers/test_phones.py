@@ -3,6 +3,7 @@
 """Recordings of phones: a folder of tables, or one table of everything."""
 
 from datetime import datetime, timedelta, timezone
+import os
 from pathlib import Path
 
 from logger_files import Drive, drive, G
@@ -184,3 +185,11 @@ def test_of_several_tables_each_has_its_part_of_a_map(made, tmp_path):
     assert sum('no date' in note for note in log.notes) == 1
     with pytest.raises(InputError, match='no table has the column'):
         read_log([tmp_path], parse_columns('ax=W'))
+
+
+def test_a_file_beside_the_table_that_never_ends_is_refused(made, tmp_path):
+    folder = sensor_logger(tmp_path / 'phone', made, 'ios', 'true')
+    (folder / 'Metadata.csv').unlink()
+    os.mkfifo(folder / 'Metadata.csv')
+    with pytest.raises(InputError, match=r'Metadata\.csv: .* no regular file'):
+        read_log([folder], {})

@@ -232,7 +232,7 @@ def try_on_others(
 
 
 def run_fleet(args: Namespace) -> int:
-    """Score each bag where it is read, report by vehicle, day and place, and return 0."""
+    """Score each bag where it is read and report; return 0, or ``NO_USE`` as ``run`` does."""
     if args.start is not None or args.until is not None or args.report:
         msg = (
             '--fleet scores whole bags into a table and a figure: leave out --from, --until and '
@@ -253,6 +253,7 @@ def run_fleet(args: Namespace) -> int:
             sensors=args.trained_sensors,
         )
     fleets = fleets_of(model, scores)
+    status = 0 if any(each.published for each in scores) else NO_USE
     _warn_of(each.trouble for each in scores)
     drawn = bool(args.figure) and len(fleets) == 1
     if args.figure and not drawn:
@@ -272,14 +273,14 @@ def run_fleet(args: Namespace) -> int:
             'drives': [_plain(each) for each in scores],
         }
         print(json.dumps(content, indent=2, allow_nan=False))
-        return 0
+        return status
     for name, fleet in fleets.items():
         print_fleet(fleet, name)
     if missing := sum(bool(each.trouble) for each in scores):
         print_wrapped(f'bags without a score: {missing}')
     if drawn:
         print(f'drawn into {args.figure}')
-    return 0
+    return status
 
 
 def _plain(score: DriveScore) -> dict[str, Any]:

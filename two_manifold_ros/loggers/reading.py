@@ -219,7 +219,7 @@ def _of_sensor_logger(path: Path) -> tuple[dict[str, ColumnChoice], list[str]]:
     sign, notes = 1.0, ['signs of accelerations are taken as those of Android: no Metadata.csv']
     stated = path.with_name('Metadata.csv')
     if stated.exists():
-        table = table_of(stated.read_text('utf-8-sig', 'replace'), str(stated))
+        table = _table_in(stated)
         found = dict(zip(map(plain, table.names), table.rows[0].cells, strict=False))
         ios = found.get('platform') == 'ios' and found.get('standardisation') != 'true'
         sign, notes = (-1.0, [_IOS]) if ios else (1.0, [])
@@ -235,7 +235,7 @@ def _phyphox_clock(path: Path) -> tuple[Floats, Ints] | None:
     file = path.parent / 'meta' / 'time.csv'
     if not file.exists():
         return None
-    table = table_of(file.read_text('utf-8-sig', 'replace'), str(file))
+    table = _table_in(file)
     event, own, system = (table.find([name]) for name in ('event', 'experimenttime', 'systemtime'))
     if event is None or own is None or system is None:
         return None
