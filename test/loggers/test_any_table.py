@@ -108,3 +108,10 @@ def test_a_vbo_with_blanks_in_names_and_a_damaged_latitude(header, damaged, tmp_
 @pytest.mark.parametrize('cell', ['(' * 20_000, 'a(' + ' ' * 20_000 + 'x', 'a_' * 9000 + 'ms'])
 def test_no_header_takes_long(cell, tmp_path):
     read(tmp_path / 'a.csv', f'time,{IMU},{cell}', lambda i: i / 20, more=',1')
+
+
+@pytest.mark.parametrize(('unit', 'step'), [('us', 50_000), ('ms', 50)])
+@pytest.mark.parametrize('least', [0, -(2**31)], ids=['unsigned', 'signed'])
+def test_a_counter_that_begins_again_is_named(least, unit, step, tmp_path):
+    with pytest.raises(InputError, match=r'line 52: .* began again: add 2\^32'):
+        read(tmp_path / 'a.csv', f'time ({unit}),{IMU}', lambda i: least + (i - 50) * step % 2**32)

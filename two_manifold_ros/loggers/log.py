@@ -40,6 +40,9 @@ Axes = Literal['sensor', 'vehicle', 'satellites']
 """Axes of accelerations: of the sensor, however it is mounted; of the vehicle; or of the vehicle,
 but computed from satellite positions by the logger."""
 
+_COUNTERS = {'microseconds': 2**32 * 10**3, 'milliseconds': 2**32 * 10**6}
+"""Nanoseconds after which counters of 32 bits, as of microcontrollers, begin again."""
+
 _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
@@ -422,10 +425,13 @@ class Table:
         if back.max(initial=0) > LATE_NS:
             number = int(np.argmax(back > LATE_NS))
             latest = self.rows[int(np.argmax(stamps[:number]))].line
+            cure = 'make a file of each drive, or remove the wrong line'
+            for unit, length_ns in _COUNTERS.items():
+                if abs(int(back[number]) - length_ns) < LATE_NS:
+                    cure = f'a counter of {unit} began again: add 2^32 to the times from there'
             msg = (
                 f'{self.place}, line {self.rows[number].line}: the time is '
-                f'{back[number] / 1e9:.3f} s before that of line {latest}; make a file of each '
-                'drive, or remove the wrong line'
+                f'{back[number] / 1e9:.3f} s before the time of line {latest}; {cure}'
             )
             raise InputError(msg)
         return stamps
