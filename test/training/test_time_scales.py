@@ -67,7 +67,7 @@ def shaken(
     for axis in (0, 1):
         samples[:, axis] += np.sqrt(2.0) * vibration * np.sin(phases + axis)
     # A sensor that warms up is alike from lap to lap everywhere.
-    warm = np.linspace(-0.5, 0.5, len(angle))
+    warm = np.linspace(-0.55, 0.55, len(angle))
     samples[:, 2] = vibration * (rng.normal(size=len(angle)) + warm)
     samples[:, 5] = 0.0
     positions = on_circle(angle, 20.0) if laps else angle[:, None] * [20.0, 0.0]

@@ -370,8 +370,8 @@ def memory_of(
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
     It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
-    segment are (T, d), standardised. Means over ``LEAST_TICKS`` are the observation itself;
-    no slow mean may take longer to settle than the longest.
+    segment are (T, d), standardised. Means over less than ``LEAST_TICKS`` are the
+    observation itself; no slow mean may take longer to settle than the longest.
     """
     longest = longest_lag(observations, period_s, longest_s)
     sums = np.zeros((longest + 1, observations[0].shape[1]))

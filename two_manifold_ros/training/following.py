@@ -51,7 +51,12 @@ is lost on 98 % of its way; at twice as much two runs on another track pass for 
 """
 
 CHANCE = 4.0
-"""Standard errors of the share of its variance that the place explains of a channel."""
+"""
+Standard errors of the share of its variance that the place explains of a channel.
+
+Of 240 drives with noise that lasts for 3.5 ticks 20 have such a channel, of white noise none; none
+of them gets a slower rate.
+"""
 
 SHARPER = 0.15
 """
@@ -159,7 +164,8 @@ def memory_between_laps(
     if not pairs.size:
         return 0.0
     longest = longest_lag(observations, period_s, longest_s)
-    # A slow drift is alike on two laps, too, wherever they are.
+    # A slow drift is alike on two laps, too, wherever they are. A mean over half as long takes the
+    # memory of 3.4 s on the simulated figure of eight for 1.2 s.
     drift = partial(uniform_filter1d, size=4 * longest + 1, axis=0, mode='nearest')
     apart = np.concatenate([each - drift(each) for each in observations])
     apart -= apart[ticks[pairs]].mean(axis=(0, 1))
