@@ -252,6 +252,17 @@ def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circui
     assert chosen is twice
 
 
+@pytest.mark.parametrize(('sharpness', 'wanted'), [(0.9, [0.9, 0.2]), (0.21, [0.2, 0.21])])
+def test_a_sharpness_for_vibration_is_taken_if_much_better(sharpness, wanted, circuit, passes):
+    usual = drives_of(passes, circuit)
+    usual = usual._replace(settings=replace(usual.settings, sharpness=sharpness))
+    for most_load, sharpnesses in ((0.1, wanted), (0.0, [sharpness])):
+        _, followed, compared = choose_by_parts(usual, lambda _: None, most_load)
+        assert followed.tuning.sharpness == sharpnesses[0]
+        # What is used comes first.
+        assert [row['sharpness'] for row in compared] == sharpnesses
+
+
 @pytest.mark.parametrize(
     ('excess_m', 'lost', 'more'),
     [

@@ -18,6 +18,7 @@ from two_manifold_ros.training.train import (
     PAPER,
     paper_settings,
     part_to_try,
+    train_model,
     with_sharpness,
     with_time_scales,
 )
@@ -50,6 +51,53 @@ def test_what_is_given_stays(drive):
         assert with_time_scales(slow, each) == each
     assert with_time_scales(slow, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
     assert with_time_scales(slow, TrainingSettings(window=33)).window == 33
+
+
+def shaken(
+    vibration: float, shaking_hz: float = 7.3, rate_hz: float = 25.0, *, laps: bool = True
+) -> Recording:
+    """Drive laps of eight seconds, or so far ahead, on a vehicle that vibrates, m/s^2 (RMS)."""
+    rng = np.random.default_rng(1)
+    seconds = np.arange(round(160 * rate_hz)) / rate_hz
+    angle = np.interp(seconds, np.arange(0, 161, 4), np.cumsum(rng.uniform(2.9, 3.4, 41)))
+    samples = 2.0 * felt(angle if laps else np.cumsum(rng.uniform(-0.5, 0.6, len(angle))))
+    # The speed of an engine wanders, and each axis has a phase of its own.
+    wander = np.cumsum(rng.normal(size=len(seconds))) / np.sqrt(rate_hz)
+    phases = 2.0 * np.pi * shaking_hz * seconds + wander
+    for axis in (0, 1):
+        samples[:, axis] += np.sqrt(2.0) * vibration * np.sin(phases + axis)
+    # A sensor that warms up is alike from lap to lap everywhere.
+    warm = np.linspace(-0.55, 0.55, len(angle))
+    samples[:, 2] = vibration * (rng.normal(size=len(angle)) + warm)
+    samples[:, 5] = 0.0
+    positions = on_circle(angle, 20.0) if laps else angle[:, None] * [20.0, 0.0]
+    return recording_of(samples, positions, rate_hz)
+
+
+@pytest.mark.parametrize('rate_hz', [25.0, 100.0])
+@pytest.mark.parametrize('shaking_hz', [3.1, 7.3, 11.9])
+@pytest.mark.parametrize('vibration', [2.0, 4.0])
+def test_vibration_does_not_hide_how_long_what_repeats_lasts(vibration, shaking_hz, rate_hz):
+    calm = with_time_scales([shaken(0.0, shaking_hz, rate_hz)], TrainingSettings())
+    found = with_time_scales([shaken(vibration, shaking_hz, rate_hz)], TrainingSettings())
+    assert calm.rate_hz < 10.0
+    assert calm.sharpness is None
+    assert found.rate_hz == pytest.approx(calm.rate_hz, rel=0.3)
+
+
+def test_what_vibration_hides_is_known_from_laps_alone():
+    for vibration in (0.0, 4.0):
+        ahead = [shaken(vibration, laps=False)]
+        assert with_time_scales(ahead, TrainingSettings()).rate_hz == 25.0
+    # A sharpness for that is tried where all is left open, and none where a rate is given.
+    whole = with_time_scales([shaken(4.0)], TrainingSettings())
+    assert whole.sharpness == pytest.approx(0.2 * 25.0 / whole.rate_hz)
+    given = TrainingSettings(rate_hz=whole.rate_hz)
+    assert with_sharpness([shaken(4.0)], given).sharpness == whole.sharpness
+    assert with_time_scales([shaken(4.0)], TrainingSettings(window=30)).sharpness is None
+    tried = train_model([shaken(2.0)], TrainingSettings()).summary['validation']['compared']
+    usual_hz = tried[0]['rate_hz']
+    assert len([row for row in tried if row['rate_hz'] == usual_hz]) == 2
 
 
 NATIVE_HZ = 5.0

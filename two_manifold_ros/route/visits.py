@@ -43,6 +43,9 @@ Places before and behind over which the speed ratio of a visit is measured: four
 With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
 """
 
+LEAST_TICKS = 4.0
+"""Least memory of observations, ticks."""
+
 LARGEST_LOG_RATIO = 0.6
 """Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
 
@@ -361,17 +364,16 @@ def motionless(means: Floats) -> Floats:
 def memory_of(
     observations: Sequence[Floats],
     period_s: float,
-    least_ticks: float = 4.0,
     longest_s: float = 12.0,
 ) -> float:
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
     It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
-    segment are (T, d), standardised. Means over less than the least are the observation itself;
-    no slow mean may take longer to settle than the longest.
+    segment are (T, d), standardised. Means over less than ``LEAST_TICKS`` are the
+    observation itself; no slow mean may take longer to settle than the longest.
     """
-    longest = max(min(round(longest_s / period_s), max(map(len, observations)) // 3), 1)
+    longest = longest_lag(observations, period_s, longest_s)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
     for each in observations:
         if len(each) > 2 * longest:
@@ -383,7 +385,12 @@ def memory_of(
     with np.errstate(divide='ignore', invalid='ignore'):
         alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
     lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]
-    return max(float(max(lags)), least_ticks) * period_s
+    return max(float(max(lags)), LEAST_TICKS) * period_s
+
+
+def longest_lag(observations: Sequence[Floats], period_s: float, longest_s: float) -> int:
+    """Return the ticks over which a memory is looked for: a third of a short drive."""
+    return max(min(round(longest_s / period_s), max(map(len, observations)) // 3), 1)
 
 
 def _forward_and_gears(

@@ -22,7 +22,7 @@ from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.route.visits import memory_of
+from two_manifold_ros.route.visits import LEAST_TICKS, memory_of
 from two_manifold_ros.training.cross_validation import (
     cross_validate,
     fit_filter,
@@ -38,6 +38,7 @@ from two_manifold_ros.training.dataset import (
     usual_step,
 )
 from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
+from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import FOLDS, hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.summary import (
@@ -188,10 +189,22 @@ def with_sharpness(
     if settings.method != 'route' or settings.rate_hz is None or settings.sharpness is not None:
         return settings
     # A window of so many ticks may not fit at that rate, and does not matter.
-    usual = replace(settings, rate_hz=None, window=LEAST_WINDOW)
-    usual_hz = _by_memory(recordings, usual).rate_hz or settings.rate_hz
-    sharpness = min(RouteTuning.sharpness * usual_hz / settings.rate_hz, 1.0)
-    return replace(settings, sharpness=sharpness)
+    usual = build_dataset(recordings, replace(settings, rate_hz=None, window=LEAST_WINDOW))
+    usual_hz = _rate_for(memory_of(usual.observations, usual.period_s), usual.rate_hz)
+    return replace(settings, sharpness=_as_sharp_a_second(usual_hz, settings.rate_hz))
+
+
+def _as_sharp_a_second(usual_hz: float, rate_hz: float) -> float:
+    """Return the sharpness at a rate that counts in a second as much as the usual one."""
+    return min(RouteTuning.sharpness * usual_hz / rate_hz, 1.0)
+
+
+def _rate_for(memory_s: float, rate_hz: float) -> float:
+    """Return the rate with ten ticks in the memory, or ``rate_hz`` if it is no faster."""
+    # Predictions are wanted in steps of a fraction of a second.
+    slower_hz = max(10.0 / memory_s, 5.0)
+    # A little slower changes nothing but that ticks are no whole samples any more.
+    return float(math.ceil(slower_hz)) if slower_hz < rate_hz / 1.5 else rate_hz
 
 
 def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
@@ -234,15 +247,25 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
 
     A slow vehicle does the same for many ticks; twice and half as many change the errors of the
     simulated cars and the tram by less than a fifth. A window needs some bends.
+
+    Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. The memory
+    is then that of what repeats between laps. Because the vibration of neighbouring ticks differs,
+    the sharpness of a second is set too if everything is left open; `choose_by_parts` tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
     rate_hz = usual.rate_hz
-    # Predictions are wanted in steps of a fraction of a second.
-    slower_hz = max(10.0 / memory_s, 5.0)
-    # A little slower changes nothing but that ticks are no whole samples any more.
-    if settings.rate_hz is None and slower_hz < rate_hz / 1.5:
-        rate_hz = float(math.ceil(slower_hz))
+    if settings.rate_hz is None:
+        forgets = memory_s <= LEAST_TICKS * usual.period_s
+        if forgets:
+            laps_s = memory_between_laps(usual.observations, usual.tracks, usual.period_s)
+            memory_s = max(memory_s, laps_s)
+        rate_hz = _rate_for(memory_s, usual.rate_hz)
+        given = settings.window, settings.sharpness, settings.persistence
+        open_ = settings.max_step_load > 0.0 and all(each is None for each in given)
+        if forgets and open_ and rate_hz < usual.rate_hz:
+            sharpness = _as_sharp_a_second(usual.rate_hz, rate_hz)
+            settings = replace(settings, sharpness=sharpness)
     if settings.window is not None:
         return replace(settings, rate_hz=rate_hz)
     # Windows above the usual one take 2 % of the longest drive at most: laps are needed.
