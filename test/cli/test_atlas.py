@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import NO_USE
+from two_manifold_ros.fleet import LostWorkersError
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.train import train_model
@@ -171,6 +172,16 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     said = command(*arguments, status=NO_USE)
     assert said.err.startswith('two-manifold: error: ')
     assert not path.exists()
+
+
+def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, monkeypatch):
+    def lost(*_: object, **__: object) -> None:
+        msg = 'the workers are gone'
+        raise LostWorkersError(msg)
+
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lost)
+    said = command('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'karts.npz', status=2)
+    assert said.err.endswith('error: the workers are gone\n')
 
 
 def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):

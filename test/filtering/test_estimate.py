@@ -233,3 +233,21 @@ def test_limits_that_make_no_sense_are_refused(given, slot_car_model):
         limits_of(slot_car_model, *given)
     # Of a stream of which nothing was learned there are none.
     assert limits_of(make_head()) == EllipseLimits(math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ('validation', 'withheld'),
+    [
+        ({'followed_m': 2.0, 'mean_position_m': 1.0}, True),
+        ({'followed_m': 1.0, 'mean_position_m': 2.0}, False),
+        ({'followed_m': None, 'mean_position_m': 2.0}, False),
+        ({}, False),
+        ('none', False),
+    ],
+)
+def test_only_a_model_that_is_known_to_be_no_better_than_the_mean_is_withheld(
+    validation, withheld, slot_car_model
+):
+    # A summary may be anything.
+    model = replace(slot_car_model, summary={'validation': validation})
+    assert Filter(model).withheld == withheld

@@ -51,6 +51,7 @@ def test_a_leading_slash_is_no_part_of_a_frame(frame, order):
         ([(9.8, 0.1), (9.9, 0.0, True, False)], [(9.8, 0.1), (9.9, 0.1)], 1),
         # Some drivers mark what they give.
         ([(9.8, 0.1, False, False), (9.9, 0.2, False, False)], [(9.8, 0.1), (9.9, 0.2)], 0),
+        ([(9.8, 0.1), (9.9, 0.2, False, False)], [(9.8, 0.1), (9.9, 0.2)], 0),
     ],
 )
 def test_what_is_marked_as_not_given_is_held(messages, expected, said):

@@ -284,15 +284,18 @@ def test_an_error_is_larger_beyond_chance_and_by_any_amount_where_some_is_lost(
     errors[-1] = others[-1] = 1e3 if lost else 2.0
     places = 50.0 * np.array([[-1.0, 0.0], [1.0, 0.0]])
 
-    def followed(distances: np.ndarray) -> Followed:
+    def followed(distances: np.ndarray, parts: int = 2) -> Followed:
         rows = np.zeros((len(distances), 2, 2))
         rows[:, 0, 0] = distances
-        parts = tuple((Run(*[each] * 6),) for each in np.array_split(rows, 2))
-        return Followed(parts, Tuning(), places, 0.0)
+        runs = tuple((Run(*[each] * 6),) for each in np.array_split(rows, parts))
+        return Followed(runs, Tuning(), places, 0.0)
 
     usual, faster = followed(errors), followed(others)
-    assert (faster.score_m > usual.score_m) == (excess_m > 0.0)
+    larger = excess_m > 0.0
+    assert (faster.score_m > usual.score_m) == larger
     assert faster.errs_more(usual) == more
+    # Without pieces of the same road there is no chance to measure.
+    assert followed(others, 4).errs_more(usual) == larger
 
 
 def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):

@@ -31,7 +31,7 @@ from two_manifold_ros.cli.training_options import (
     settings_of,
 )
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.fleet import spread
+from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.shared_places import sort_by_route
@@ -184,6 +184,8 @@ def _models_of(
             try:
                 chosen = with_readout(recordings, settings)
                 models[name] = train_model(recordings, chosen, part, client=client)
+            except LostWorkersError:
+                raise
             except InputError as error:
                 poor[name] = str(error)
                 continue

@@ -287,7 +287,10 @@ def region_of(model: ModelHead, margin: float) -> Floats:
 def is_worse_than_mean(model: ModelHead) -> bool:
     """Return whether a model erred no less than the mean position on what training held out."""
     held_out = model.summary.get('validation')
-    return held_out is not None and held_out['followed_m'] >= held_out['mean_position_m']
+    # A summary may be anything.
+    found = held_out if isinstance(held_out, dict) else {}
+    own_m, mean_m = found.get('followed_m'), found.get('mean_position_m')
+    return isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
 
 
 def _prior_ellipse_m(model: ModelHead) -> float:

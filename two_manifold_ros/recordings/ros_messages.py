@@ -66,8 +66,8 @@ class ImuDecoder:
     """
     Decode the messages of one IMU, as `Decode`: specific force, then angular rate.
 
-    Some drivers send each field in messages of its own. A field that a message marks as
-    ``NOT_GIVEN`` is held from the last message that gave it. Before one did, it is taken as it is:
+    Some drivers send each field in messages of its own. A field of zeros that a message marks as
+    ``NOT_GIVEN`` is held from the last message that gave it. Other values are taken as they are:
     some drivers mark what they give.
     """
 
@@ -86,7 +86,7 @@ class ImuDecoder:
 
     def _value(self, index: int, field: Four) -> Four:
         given = self._given[index]
-        if field[3] != NOT_GIVEN:
+        if field[3] != NOT_GIVEN or any(field[:3]):
             self._given[index] = field
         elif given is not None:
             self._held[index] += 1

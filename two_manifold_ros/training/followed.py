@@ -171,10 +171,11 @@ class Followed:
 
         Chance is the standard error of the differences between pieces, each of the same time. If
         the vehicle is lost in some, these decide the mean, and a standard error of so few pieces
-        says nothing of them: then any larger error counts.
+        says nothing of them: then any larger error counts. So it does if a drive of few windows
+        has another number of parts at the other rate, since no piece has its like then.
         """
         (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
-        if max(largest_m, other_m) >= self.lost_m:
+        if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):
             return self.score_m > than.score_m
         differences = (pieces - others)[np.isfinite(pieces - others)]
         count = len(differences)
