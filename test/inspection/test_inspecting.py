@@ -189,6 +189,29 @@ def test_training_is_reported_of_one_lag_once():
     assert not warned(short)
 
 
+@pytest.mark.parametrize('place', [0, 1, 2])
+@pytest.mark.parametrize(
+    ('sensor', 'said', 'changes'),
+    [
+        (0, '0.1 times as large as in a, and turned by 0 degrees', np.eye(3) / 9.81),
+        (0, '1 times as large as in a, and turned by 90 degrees', np.eye(3)[[1, 0, 2]]),
+        (3, '57 times as large as in a, and turned by 0 degrees', np.eye(3) * 57.3),
+        (3, '1 times as large as in a, and turned by 180 degrees', -np.eye(3)),
+    ],
+)
+@pytest.mark.parametrize('lag_s', [0.0, 0.2, 60.0])
+def test_a_bag_of_another_unit_sign_or_mounting_is_named(place, sensor, said, changes, lag_s):
+    recordings = [replace(drive(late_s=lag_s), name=name) for name in 'ab']
+    samples = recordings[0].imu.samples.copy()
+    samples[:, sensor : sensor + 3] @= changes
+    odd = replace(recordings[0], name='odd', imu=replace(recordings[0].imu, samples=samples))
+    recordings.insert(place, odd)
+    (sentence,) = (each for each in warned(*recordings) if 'in bends' in each)
+    assert sentence.startswith('odd: ')
+    assert said in sentence
+    assert not any('in bends' in each for each in warned(odd, odd))
+
+
 def test_a_warning_of_many_recordings_is_one_sentence():
     whole = drive()
     flat = replace(whole.imu, samples=whole.imu.samples - [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])

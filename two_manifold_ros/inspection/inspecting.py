@@ -14,7 +14,11 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.imu import imu_findings, measure_imu
 from two_manifold_ros.inspection.lag import late_sentences
-from two_manifold_ros.inspection.positions import measure_positions, position_findings
+from two_manifold_ros.inspection.positions import (
+    measure_positions,
+    position_findings,
+    unlike_sentences,
+)
 from two_manifold_ros.inspection.timing import timing_findings, warning
 from two_manifold_ros.recordings.reading import read_recording
 
@@ -148,6 +152,9 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
         [report.name for report, _ in located],
         [positions.lag for _, positions in located],
         0.5 / rate_hz if rate_hz else _half_tick_s(slowest),
+    )
+    yield from unlike_sentences(
+        [report.name for report, _ in located], [positions for _, positions in located]
     )
 
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import degrees
+from dataclasses import dataclass, field, replace
+from math import acos, degrees
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,7 @@ from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
 from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.inspection.lag import Lag, SensorLag
     from two_manifold_ros.inspection.motion import Jump, Laps, Together
@@ -126,6 +126,68 @@ def unit_of(both: Together, samples: Floats) -> float | None:
     return next((unit for unit in UNITS_M if 0.4 < size * unit < 2.5), None)
 
 
+SENSORS = ('linear_acceleration', 'angular_velocity')
+"""Fields of an Imu."""
+
+UNLIKE = 0.5
+"""
+Difference of two answers to bends, over the larger: a factor of two, or 30 degrees of mounting.
+
+Of one car on one floor it is up to a third where it slides.
+"""
+
+
+def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
+    """
+    Return what accelerations and rates (3,) gain per unit that the course says, if they follow it.
+
+    Along the axis to the left and up they are 1 in SI; unit, sign and mounting of an IMU show.
+    """
+    motion = both.motion
+    late = round((lag.seconds or 0.0) / motion.step_s) if not lag.exceeds(FURTHEST_S) else 0
+    count = len(motion.seconds) - abs(late)
+    imu = both.imu[max(0, -late) :][:count]
+    courses = motion.lateral, motion.course_rate
+    answers = {}
+    for name, seen, course in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
+        turns = course[max(0, late) :][:count]
+        known = np.isfinite(turns) & np.isfinite(seen).all(axis=1)
+        if known.sum() < motion.window:
+            continue
+        turned, moved = (each[known] - each[known].mean(axis=0) for each in (turns, seen))
+        whole = float(turned @ turned)
+        explained = float(turned @ (moved @ np.linalg.lstsq(moved, turned, rcond=1e-3)[0]))
+        if whole and explained >= SHOWN * whole:
+            answers[name] = tuple((moved.T @ turned / whole).tolist())
+    return answers
+
+
+def unlike_sentences(names: Sequence[str], reports: Sequence[PositionReport]) -> Iterator[str]:
+    """Yield a sentence for each recording whose sensors answer bends unlike those of most."""
+    for sensor in SENSORS:
+        known = [
+            (name, each.answers[sensor])
+            for name, each in zip(names, reports, strict=True)
+            if sensor in each.answers
+        ]
+        answers = np.array([answer for _, answer in known]).reshape(-1, 3)
+        sizes = np.linalg.norm(answers, axis=1)
+        apart = np.linalg.norm(answers[:, None] - answers, axis=2)
+        alike = apart <= UNLIKE * np.maximum(sizes[:, None], sizes)
+        usual = int(np.argmax(alike.sum(axis=1))) if known else 0
+        for number in np.flatnonzero(~alike[usual]) if known else ():
+            name, first = known[number][0], known[usual][0]
+            size = sizes[number] / sizes[usual]
+            cosine = answers[number] @ answers[usual] / (sizes[number] * sizes[usual])
+            angle = acos(np.clip(cosine, -1.0, 1.0))
+            yield (
+                f'{name}: in bends the {sensor} is {size:.2g} times as large as in {first}, and '
+                f'turned by {degrees(angle):.0f} degrees: units, signs or mounting differ, or the '
+                'vehicle drove in reverse; give all bags of a model the same units, signs and '
+                'mounting, or train without this bag.'
+            )
+
+
 def scale_sentence(topic: str, unit_m: float) -> str:
     """Say that positions are in another unit than metres."""
     return (
@@ -161,6 +223,8 @@ class PositionReport:
         By how much the positions lag the IMU.
     unit_m
         Unit that the positions surely are in, as a share of a metre; ``None`` for metres.
+    answers
+        How the sensors answer bends, see `answers_to_bends`.
 
     """
 
@@ -180,6 +244,7 @@ class PositionReport:
     yaw: YawAgreement | None
     lag: Lag
     unit_m: float | None = None
+    answers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
@@ -216,6 +281,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
         lag=lag,
         unit_m=unit_of(both, imu.samples) if both and imu.of_imu else None,
+        answers=answers_to_bends(both, lag) if both and imu.of_imu else {},
     )
 
 
