@@ -140,7 +140,8 @@ def _status(arguments: list[str]) -> int:
             f"{package}, or all that commands need with pip install '.[train]' in the checkout."
         )
     except (InputError, OSError) as error:
-        return _refuse(_hidden(str(in_words(error)), arguments))
+        refused = _refuse(_hidden(str(in_words(error)), arguments))
+        return error.status if isinstance(error, InputError) else refused
     return status
 
 

@@ -14,13 +14,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+BAD_INPUT = 2
+"""Exit status of a command for input that it cannot use, as argparse has it."""
+
+NO_USE = 3
+"""
+Exit status where a model is of no use: of `two-manifold train` and `trainer_node` if it would be,
+of `two-manifold evaluate` if nothing would have been published.
+"""
+
+
 class InputError(ValueError):
     """
     Input that cannot be used.
 
     The message is one readable sentence naming the file or topic, the cause and the cure. The
-    command line prints it and exits with status 2; a node logs it and stays unconfigured.
+    command line prints it and exits with its status; a node logs it and stays unconfigured.
     """
+
+    status = BAD_INPUT
+
+
+class NoUseError(InputError):
+    """A model of no use for this input: nothing would be published."""
+
+    status = NO_USE
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -76,16 +94,6 @@ def in_words(error: BaseException) -> BaseException:
         return error
     cure = 'compare it with what is there, and look at the permissions'
     return of_system(None, 'the system refuses it', error, cure)
-
-
-BAD_INPUT = 2
-"""Exit status of a command for input that it cannot use, as argparse has it."""
-
-NO_USE = 3
-"""
-Exit status where a model is of no use: of `two-manifold train` and `trainer_node` if it would be,
-of `two-manifold evaluate` if nothing would have been published.
-"""
 
 
 @contextmanager

@@ -136,7 +136,10 @@ def test_whatever_comes_every_number_is_sound(slot_car_model, seed, length):
     assert (present @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
-def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(slot_car_model, stream):
+@pytest.mark.parametrize('waits', [0, 10, 40])
+def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
+    waits, slot_car_model, stream
+):
     milli_g = np.array([1000 / 9.80665] * 3 + [1.0] * 3)
     live, silent = Filter(slot_car_model), Filter(slot_car_model)
     for each, end in ((live, 110), (silent, 60)):
@@ -146,8 +149,12 @@ def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(slot_car
     assert finding is not None
     assert finding == silent.finding
     for each in (live, silent):
-        feed(each, stream[110:112])
-        assert each.counters['gaps'] == 1
+        # The first one waits for another, and meanwhile more are unusable.
+        feed(each, stream[110:111])
+        more = stream[111 : 111 + waits] if each is live else ()
+        feed(each, ((stamp, milli_g * sample) for stamp, sample in more))
+        feed(each, stream[111 + waits : 113 + waits])
+        assert each.counters['gaps'] >= 1
     assert live.finding == finding
     assert silent.finding is None
 

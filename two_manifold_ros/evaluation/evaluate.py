@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, NoUseError
 from two_manifold_ros.evaluation.routes import (
     are_passing,
     read_on,
@@ -389,8 +389,8 @@ def evaluate(
         each for run in runs if (each := run.at_end) and each.cause not in {'filling', 'waiting'}
     ]
     if faults and not any(len(run.stamps) for run in runs):
-        msg = f'{names}: no position would be published: {faults[0].why}'
-        raise InputError(msg)
+        msg = f'{names}: nothing would have been published: {faults[0].why}'
+        raise NoUseError(msg)
     if not sum(len(run.seconds_per_tick) for run in runs):
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)

@@ -329,8 +329,10 @@ class Filter:
             self._before[1], self._before[0] = self._before[0], own
         if starts:
             self._start_ticks(verdict, stamp_ns, sample)
-        if self._watch is not None:
-            self._watch.sample(stamp_ns, own)
+        # The sample behind a gap waited for the next one, while unusable ones may have come.
+        watch = self._watch
+        if watch is not None and not (verdict is Verdict.GAP and watch.is_ahead_of(stamp_ns)):
+            watch.sample(stamp_ns, own)
         if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)
@@ -369,7 +371,9 @@ class Filter:
         self.latest = None
         self._estimator.reset()
         # Unusable samples may have bridged the gap for the checks of the input.
-        if self._watch is not None and (stamp_ns is None or not self._watch.goes_on(stamp_ns)):
+        if self._watch is not None and not (
+            stamp_ns and (self._watch.is_ahead_of(stamp_ns) or self._watch.goes_on(stamp_ns))
+        ):
             self._watch.clear()
 
 

@@ -246,7 +246,7 @@ class InputWatch:
     look_ns, record_ns
         Time between two looks at the newest samples, and over which worn sensors and the rate of
         the samples are judged.
-    least_rate_share
+    refused_rate_share
         Share of the rate of the model below which samples are refused: half, less what is lost or
         counted in two seconds. Ticks without a sample of their own repeat the one before, which
         the model takes for another observation. At a quarter 75 % of the truth is inside the
@@ -256,7 +256,7 @@ class InputWatch:
 
     look_ns = 250_000_000
     record_ns = 8 * look_ns
-    least_rate_share = 0.49
+    refused_rate_share = 0.49
 
     def __init__(self, model: ModelHead) -> None:
         channels = len(model.channels.mean)
@@ -301,6 +301,10 @@ class InputWatch:
         """Return whether a sample with this stamp follows without a gap or a jump back."""
         newest = self._newest
         return newest is not None and -JUMP_BACK_NS < stamp_ns - newest <= self._max_gap
+
+    def is_ahead_of(self, stamp_ns: int) -> bool:
+        """Return whether a sample of a later stamp was taken."""
+        return self._newest is not None and self._newest > stamp_ns
 
     def sample(self, stamp_ns: int, sample: Floats) -> None:
         """Take one (c,) sample, finite in every channel that the model uses."""
@@ -350,7 +354,7 @@ class InputWatch:
 
     def _find_slow(self, rate_hz: float) -> Finding | None:
         """Return a finding on samples that are too few for the ticks of the model."""
-        if rate_hz >= self.least_rate_share * self._rate_hz:
+        if rate_hz >= self.refused_rate_share * self._rate_hz:
             return None
         words = (
             f'samples come at only {rate_hz:.1f} Hz, but the model needs {self._rate_hz:g} Hz, '

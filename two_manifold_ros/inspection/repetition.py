@@ -85,8 +85,8 @@ WORDS = {
     'bends; publish at {least_hz:.0f} Hz or faster, or try another --method',
     'places_alike': 'the route looks the same on several parts of a lap; stop, slow down or add a '
     'ramp at one place of it',
-    'unknown': 'no single reason was found; leave out settings that were given, or drive '
-    '{wanted}, of each route, at the speeds of use',
+    'unknown': 'no single reason was found; look at the warnings, leave out settings that were '
+    'given, or drive {wanted}, of each route, at the speeds of use',
 }
 """Reasons in words, each with its evidence and its cure."""
 

@@ -337,7 +337,7 @@ def assess_offline(
 
 def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
-    found = _input_oddities(health.input, health.rate_hz) if health.input.is_live else {}
+    found = _input_oddities(health) if health.input.is_live else {}
     if health.shared_outputs:
         (topic, nodes), *more = health.shared_outputs.items()
         names = ', '.join(name or 'an unnamed node' for name in nodes)
@@ -349,7 +349,8 @@ def oddities(health: Health) -> dict[str, str]:
     return found
 
 
-def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
+def _input_oddities(health: Health) -> dict[str, str]:
+    heard, rate_hz, finding = health.input, health.rate_hz, health.finding
     found = {}
     senders = [each.node for each in heard.publishers if each.msgtype == heard.msgtype]
     if len(senders) > 1:
@@ -362,9 +363,12 @@ def _input_oddities(heard: InputHealth, rate_hz: float) -> dict[str, str]:
         )
     rejected = ''
     if heard.rejected_share > InputLimits.most_rejected_share:
+        # Nearer to the root where that is known.
+        named = finding if heard.rejected_most == 'out_of_range' else None
         rejected = (
             f'{heard.rejected_share:.0%} of the {heard.sensor} messages on {heard.topic} are '
-            f'not used, most for {heard.rejected_most}: {REJECTIONS[heard.rejected_most]}'
+            f'not used, most for {heard.rejected_most}: '
+            f'{named.words if named else REJECTIONS[heard.rejected_most]}'
         )
     if heard.usable_rate_hz < InputLimits.least_rate_share * rate_hz:
         found['too_slow'] = (
