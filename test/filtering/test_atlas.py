@@ -219,6 +219,18 @@ def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart
         assert np.linalg.norm(branch.positions[0] - each.positions[0]) > 400.0
 
 
+def test_twins_that_pass_a_place_in_opposite_directions_are_rivals(kart_atlas, kart_drives):
+    own = kart_atlas.routes['ring']
+    targets = own.route.readout.targets.copy()
+    # Velocities, behind the positions at the horizons.
+    targets[:, -1] *= -1.0
+    back = replace(
+        own, route=replace(own.route, readout=replace(own.route.readout, targets=targets))
+    )
+    found = feed(make_filter(atlas_of({'one': own, 'two': back})), later(kart_drives, 'ring'))
+    assert not any(each.status is Status.TRACKING for each in found)
+
+
 def test_however_many_routes_are_known_few_are_followed(kart_atlas, kart_drives):
     # Also where none of them is driven, and from the first sample on.
     known = {f'{name} {number}': kart_atlas.routes[name] for name in ('hall', 'paddock')

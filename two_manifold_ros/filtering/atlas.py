@@ -407,24 +407,26 @@ class AtlasFilter(Filter):
         """
         Return whether positions on routes (n,) are the same place as on each other (n, R).
 
-        They are if they are not farther apart than the ellipses of both allow; a route that sleeps
-        is compared by the coarse belief, which sees no difference within a cell to either side.
+        They are if they are not farther apart than the ellipses of both allow, and passed in no
+        opposite directions; a route that sleeps is compared by the coarse belief, which sees no
+        difference within a cell to either side, and no direction.
         """
         coarse, planes = self._coarse.positions, self._planes
         places, reach_m = coarse.copy(), np.zeros(len(coarse))
-        cell_m = np.zeros(len(coarse))
+        cell_m, velocities = np.zeros(len(coarse)), np.zeros_like(coarse)
         heard = {each: newest for each in self._awake if (newest := self._newest[each])}
         # Ticks of filters end at different times, at which the vehicle is at different places.
         now_ns = max((each.stamp_ns for each in heard.values()), default=0)
         for number, newest in heard.items():
             since_s = (now_ns - newest.stamp_ns) / 1e9
             places[number] = newest.positions[0] + since_s * newest.velocity
-            reach_m[number] = newest.ellipse_m
+            reach_m[number], velocities[number] = newest.ellipse_m, newest.velocity
             cell_m[number] = 2.0 * self._coarse.span_s * np.linalg.norm(newest.velocity)
         apart_m, coarse_m = (
             np.linalg.norm(each[numbers][:, None] - each, axis=2) for each in (places, coarse)
         )
         agree: Bools = apart_m <= np.hypot(reach_m[numbers][:, None], reach_m)
+        agree &= velocities[numbers] @ velocities.T >= 0.0
         sleeps = np.isin(np.arange(len(coarse)), [*heard], invert=True)
         agree |= sleeps & (np.minimum(apart_m, coarse_m) <= cell_m[numbers][:, None])
         agree &= planes[numbers][:, None] == planes
