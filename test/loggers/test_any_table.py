@@ -34,11 +34,16 @@ CLOCKS = [
 NOON_NS = 1_773_489_600 * 10**9
 
 
-def read(path, head, first, columns='', more=''):
-    """Return the drive of a table with these names, and first cells by the number of a row."""
+def write(path, head, first, more=''):
+    """Return a table with these names, and first cells by the number of a row."""
     rows = [f'{first(i)},{",".join(map(str, each))}{more}' for i, each in enumerate(VALUES)]
     path.write_text('\n'.join([head, *rows]))
-    return drive_of(read_log([path], parse_columns(columns)))
+    return path
+
+
+def read(path, head, first, columns='', more=''):
+    """Return the drive of such a table."""
+    return drive_of(read_log([write(path, head, first, more)], parse_columns(columns)))
 
 
 @pytest.mark.parametrize('head', HEADS)
@@ -61,6 +66,33 @@ def test_times_of_any_form(clock, tmp_path):
     assert found.imu_stamps[0] == NOON_NS
     apart = read(tmp_path / 'b.csv', 'date,time,' + IMU, lambda i: clock(i).replace(' ', ',', 1))
     assert apart.imu_stamps.tolist() == found.imu_stamps.tolist()
+
+
+@pytest.mark.parametrize('bad', [None, '05/93', '31/15', '31/05', '05/31', '02/06'])
+@pytest.mark.parametrize('at', [0, 20, 99])
+@pytest.mark.parametrize(
+    ('day', 'read_as', 'noted'),
+    [('05/03', '2026-03-05', 1), ('15/03', '2026-03-15', 0), ('03/15', '2026-03-15', 0)],
+)
+def test_one_row_does_not_decide_the_order_of_day_and_month(
+    day, read_as, noted, at, bad, tmp_path
+):
+    log = read_log(
+        [
+            write(
+                tmp_path / 'a.csv',
+                'time,' + IMU,
+                lambda i: (
+                    f'{bad if bad and i == at else day}/2026 12:00:{i // 20:02d}.{i % 20 * 5:02d}'
+                ),
+            )
+        ],
+        {},
+    )
+    stamps = log.channels['accel_x'].stamps
+    assert len(stamps) == 100 - bool(bad)
+    assert {str(each)[:10] for each in stamps.astype('datetime64[ns]')} == {read_as}
+    assert sum('no date of the file shows it' in note for note in log.notes) == noted
 
 
 @pytest.mark.parametrize('word', ['#N/A', '-nan(ind)', '?', 'NaN', 'null', '-1.#IND'])

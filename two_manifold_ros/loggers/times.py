@@ -89,18 +89,24 @@ TextTime: TypeAlias = 'tuple[int, str | None, bool]'
 def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], list[str]]:
     """Return what texts say, ``None`` for each that is no time, and notes."""
     cells = [text.upper() for text in texts]
-    first, second = 0, 0
-    for cell in cells:
-        day, slash, rest = cell.partition('/')
-        month, _, _ = rest.partition('/')
-        if slash and day.isdigit() and month.isdigit() and len(day) <= 2:
-            first, second = max(first, int(day)), max(second, int(month))
-    order, notes = '%d/%m/%Y', list[str]()
-    if first:
-        order = '%m/%d/%Y' if second > 12 >= first else order
-        if max(first, second) <= 12:
-            notes = ['days are taken to stand before months: no date of the file shows it']
-    return [_of_text(cell, order) for cell in cells], notes
+    orders = ('%d/%m/%Y', '%m/%d/%Y')[: 1 + any('/' in cell for cell in cells)]
+    days_first, *others = ([_of_text(cell, order) for cell in cells] for order in orders)
+    # Not one row decides, as a damaged one would.
+    for months_first in others:
+        apart = _lost(days_first) - _lost(months_first)
+        if apart > 0:
+            return months_first, []
+        if apart == 0 and days_first != months_first:
+            note = 'days are taken to stand before months: no date of the file shows it'
+            return days_first, [note]
+    return days_first, []
+
+
+def _lost(times: Sequence[TextTime | None]) -> int:
+    """Return how many rows of a table have none of its times, or one that is far from others."""
+    stamps = np.array([each[0] for each in times if each], dtype=np.int64)
+    near = stamps[~far_from_others(stamps)]
+    return len(times) - int(np.count_nonzero(not_cut_off(near / 1e9)))
 
 
 def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form after the other
