@@ -30,6 +30,10 @@ CLOCKS = [
     lambda i: f'14/03/2026 12:00:{i // 20:02d}.{i % 20 * 5:02d}',
     lambda i: f'2026-03-14 12:00:{i // 20:02d}.{i % 20 * 5:02d} UTC',
     lambda i: f'2026-03-14 14:00:{i // 20:02d}.{i % 20 * 5:02d}+02',
+    lambda i: f'2026-03-14 07:{i // 2:02d}:{i % 2 * 30:02d}-05:00',
+    lambda i: f'2026-03-14 07:{i // 2:02d} -0500',
+    lambda i: f'14.03.2026 12:00:{i // 20:02d}.{i % 20 * 5:02d} PM UTC',
+    lambda i: f'03/14/2026 07:00:{i // 20:02d}.{i % 20 * 5:02d} AM -05:00',
 ]
 NOON_NS = 1_773_489_600 * 10**9
 
@@ -64,8 +68,10 @@ def test_the_time_is_no_temperature(name, tmp_path):
 def test_times_of_any_form(clock, tmp_path):
     found = read(tmp_path / 'a.csv', 'time,' + IMU, clock)
     assert found.imu_stamps[0] == NOON_NS
-    apart = read(tmp_path / 'b.csv', 'date,time,' + IMU, lambda i: clock(i).replace(' ', ',', 1))
-    assert apart.imu_stamps.tolist() == found.imu_stamps.tolist()
+    # Apart from the date, and beside another date that does not count.
+    for first in (lambda i: clock(i).replace(' ', ',', 1), lambda i: f'31.12.2025,{clock(i)}'):
+        other = read(tmp_path / 'b.csv', 'date,time,' + IMU, first)
+        assert other.imu_stamps.tolist() == found.imu_stamps.tolist()
 
 
 @pytest.mark.parametrize('bad', [None, '05/93', '31/15', '31/05', '05/31', '02/06'])

@@ -335,13 +335,14 @@ def _one_time(table: Table, columns: Mapping[str, ColumnChoice]) -> Table:
     part = table.find(['nanosec', 'nsec', 'nsecs', 'nanosecs', 'stampnanosec', 'nanoseconds',
                        'headerstampnanosec', 'headerstampnsecs'])  # fmt: skip
     if date is not None and clock is not None:
-        # A time that has its date, or counts by itself, needs no other.
-        if not _holds_text(table, clock) or len(table.rows[0].cells[clock].split()) > 2:
+        # A time that counts by itself needs no other.
+        if not _holds_text(table, clock):
             return table
         kept, other = clock, date
 
         def joined(cells: list[str]) -> str:
-            clock_has_date = any(sign in cells[kept][:10] for sign in '/-')
+            # Behind the hours, such a sign is of a zone or of fractions.
+            clock_has_date = any(sign in cells[kept].partition(':')[0] for sign in '/-.')
             return cells[kept] if clock_has_date else f'{cells[other]} {cells[kept]}'
 
     elif whole is not None and part is not None:

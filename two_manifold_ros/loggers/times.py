@@ -117,9 +117,9 @@ def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form
     zone = None
     if words and words[-1] in {'UTC', 'GMT', 'Z'}:
         zone = f'{words.pop()[:0]}+0000'
-    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
     if words and words[-1][:1] in {'+', '-'}:
         zone = words.pop()
+    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
     day = words.pop(0) if len(words) == 2 else ''
     if len(words) != 1:
         return None
