@@ -301,7 +301,7 @@ def _vbo_names(sections: dict[str, list[str]], rows: Sequence[Row], place: str) 
 
 
 _CREATED = re.compile(
-    r'(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:at|@|,)?\s*(\d{1,2}):(\d{2}))?', re.IGNORECASE
+    r'(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:(?:at|@|,)\s*)?(\d{1,2}):(\d{2}))?', re.IGNORECASE
 )
 
 
@@ -376,6 +376,6 @@ FORMATS: tuple[tuple[str, Callable[[str, str], Log]], ...] = (
     (r'\AThis file is created using RaceChrono', read_racechrono),
     (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', read_racecapture),
     (r'(?i)\A\s*"?Format"?\s*,\s*"?AiM CSV File', read_aim),
-    (r'(?im)^\s*\[(column names|header|data)\]\s*$', read_vbo),
+    (r'(?im)^[^\S\n]*\[(column names|header|data)\]\s*$', read_vbo),
 )
 """What the beginning of a text file of each format has, and what reads it."""
