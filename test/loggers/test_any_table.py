@@ -142,6 +142,36 @@ def test_a_vbo_with_blanks_in_names_and_a_damaged_latitude(header, damaged, tmp_
     assert found.fixes[0, :2].tolist() == [48.1, 11.5]
 
 
+@pytest.mark.parametrize(
+    ('name', 'unit', 'role'),
+    [
+        *(('x', unit, 'x') for unit in ('m', 'cm', 'mm', 'km', 'ft', 'metres')),
+        *(('pos_x', unit, 'x') for unit in ('mm', 'm')),
+        *(('x', unit, 'accel_x') for unit in ('m_s2', 'g', 'mg')),
+        *(('accel_x', unit, 'accel_x') for unit in ('ft_s2', 'm_per_s2', 'mps2')),
+        *(('x', unit, 'gyro_x') for unit in ('dps', 'rad_s')),
+        *(('gx', unit, 'gyro_x') for unit in ('mdeg_s', 'mdps', 'deg_per_s', 'degps')),
+        *(('lat', unit, 'latitude') for unit in ('deg', 'rad', 'degrees')),
+        *(('alt', unit, 'altitude') for unit in ('m', 'ft', 'feet', 'cm')),
+        # As likely a minimum as minutes.
+        *((name, 'min', None) for name in ('x', 'ax', 'lat')),
+    ],
+)
+def test_units_behind_a_name_count_as_in_brackets(name, unit, role, tmp_path):
+    found = []
+    for number, form in enumerate(('{}_{}', '{} [{}]')[: 1 + bool(role)]):
+        head = form.format(name, unit)
+        head += f',{head.replace("x", "y")}' if role == 'x' else ',any'
+        rows = [f'{i / 20},9.8,{i},{i}' for i in range(100)]
+        path = tmp_path / f'{number}.csv'
+        path.write_text('\n'.join([f'time,az,{head}', *rows]))
+        channels = read_log([path], {}).channels
+        found.append({each: channels[each].values.tolist() for each in channels})
+    assert (role in found[0]) == bool(role)
+    assert len(found[0]) == (3 if role == 'x' else 1 + bool(role))
+    assert found[0] == found[-1]
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize('cell', ['(' * 20_000, 'a(' + ' ' * 20_000 + 'x', 'a_' * 9000 + 'ms'])
 def test_no_header_takes_long(cell, tmp_path):

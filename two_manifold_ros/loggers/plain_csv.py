@@ -74,10 +74,10 @@ Names of columns, letters and digits in lower case, that need no map.
 Those of accelerations with gravity stand before others.
 """
 _ANY = {
-    role: (*names, *(OF_VEHICLES[role][0] if role in OF_VEHICLES else ()))
+    role: (*names, *OF_VEHICLES.get(role, ((), ''))[0], *(role[-1] if role in IMU_ROLES else ''))
     for role, names in _USUAL.items()
 }
-"""The same, and those of race loggers."""
+"""The same, those of race loggers, and single letters."""
 _UNIT_OF_NAME = {
     **{
         name: unit
@@ -261,8 +261,7 @@ def fitting(table: Table, columns: Mapping[str, ColumnChoice]) -> dict[str, Colu
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     """Return the column that has a usual name of a role."""
-    axis = role[-1]
-    for name in (*_ANY[role], *((axis,) if role in IMU_ROLES else ())):
+    for name in _ANY[role]:
         for index in free:
             if plain(table.names[index]) == name and (
                 # A single letter is of the sensor whose unit it has.
@@ -366,24 +365,15 @@ def _one_time(table: Table, columns: Mapping[str, ColumnChoice]) -> Table:
 
 def _with_units(table: Table) -> Table:
     """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
-    known = {name for usual in _ANY.values() for name in usual}
     names, units = list(table.names), list(table.units)
     for index, name in enumerate(table.names):
-        found = _SUFFIX.match(name)
-        word = plain(name)
-        if found and plain(found[1]) in known:
-            names[index], units[index] = found[1], found[2]
+        if found := _apart(name):
+            names[index], units[index] = found
         elif not units[index]:
             # As TimeUS or millis.
-            units[index] = next(
-                (
-                    unit
-                    for usual in _USUAL['time'][:-1]
-                    for ending, unit in _ENDINGS
-                    if word in {usual + ending, ending} and (ending + usual).strip()
-                ),
-                '',
-            )
+            word, usual = plain(name), ('', *_USUAL['time'][:-1])
+            fits = (unit for each in usual for end, unit in _ENDINGS if word == each + end)
+            units[index] = next(fits, '')
     return replace(table, names=names, units=units)
 
 
@@ -454,9 +444,19 @@ _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
 
-_SUFFIX = re.compile(
-    '(?i)(.+?)_(ns|us|ms|s|m?g|m_?s2|mps2|m?dps|deg_s|degps|rad_s|radps|deg|m|ft)$'
-)
+
+def _apart(name: str, axis: str = '') -> tuple[str, str] | None:
+    """Return a name without the unit of one of its roles behind it, and that unit."""
+    words = name.rsplit('_', 4)  # as many as of metres_per_second_squared
+    for at in range(1, len(words)):
+        head, unit = '_'.join(words[:at]), '_'.join(words[at:])
+        word = plain(f'{head}{axis}')
+        roles = [role for role, names in _ANY.items() if word in names]
+        # As likely a minimum as minutes.
+        fits = any(_fits(role, unit) for role in roles or (IMU_ROLES if axis else ()))
+        if fits and unit.lower() not in {'', 'min'}:
+            return head, unit
+    return None
 
 
 def _name_and_unit(cell: str) -> tuple[str, str]:
@@ -471,8 +471,8 @@ def _name_and_unit(cell: str) -> tuple[str, str]:
             axis = _AXES[inner.lower()]
         elif not is_unit(unit):
             unit = inner if is_unit(inner) or not unit else unit
-    if axis and not unit and (found := _SUFFIX.match(name)):
-        name, unit = found[1], found[2]
+    if axis and not unit:
+        name, unit = _apart(name, axis) or (name, '')
     return (f'{name}_{axis}' if axis else name), unit
 
 
